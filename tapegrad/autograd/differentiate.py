@@ -1,0 +1,280 @@
+"""``backward`` and ``grad``: check what the user gave, choose the currency, run the engine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.autograd.currencies import Tensors, Values
+from tapegrad.autograd.graph import GradientEdge
+from tapegrad.dispatch import gradient_edge
+from tapegrad.engine import Engine
+from tapegrad.execution.devices import jax_device
+from tapegrad.execution.kernel import filled
+from tapegrad.functions.registry import NAMESPACES
+from tapegrad.ops.operator import cast, zeros_of
+from tapegrad.tape.modes import switched
+from tapegrad.tape.node import Edge
+from tapegrad.tensor.spec import Size, Spec
+from tapegrad.tensor.tensor import Tensor, wrap
+
+Root = Tensor | GradientEdge
+
+engine = Engine()
+"""The engine that runs every backward call of the process."""
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Accumulate into the leaves the gradients of the sum of ``tensors``, each weighted by its ``grad_tensors``.
+
+    Args:
+        tensors: one or several tensors (or gradient edges) to start from.
+        grad_tensors: a gradient for each, of its shape; None for a real tensor of one element means 1.
+        retain_graph: keep what the graph saved, so that it can be run again; by default, as ``create_graph``.
+        create_graph: record the backward pass itself, for derivatives of higher order.
+        grad_variables: deprecated name of ``grad_tensors``.
+        inputs: accumulate only into these tensors, and run only the nodes which lead to them.
+
+    Raises:
+        RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> torch.autograd.backward(x ** 3)
+    >>> x.grad
+    tensor(12.)
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = as_tuple(tensors)
+    targets = () if inputs is None else as_tuple(inputs)
+    seeds = make_seeds(roots, as_tuple(grad_tensors, count=len(roots)))
+    run_backward(roots, seeds, retain_graph, create_graph, targets, accumulate_grad=True)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of the sum of ``outputs`` with respect to ``inputs``; no ``.grad`` is touched.
+
+    Only the nodes on a path from ``outputs`` to ``inputs`` are run.
+
+    Args:
+        outputs: one or several tensors (or gradient edges).
+        inputs: the tensors (or edges) to differentiate with respect to.
+        grad_outputs: a gradient for each output, as in ``backward``.
+        retain_graph, create_graph: as in ``backward``.
+        only_inputs: deprecated and ignored.
+        allow_unused: give None for an input that the outputs don't depend on, instead of an error.
+        is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch; so is that of each result.
+        materialize_grads: give zeros instead of None.
+
+    Raises:
+        RuntimeError: an input was not used, a gradient doesn't fit, or the graph was freed.
+        ValueError: ``materialize_grads`` together with ``allow_unused=False``.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    roots, targets = as_tuple(outputs), as_tuple(inputs)
+    if materialize_grads and any(isinstance(target, GradientEdge) for target in targets):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge. Please use allow_unused=True "
+            "and handle None gradients."
+        )
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    given = as_tuple(grad_outputs, count=len(roots))
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if is_grads_batched:
+        results = _batched(roots, given, targets, retain_graph, create_graph, allow_unused)
+    else:
+        seeds = make_seeds(roots, given)
+        results = run_backward(roots, seeds, retain_graph, create_graph, targets, False, allow_unused=allow_unused)
+    if materialize_grads:
+        results = [
+            zeros_of(target, shape=tuple(target.shape), dtype=target.dtype) if result is None else result
+            for result, target in zip(results, targets, strict=True)
+        ]
+    return tuple(results)
+
+
+def as_tuple(given: Any, count: int = 1) -> tuple:
+    """One thing or a sequence of them as a tuple; None as ``count`` times None."""
+    if given is None:
+        return (None,) * count
+    return (given,) if isinstance(given, (Tensor, GradientEdge)) else tuple(given)
+
+
+def spec_at(root: Root) -> Spec:
+    """The spec of what flows at a root."""
+    if isinstance(root, Tensor):
+        return root._spec
+    return root.node._input_metadata[root.output_nr]  # type: ignore[attr-defined]
+
+
+def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
+    """A gradient for every root: what the user gave, checked, or ones where that is what None means."""
+    if len(roots) != len(given):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
+    seeds: list[Tensor | None] = []
+    for index, (root, seed) in enumerate(zip(roots, given, strict=True)):
+        spec = spec_at(root)
+        if isinstance(seed, Tensor):
+            check_seed(seed, spec, index, batched)
+            seeds.append(seed)
+        elif seed is not None:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
+        elif not (spec.requires_grad or isinstance(root, GradientEdge)):
+            seeds.append(None)
+        else:
+            seeds.append(implicit_seed(spec))
+    return seeds
+
+
+def implicit_seed(spec: Spec) -> Tensor:
+    """The gradient 1 of a real tensor of one element."""
+    if spec.numel != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not spec.dtype.is_floating_point:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {spec.dtype}")
+    device = None if spec.device.type == "cpu" and not spec.device.index else jax_device(spec.device)
+    ones = filled(tuple(spec.shape), spec.dtype.numpy, 1, device)
+    return wrap(ones, spec.replace(requires_grad=False, plain=True, overrides=False))
+
+
+def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
+    """A given gradient must have its root's shape, and be complex exactly if the root is."""
+    shape = Size(seed.shape[1:]) if batched else seed.shape
+    if shape != spec.shape:
+        where = f"grad_output[{index}] has a shape of {shape} and output[{index}] has a shape of {spec.shape}."
+        if batched:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: {where} If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap."
+            )
+        raise RuntimeError(f"Mismatch in shape: {where}")
+    if seed.dtype.is_complex != spec.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{index}] has a dtype of {seed.dtype} and output[{index}] has a dtype of {spec.dtype}."
+        )
+
+
+def run_backward(
+    roots: Sequence[Root],
+    seeds: Sequence[Tensor | None],
+    retain_graph: bool | None,
+    create_graph: bool,
+    targets: Sequence[Root],
+    accumulate_grad: bool,
+    allow_unused: bool = True,
+) -> list[Any]:
+    """Translate tensors to edges, run the engine in the right currency, and translate back."""
+    root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
+    target_edges = [target_edge(target, accumulate_grad) for target in targets]
+    currency: Any = Tensors if create_graph else Values
+    keep_graph = create_graph if retain_graph is None else bool(retain_graph)
+    with switched(grad=bool(create_graph)):
+        inputs = []
+        for root, seed in zip(roots, seeds, strict=True):
+            spec = spec_at(root)
+            if seed is not None and seed.dtype is not spec.dtype:
+                seed = cast(seed, dtype=spec.dtype)
+            inputs.append(None if seed is None else currency.from_user(seed))
+        captured = engine.execute(
+            root_edges, inputs, keep_graph, bool(create_graph), accumulate_grad, target_edges, currency
+        )
+        for index, value in enumerate(captured):
+            if value is None and not allow_unused:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+                    "Set allow_unused=True if this is the desired behavior."
+                )
+        return [None if value is None else currency.to_user(value) for value in captured]
+
+
+def root_edge(root: Root, index: int) -> Edge:
+    """The edge at which backward starts."""
+    edge = gradient_edge(root) if isinstance(root, Tensor) else (root.node, root.output_nr)
+    if edge is None:
+        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    return edge
+
+
+def target_edge(target: Root, accumulate_grad: bool) -> Edge:
+    """The edge at which a gradient is wanted. A non-leaf gets its ``.grad`` through ``retain_grad``."""
+    if isinstance(target, GradientEdge):
+        return (target.node, target.output_nr)
+    if not isinstance(target, Tensor):
+        raise TypeError(f"expected a Tensor or a GradientEdge, but got {type(target).__name__}")
+    edge = gradient_edge(target)
+    if edge is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    if accumulate_grad and target._edge is not None:
+        target.retain_grad()  # type: ignore[attr-defined]
+    return edge
+
+
+def _batched(
+    roots: Sequence[Root],
+    given: Sequence[Any],
+    targets: Sequence[Root],
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool,
+) -> list[Any]:
+    """One backward for each element of the batch, stacked; only the last may free the graph."""
+    for index, (root, seed) in enumerate(zip(roots, given, strict=True)):
+        if isinstance(seed, Tensor):
+            check_seed(seed, spec_at(root), index, batched=True)
+    size = next((len(seed) for seed in given if isinstance(seed, Tensor)), 0)  # type: ignore[arg-type]
+    keep = create_graph if retain_graph is None else retain_graph
+    rows = []
+    for element in range(size):
+        seeds = [None if seed is None else seed[element] for seed in given]
+        rows.append(
+            run_backward(
+                roots, make_seeds(roots, seeds), keep or element + 1 < size, create_graph, targets, False, allow_unused
+            )
+        )
+    return [None if column[0] is None else NAMESPACES["torch"]["stack"](column) for column in zip(*rows, strict=True)]

@@ -1,0 +1,28 @@
+"""What flows along the edges of one backward call, and what the engine may do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tapegrad.tape.node import Node
+
+
+class Currency(Protocol):
+    """The engine's only view of gradients. It is chosen once per backward call.
+
+    tapegrad has two: raw values, when the backward is not recorded, and tensors, when it is (``create_graph``). The
+    engine's own tests use plain floats.
+    """
+
+    def add(self, left: Any, right: Any) -> Any:
+        """The sum of two gradients; neither may be modified."""
+
+    def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """Run a node's backward and return one gradient, or None, for each of its edges."""
+
+    def to_hook(self, grad: Any) -> Any:
+        """A gradient as hooks see it."""
+
+    def from_hook(self, grad: Any) -> Any:
+        """What a hook returned, as a gradient."""

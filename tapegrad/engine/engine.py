@@ -1,0 +1,204 @@
+"""The engine: runs the backward graph, each node once, when all its gradients have arrived.
+
+Note [Order]
+A node runs when every edge that leads to it has delivered (``dependencies``); among those ready, the one made last in
+the forward pass runs first (``ReadyQueue``). A backward call inside a hook or a node runs to its end before the outer
+one goes on, so the deeper call comes first.
+
+Note [Pruning]
+With ``outputs`` only the nodes on a path to them run. ``exec_info`` holds what is wanted of each node; a node that only
+has captures does not run: the gradient that arrives for it is the answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from tapegrad.engine.currency import Currency
+from tapegrad.engine.graph_task import GraphTask
+from tapegrad.engine.queue import InputBuffer, ReadyQueue
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, NodeHooks
+
+
+class GraphRoot(Node):
+    """The node that the engine starts with: its gradients are the seeds, its edges lead to the roots."""
+
+    __slots__ = ("seeds",)
+    num_inputs = 0
+
+    def __init__(self, edges: Sequence[Edge | None], seeds: Sequence[Any]) -> None:
+        self.next_edges = tuple(edges)
+        self.seeds = tuple(seeds)
+        self.sequence_nr = HIGHEST_SEQUENCE_NR
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        return self.seeds
+
+    apply = apply_values
+
+
+class _Thread(threading.local):
+    """The backward calls in progress on this thread, outermost first."""
+
+    def __init__(self) -> None:
+        self.tasks: list[GraphTask] = []
+
+
+class Engine:
+    """Executes backward graphs. One engine serves the whole process; its state is per thread and per call."""
+
+    def __init__(self) -> None:
+        self._thread = _Thread()
+
+    @property
+    def current_task(self) -> GraphTask | None:
+        """The innermost backward call that runs on this thread."""
+        tasks = self._thread.tasks
+        return tasks[-1] if tasks else None
+
+    def queue_callback(self, callback: Callable[[], None]) -> None:
+        """Run ``callback`` when the current backward call has finished.
+
+        Raises:
+            RuntimeError: outside a backward call.
+        """
+        task = self.current_task
+        if task is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        task.final_callbacks.append(callback)
+
+    def execute(
+        self,
+        roots: Sequence[Edge],
+        inputs: Sequence[Any],
+        keep_graph: bool,
+        create_graph: bool,
+        accumulate_grad: bool,
+        outputs: Sequence[Edge],
+        currency: Currency,
+    ) -> list[Any]:
+        """Run backward from ``roots`` and return the gradients captured at ``outputs``.
+
+        Args:
+            roots: the edges to start from.
+            inputs: their gradients (seeds), one for each root.
+            keep_graph: keep what nodes saved, so that the graph can be run again.
+            create_graph: whether the backward pass is itself recorded; told to whoever asks, not used here.
+            accumulate_grad: let the nodes at ``outputs`` run (they accumulate) instead of capturing what reaches them.
+            outputs: run only what leads to these edges; empty for everything.
+            currency: how gradients are added and nodes are run.
+
+        Returns:
+            A gradient, or None, for each of ``outputs``; an empty list when ``accumulate_grad``.
+        """
+        tasks = self._thread.tasks
+        task = GraphTask(currency, keep_graph=keep_graph, create_graph=create_graph, depth=len(tasks))
+        root = GraphRoot(roots, inputs)
+        task.count_dependencies(root)
+        if outputs:
+            task.init_to_execute(root, outputs, accumulate_grad=accumulate_grad)
+        tasks.append(task)
+        try:
+            self._run(task, root)
+            for callback in task.final_callbacks:  # callbacks may queue others: the list grows while it is read
+                callback()
+        finally:
+            tasks.pop()
+        return task.captured_vars
+
+    def _run(self, task: GraphTask, root: Node) -> None:
+        """The loop: take the most urgent ready node, run it, deliver its gradients."""
+        dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
+        run, add, keep_graph = task.currency.run, task.currency.add, task.keep_graph
+        queue, rank = ReadyQueue(), -task.depth
+        tick = queue.tick
+        queue.push(root, InputBuffer(), task.depth)
+        while queue:
+            _, _, _, node, buffer = heappop(queue)
+            if exec_info:
+                grads = self._run_selected(task, node, buffer)
+            elif node.hooks is None:
+                grads = run(node, buffer, None)
+            else:
+                grads = self._run_hooked(task, node, buffer, None)
+            if not keep_graph:
+                node.release_variables()
+            for edge, grad in zip(node.next_edges, grads, strict=True):
+                if edge is None:
+                    continue
+                successor, input_nr = edge
+                waiting = dependencies[successor] - 1
+                dependencies[successor] = waiting
+                inputs = not_ready.get(successor)
+                if inputs is None:
+                    if successor.num_inputs == 1:
+                        inputs = InputBuffer((grad,))
+                    else:
+                        inputs = InputBuffer((None,) * successor.num_inputs)
+                        inputs[input_nr] = grad
+                    if waiting:
+                        not_ready[successor] = inputs
+                else:
+                    inputs.accumulate(input_nr, grad, add)
+                    if not waiting:
+                        del not_ready[successor]
+                if not waiting and (not exec_info or successor in exec_info):
+                    heappush(queue, (rank, -successor.sequence_nr, tick(), successor, inputs))
+
+    def _run_selected(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
+        """Run a node of a call with ``outputs``: capture what was asked for, run the node only if it is needed."""
+        info = task.exec_info[node]
+        if node.hooks is not None and (info.needed or info.captures):
+            buffer = self._tensor_hooks(task, node.hooks, buffer)
+        for capture in info.captures:
+            task.captured_vars[capture.output_nr] = buffer[capture.input_nr]
+        if not info.needed:
+            return (None,) * len(node.next_edges)
+        if node.hooks is None:
+            return task.currency.run(node, buffer, task.needed_edges(node))
+        return self._run_own_hooks(task, node, buffer, task.needed_edges(node))
+
+    def _run_hooked(self, task: GraphTask, node: Node, buffer: list, needed: tuple[bool, ...] | None) -> Sequence:
+        assert node.hooks is not None
+        return self._run_own_hooks(task, node, self._tensor_hooks(task, node.hooks, buffer), needed)
+
+    @staticmethod
+    def _tensor_hooks(task: GraphTask, hooks: NodeHooks, buffer: list) -> list:
+        """Hooks of the tensors whose gradients have arrived, then ``retain_grad``."""
+        buffer = list(buffer)
+        currency = task.currency
+        for output_nr, hook in tuple(hooks.tensor_pre.values()):
+            if buffer[output_nr] is not None:
+                result = hook(currency.to_hook(buffer[output_nr]))
+                if result is not None:
+                    buffer[output_nr] = currency.from_hook(result)
+        for output_nr, hook in tuple(hooks.retain.items()):
+            if buffer[output_nr] is not None:
+                hook(currency.to_hook(buffer[output_nr]))
+        return buffer
+
+    @staticmethod
+    def _run_own_hooks(task: GraphTask, node: Node, buffer: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """Pre-hooks of the node, the node, its post-hooks."""
+        hooks, currency = node.hooks, task.currency
+        assert hooks is not None
+
+        def wrap(grads: Sequence) -> tuple:
+            return tuple(None if grad is None else currency.to_hook(grad) for grad in grads)
+
+        def unwrap(grads: Sequence) -> list:
+            return [None if grad is None else currency.from_hook(grad) for grad in grads]
+
+        for hook in tuple(hooks.pre.values()):
+            result = hook(wrap(buffer))
+            if result is not None:
+                buffer = unwrap(result if isinstance(result, tuple) else (result,))
+        grads = currency.run(node, buffer, needed)
+        for hook in tuple(hooks.post.values()):
+            result = hook(wrap(grads), wrap(buffer))
+            if result is not None:
+                grads = unwrap(result if isinstance(result, tuple) else (result,))
+        return grads

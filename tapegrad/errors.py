@@ -1,0 +1,44 @@
+"""Exception classes and the one way in which tapegrad words an error: what, expected, got, the way out.
+
+Where PyTorch has a message of its own, programs match it by regular expression, and ours is PyTorch's to the letter.
+Where PyTorch has none, ``message`` builds one.
+"""
+
+from __future__ import annotations
+
+
+class NotDifferentiableError(NotImplementedError):
+    """An operator was asked for a derivative that it does not have.
+
+    It is a ``NotImplementedError``, as in PyTorch, and its text names the operator and the mode (reverse, forward).
+    """
+
+
+class LinAlgError(RuntimeError):
+    """A linear-algebra routine could not go on (a singular matrix, say); PyTorch's ``torch.linalg.LinAlgError``."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """The device has no memory left for a result; PyTorch's ``torch.OutOfMemoryError``."""
+
+
+def message(what: str, *, expected: object = None, got: object = None, hint: str | None = None) -> str:
+    """Build the text of an error: what happened, what was expected, what came instead, and the way out.
+
+    >>> message("MulBackward0: grad_input 0 has the wrong shape", expected=(2, 3), got=(3,),
+    ...         hint="does its formula undo broadcasting?")
+    'MulBackward0: grad_input 0 has the wrong shape: expected (2, 3), got (3,); does its formula undo broadcasting?'
+    """
+    text = what
+    if expected is not None:
+        text += f": expected {expected}, got {got}"
+    return f"{text}; {hint}" if hint else text
+
+
+SECOND_BACKWARD = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+"""PyTorch's answer to a use of saved values that have been freed."""

@@ -1,0 +1,227 @@
+"""Devices: PyTorch's names for where a tensor's data lies, and the JAX devices behind them.
+
+>>> device("cuda:1"), device("cuda", 1) is device("cuda:1"), str(device("cpu"))
+(device(type='cuda', index=1), True, 'cpu')
+
+A name is only a name: `device("cuda")` can be made anywhere, `jax_device` finds out whether there is one.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import threading
+from functools import cache
+from typing import Any, NoReturn, Self
+
+import jax
+
+from tapegrad.errors import message
+
+# PyTorch's device types, and tpu, which PyTorch knows only as xla.
+_TYPES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone", "tpu",
+)  # fmt: skip
+_PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "tpu": "tpu"}  # our type -> JAX's platform
+_HARDWARE = {"cpu": "CPUs", "cuda": "CUDA GPUs", "tpu": "TPUs"}
+_ACCELERATORS = {"gpu": "cuda", "cuda": "cuda", "rocm": "cuda", "tpu": "tpu"}  # JAX's platform -> our type
+
+_STRING = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?")
+
+
+class device:
+    """Where a tensor's data lies: a type ("cpu", "cuda", ...) and an index, None for "the current one of its type".
+
+    Made from a string, a type and an index, another device, or the index of an accelerator. Devices are singletons.
+    As a context manager, a device is the default for tensors that are made inside. RuntimeError for strings that name
+    no device, TypeError for anything else.
+
+    >>> device("cpu").index, device(type="cuda", index=0)
+    (None, device(type='cuda', index=0))
+    >>> with device("cuda:1"):
+    ...     get_default_device()
+    device(type='cuda', index=1)
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __new__(cls, *args: Any, **keywords: Any) -> device:  # noqa: PYI034 -- an interned one, never a subclass's
+        if len(args) == 1 and not keywords:
+            return _from_one(args[0])
+        if not args and keywords.keys() == {"device"}:
+            return _from_one(keywords["device"])
+        return _from_parts(args, keywords)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __reduce__(self) -> tuple[builtins.type[device], tuple[str]]:
+        return device, (str(self),)
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __enter__(self) -> Self:
+        _state.outer.append(_state.default)
+        _state.default = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _state.default = _state.outer.pop()
+
+
+# Making devices ----------------------------------------------------------------------------------------------------
+
+_interned: dict[tuple[str, int | None], device] = {}
+_parsed: dict[str, device] = {}
+
+
+def _intern(kind: str, index: int | None) -> device:
+    if kind not in _TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}")
+    if index is not None and index < 0:
+        raise RuntimeError("Device index must not be negative")
+    found = _interned.get((kind, index))
+    if found is None:
+        new = object.__new__(device)
+        object.__setattr__(new, "type", kind)
+        object.__setattr__(new, "index", index)
+        found = _interned.setdefault((kind, index), new)  # the first one wins if two threads come here
+    return found
+
+
+def _from_one(x: object) -> device:
+    if isinstance(x, str):
+        return _parsed.get(x) or _parse(x)
+    if isinstance(x, device):
+        return x
+    if isinstance(x, int) and not isinstance(x, bool):
+        return _intern(_accelerator() if x >= 0 else "cuda", x)  # a negative index is refused first, as in PyTorch
+    raise _invalid_combination((x,), {})
+
+
+def _parse(string: str) -> device:
+    if not string:
+        raise RuntimeError("Device string must not be empty")
+    match = _STRING.fullmatch(string)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{string}'")
+    kind, index = match.groups()
+    found = _parsed[string] = _intern(kind, None if index is None else int(index))
+    return found
+
+
+def _from_parts(args: tuple[Any, ...], keywords: dict[str, Any]) -> device:
+    parts = dict(zip(("type", "index"), args, strict=False)) | keywords
+    if len(parts) != len(args) + len(keywords) or not {"type"} <= parts.keys() <= {"type", "index"}:
+        raise _invalid_combination(args, keywords)
+    kind, index = parts["type"], parts.get("index")
+    if not isinstance(kind, str):
+        raise TypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}")
+    if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+        raise TypeError(f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}")
+    if _from_one(kind).index is not None:
+        raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {kind}")
+    return _intern(kind, index)
+
+
+def _invalid_combination(args: tuple[Any, ...], keywords: dict[str, Any]) -> TypeError:
+    got = ", ".join([*map(_type_name, args), *(f"{name}={_type_name(value)}" for name, value in keywords.items())])
+    why = f"      didn't match because some of the arguments have invalid types: (!{got}!)\n"
+    return TypeError(
+        f"device() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        f" * (torch.device device)\n{why if len(args) == 1 and not keywords else ''} * (str type, int index = -1)\n"
+    )
+
+
+def _type_name(x: object) -> str:
+    return "torch.device" if isinstance(x, device) else type(x).__name__
+
+
+# JAX's devices -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def jax_device(d: device) -> jax.Device:
+    """The JAX device that `d` names, index None being the first; RuntimeError if this process has none.
+
+    >>> jax_device(device("cpu")).platform
+    'cpu'
+    """
+    platform = _PLATFORMS.get(d.type)
+    if platform is None:
+        hint = f"use one of {', '.join(_PLATFORMS)}"
+        raise RuntimeError(message(f"tensors cannot lie on device '{d}': JAX has no such platform", hint=hint))
+    try:
+        found = jax.local_devices(backend=platform)
+    except RuntimeError as error:
+        raise RuntimeError(f"No {_HARDWARE[d.type]} are available: {error}") from None
+    if (d.index or 0) >= len(found):
+        hint = f"JAX has {len(found)} of platform {platform} here"
+        raise RuntimeError(message(f"{d.type.upper()} error: invalid device ordinal {d.index}", hint=hint))
+    return found[d.index or 0]
+
+
+@cache
+def from_jax(d: jax.Device) -> device:
+    """PyTorch's name for a JAX device: "cpu" for the first CPU device, else its type and index.
+
+    >>> from_jax(jax.devices("cpu")[0])
+    device(type='cpu')
+    """
+    index = jax.local_devices(backend=d.platform).index(d)
+    if d.platform == "cpu":
+        return _intern("cpu", index or None)
+    kind = _ACCELERATORS.get(d.platform)
+    if kind is None:
+        known = ", ".join(("cpu", *_ACCELERATORS))
+        raise RuntimeError(message("a JAX device without a device type", expected=f"one of {known}", got=d.platform))
+    return _intern(kind, index)
+
+
+def _accelerator() -> str:
+    kind = _ACCELERATORS.get(jax.default_backend())
+    if kind is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return kind
+
+
+# The default device ------------------------------------------------------------------------------------------------
+
+
+class _State(threading.local):
+    def __init__(self) -> None:
+        self.default = device("cpu")
+        self.outer: list[device] = []  # the defaults to go back to, one for each `with device(...)` we are inside
+
+
+_state = _State()
+
+
+def get_default_device() -> device:
+    """Where tensors are made unless told otherwise: the CPU until `set_default_device`, for each thread.
+
+    An accelerator's index is filled in: the current device of its type is the first.
+    """
+    default = _state.default
+    if default.index is None and default.type in _ACCELERATORS.values():
+        return _intern(default.type, 0)
+    return default
+
+
+def set_default_device(d: device | str | int | None) -> None:
+    """Make `d` this thread's default device; None goes back to the CPU.
+
+    >>> set_default_device("cuda:1"); get_default_device()
+    device(type='cuda', index=1)
+    >>> set_default_device(None)
+    """
+    _state.default = device("cpu") if d is None else device(d)

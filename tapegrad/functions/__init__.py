@@ -1,0 +1,14 @@
+"""PyTorch's vocabulary over the operators of the table: ``dim``, defaults, checks, composites, in-place twins, methods."""
+
+import importlib  # TEMPORARY while the families are being written
+
+for _name in (
+    "pointwise", "comparison", "activation", "reduction", "scans", "sorting", "shape", "joining", "indexing", "creation",
+    "random", "conversion", "subclass", "matmul", "loss", "convolution", "normalization", "inplace",
+):
+    try:
+        importlib.import_module(f"tapegrad.functions.{_name}")
+    except ModuleNotFoundError as _error:
+        print("missing:", _error)
+    except Exception as _error:
+        print("BROKEN:", _name, type(_error).__name__, _error)

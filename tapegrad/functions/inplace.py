@@ -1,0 +1,155 @@
+"""In-place twins: ``x.add_(y)`` computes ``add`` on what ``x`` was and makes ``x`` the result.
+
+Arrays are immutable, so an in-place operator is its functional twin followed by a write: the storage gets the new value
+and one more version, the tensor the new history. Views do not see one another's writes yet; a write that another
+tensor would have to see is refused, with the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.execution.promotion import can_cast
+from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.ops import assignment
+from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.tensor import Tensor, value_of, wrap, write
+
+TWINS = """
+abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arcsin arctan arctan2 asin asinh atan atan2
+atanh baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip conj_physical copysign
+cos cosh cumprod cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 float_power floor floor_divide fmod
+frac ge gt hypot index_add index_copy index_fill index_put le lerp lgamma log log10 log1p log2 logical_and logical_not
+logical_or logical_xor logit lt masked_fill masked_scatter mul multiply nan_to_num ne neg negative pow put rad2deg
+reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square
+sub subtract tan tanh tril triu true_divide trunc xlogy
+""".split()
+"""Methods whose in-place twin is the same name with an underscore."""
+
+AUGMENTED = {
+    "__iadd__": "add", "__isub__": "sub", "__imul__": "mul", "__itruediv__": "div", "__ifloordiv__": "floor_divide",
+    "__ipow__": "pow", "__imod__": "remainder", "__iand__": "__and__", "__ior__": "__or__", "__ixor__": "__xor__",
+}  # fmt: skip
+"""Augmented assignments and the method that computes them."""
+
+
+def refuse_in_place(tensor: Tensor) -> None:
+    """Raise if ``tensor`` may not be written to now.
+
+    Raises:
+        RuntimeError: a leaf that requires grad, in grad mode.
+        NotImplementedError: a view, or a tensor with live views, whose other handles would have to see the write.
+    """
+    if thread.modes.grad and tensor._edge is None and tensor._spec.requires_grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor._base is not None:
+        raise NotImplementedError(
+            "writing through a view is not supported yet: write to the tensor it was made from, or to a .clone()"
+        )
+    if tensor._views is not None and len(tensor._views):
+        raise NotImplementedError(
+            "writing to a tensor with live views is not supported yet: the views would not see it. "
+            "Make the views after the write, or write to a .clone()"
+        )
+
+
+def before_write(tensor: Tensor) -> Tensor:
+    """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
+    return wrap(value_of(tensor), tensor._spec.replace(plain=True, overrides=False), tensor._edge)
+
+
+def become(tensor: Tensor, result: Tensor) -> Tensor:
+    """Make ``tensor`` the result of an operator: its value, one more version, and its history.
+
+    Raises:
+        RuntimeError: the result has another shape, or a dtype that can't be cast to the tensor's.
+    """
+    check_result(tensor, result)
+    if result.dtype is not tensor.dtype:
+        result = cast(result, dtype=tensor.dtype)
+    write(tensor, value_of(result))
+    if result._edge is not None:
+        tensor._edge = result._edge
+        tensor._spec = tensor._spec.replace(requires_grad=True)
+    return tensor
+
+
+def check_result(tensor: Tensor, result: Tensor) -> None:
+    """Refuse a result that does not fit into ``tensor``."""
+    if result.shape != tensor.shape:
+        raise RuntimeError(
+            f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
+    if not can_cast(result.dtype, tensor.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.scalar_name} can't be cast to the desired output type {tensor.dtype.scalar_name}"
+        )
+
+
+def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The in-place twin of a method."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        refuse_in_place(self)
+        return become(self, function(before_write(self), *args, **kwargs))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
+    return method
+
+
+def declare_twins() -> None:
+    """Declare the twins of all methods that exist; called once, when every family has been imported."""
+    methods = NAMESPACES["Tensor"]
+    for name in TWINS:
+        if name in methods:
+            methods[f"{name}_"] = in_place(f"{name}_", methods[name])
+    for name, twin in AUGMENTED.items():
+        if twin in methods:
+            methods[name] = in_place(name, methods[twin])
+
+
+@public("Tensor", out=False)
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Replace every element by ``value``, a number or a 0-dim tensor.
+
+    Raises:
+        RuntimeError: ``value`` has dimensions.
+    """
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+        )
+    refuse_in_place(self)
+    return become(self, assignment.fill(before_write(self), value))
+
+
+@public("Tensor", out=False)
+def zero_(self: Tensor) -> Tensor:
+    """Replace every element by zero."""
+    return fill_(self, 0)
+
+
+@public("Tensor", out=False)
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Replace the elements by those of ``src``, broadcast and cast as need be.
+
+    Raises:
+        RuntimeError: ``src`` can't be broadcast to this shape.
+    """
+    refuse_in_place(self)
+    if broadcast_shapes([self.shape, src.shape]) != tuple(self.shape):
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes([self.shape, src.shape]))}"
+        )
+    return become(self, assignment.copy(before_write(self), src))
+
+
+@public("Tensor", out=False)
+def _write_result(self: Tensor, result: Tensor) -> Tensor:
+    """Take the result of a function called with ``out=`` this tensor."""
+    refuse_in_place(self)
+    return become(self, result)

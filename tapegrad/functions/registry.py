@@ -1,0 +1,171 @@
+"""How PyTorch's vocabulary is declared: one decorator says where a function lives and checks what every function checks.
+
+Note [What public() does]
+``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: arguments
+whose class overrides functions (``__torch_function__``) get the call; parameters annotated ``Tensor`` refuse
+anything else with PyTorch's message; ``out=`` writes the result into a given tensor. The function itself then
+only translates PyTorch's spelling into operators of the table.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.tape.modes import switched, thread
+from tapegrad.tensor.tensor import Tensor
+
+NAMESPACES: dict[str, dict[str, Callable]] = {}
+"""Namespace ("torch", "Tensor", "nn.functional", "linalg", "special", ...) to name to function."""
+
+PROPERTIES: dict[str, property] = {}
+"""Properties of Tensor by name."""
+
+UNSET: Any = object()
+"""The default of a parameter whose absence means something else than None."""
+
+
+def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool = True) -> Callable:
+    """Declare a function of PyTorch's vocabulary.
+
+    Args:
+        homes: the namespaces it appears in; in ``"Tensor"`` it is a method, with the tensor as first argument.
+        name: its name there, if it is not the function's own (a trailing ``_`` of the function's name is kept).
+        aliases: further names in the same namespaces.
+        out: whether ``out=`` is accepted in addition to the function's own parameters.
+    """
+
+    def decorate(function: Callable) -> Callable:
+        wrapper = _wrap(function, name or function.__name__, out)
+        for home in homes:
+            for key in (name or function.__name__, *aliases):
+                table = NAMESPACES.setdefault(home, {})
+                if key in table:
+                    raise TypeError(f"{home}.{key} is declared twice")
+                table[key] = wrapper
+        return wrapper
+
+    return decorate
+
+
+def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
+    parameters = tuple(inspect.signature(function).parameters.values())
+    positional = tuple(
+        parameter.annotation in ("Tensor", Tensor) for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
+    )
+    keyword = {parameter.name for parameter in parameters if parameter.annotation in ("Tensor", Tensor)}
+    own_out = any(parameter.name == "out" for parameter in parameters)
+    names = [parameter.name for parameter in parameters]
+    checked = any(positional)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if checked:
+            for position, (arg, is_tensor) in enumerate(zip(args, positional)):  # noqa: B905 - fewer arguments may be given
+                if is_tensor and not isinstance(arg, Tensor):
+                    if hasattr(type(arg), "__torch_function__"):
+                        return overridden(wrapper, args, kwargs)
+                    raise TypeError(
+                        f"{name}(): argument '{names[position]}' (position {position + 1}) must be Tensor, "
+                        f"not {type(arg).__name__}"
+                    )
+        if overriding.active and thread.modes.torch_function:
+            handlers = overriders(args, kwargs)
+            if handlers:
+                return overridden(wrapper, args, kwargs)
+        if kwargs:
+            for key, arg in kwargs.items():
+                if key in keyword and not isinstance(arg, Tensor):
+                    raise TypeError(f"{name}(): argument '{key}' must be Tensor, not {type(arg).__name__}")
+            if out_allowed and not own_out and "out" in kwargs:
+                target = kwargs.pop("out")
+                result = function(*args, **kwargs)
+                return result if target is None else write_out(name, target, result, args)
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+class Overriding:
+    """Whether any class with a ``__torch_function__`` of its own exists; until then nobody looks for one."""
+
+    active = False
+
+
+overriding = Overriding()
+
+
+def overriders(args: tuple, kwargs: dict) -> list[Any]:
+    """The arguments whose class overrides functions, subclasses before their bases, each class once."""
+    found: list[Any] = []
+    for arg in _flat((*args, *kwargs.values())):
+        cls = type(arg)
+        override = getattr(cls, "__torch_function__", None)
+        if override is None or cls is Tensor or getattr(cls, "_torch_function_disabled", False):
+            continue
+        if any(type(other) is cls for other in found):
+            continue
+        index = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
+        found.insert(index, arg)
+    return found
+
+
+def _flat(args: tuple) -> list[Any]:
+    flat: list[Any] = []
+    for arg in args:
+        if isinstance(arg, (tuple, list)):
+            flat.extend(arg)
+        else:
+            flat.append(arg)
+    return flat
+
+
+def overridden(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """Give the call to the overriding classes, the first that does not answer NotImplemented."""
+    handlers = overriders(args, kwargs)
+    types = tuple(type(arg) for arg in handlers)
+    for arg in handlers:
+        result = type(arg).__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    names = ", ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in types)
+    raise TypeError(
+        f"Multiple dispatch failed for 'torch.{function.__name__}'; all __torch_function__ handlers returned "
+        f"NotImplemented:\n\n  - tensor subclass <{names}>\n\nFor more information, try re-running with "
+        "TORCH_LOGS=not_implemented"
+    )
+
+
+def default_torch_function(cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """What a subclass gets that does not write a ``__torch_function__``: the result, as the subclass."""
+    if not all(issubclass(cls, other) for other in types):
+        return NotImplemented
+    with switched(torch_function=False):
+        return _as_class(func(*args, **(kwargs or {})), cls)
+
+
+def _as_class(result: Any, cls: type) -> Any:
+    if isinstance(result, Tensor):
+        return result.as_subclass(cls) if type(result) is Tensor else result  # type: ignore[attr-defined]
+    if isinstance(result, (tuple, list)):
+        converted = [_as_class(item, cls) for item in result]
+        return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
+    return result
+
+
+def write_out(name: str, target: Any, result: Any, args: tuple) -> Any:
+    """Write a result into the tensor given as ``out=``.
+
+    Raises:
+        RuntimeError: when anything involved requires grad, or the result can't be cast to the target's dtype.
+    """
+    if isinstance(target, (tuple, list)):
+        return type(result)(*[write_out(name, t, r, args) for t, r in zip(target, result, strict=True)])
+    if thread.modes.grad and (target.requires_grad or result.requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    return target._write_result(result)

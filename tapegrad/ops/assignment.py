@@ -1,0 +1,31 @@
+"""Operators behind ``fill_`` and ``copy_``: what a tensor becomes when all of it is overwritten."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from tapegrad.execution.dtypes import as_dtype
+from tapegrad.ops.operator import cast, general, sum_to, zeros_of
+
+
+@general(
+    x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
+    value=lambda g: sum_to(g, shape=()),
+    jvp=lambda t_value, x: zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype)) + t_value,
+)
+def fill(x, value):
+    """``x`` with every element replaced by the 0-dim ``value``."""
+    return jnp.full(x.shape, value, x.dtype)
+
+
+@general(
+    x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
+    source=lambda g, source_shape, source_dtype: cast(sum_to(g, shape=tuple(source_shape)), dtype=source_dtype),
+    jvp=lambda t_source, x: copy(x, t_source),
+    node="CopyBackwards",
+)
+def copy(x, source):
+    """``source``, broadcast to the shape of ``x`` and cast to its dtype."""
+    if jnp.iscomplexobj(source) and not jnp.iscomplexobj(x):
+        source = jnp.real(source)
+    return jnp.broadcast_to(source, x.shape).astype(x.dtype)

@@ -1,0 +1,437 @@
+"""The operator: one array function (the kernel), one formula for each differentiable input, and a kind.
+
+Declare an operator by decorating its kernel with a kind. Positional parameters are arrays, keyword-only ones are
+settings (hashable). The formulas are given by the name of the input they belong to::
+
+    @elementwise(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
+    def mul(x, y):
+        return jnp.multiply(x, y)
+
+Note [What a formula may name]
+The names of a formula's arguments say what it reads, and so what is saved for backward:
+
+``g``               the gradient of the output (``g_NAME`` with several outputs)
+an input            its value: saved. ``x_shape``, ``x_dtype``: only that, nothing saved
+``out``             the output (or, with several, its name): saved
+a setting           its value
+``i``               for a variadic input ``*xs``: the position of the element whose gradient this is
+
+A formula is a lambda over operators of the table, ``+ - * / ** @`` and ``.shape .dtype .ndim``. It is run on arrays, on
+tracers, and on tensors (``create_graph``), and must not tell the difference.
+
+Note [Kinds]
+The kind of an operator fixes what its formulas need not say: how arguments are promoted, that broadcasting is undone
+and that a gradient has its input's dtype; and how the forward-mode derivative follows from the reverse-mode formulas.
+elementwise: ``conj(f(conj(t)))``, summed over the inputs; linear: ``op(t)``; multilinear: the sum over the inputs of ``op`` with
+one replaced by its tangent; general: by a ``jvp=`` formula.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from tapegrad import dispatch
+from tapegrad.errors import NotDifferentiableError
+from tapegrad.execution import dtypes
+from tapegrad.execution.promotion import result_dtype
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor
+
+TABLE: dict[str, Operator] = {}
+"""Every operator of the house, by name. Tests are parametrized over it."""
+
+
+class Formula:
+    """A derivative: a function and the names of what it reads, taken from its signature once."""
+
+    __slots__ = ("function", "names")
+
+    def __init__(self, function: Callable) -> None:
+        self.function = function
+        self.names = tuple(inspect.signature(function).parameters)
+
+
+class Operator:
+    """An entry of the table. Call it on tensors and it records; call it on arrays or tracers and it computes.
+
+    Args:
+        function: the kernel.
+        formulas: for each differentiable input, its derivative.
+        jvp: forward-mode formula of the general kind; its arguments are named like a formula's, with ``t_NAME`` for the
+            tangents (None for an input without one).
+        outputs: the names of the outputs, when there are several.
+        promote: ``"common"``: array arguments are cast to PyTorch's result type; ``"float"``: the same, and integers
+            become the default floating type; ``"none"``: kernels get what the caller gave.
+        node: PyTorch's name of the node, when it is not ``<Name>Backward0``.
+        nondifferentiable: outputs never require grad, though inputs may (comparisons, argmax, ...).
+    """
+
+    kind = "general"
+    broadcasts = False
+
+    def __init__(
+        self,
+        function: Callable,
+        formulas: dict[str, Callable],
+        *,
+        jvp: Callable | None = None,
+        outputs: tuple[str, ...] | None = None,
+        promote: str = "none",
+        node: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        parameters = inspect.signature(function).parameters.values()
+        self.function = function
+        self.name = name or function.__name__.rstrip("_")
+        self.inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_POSITIONAL)
+        self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        self.settings = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.outputs = outputs
+        self.promote = promote
+        self.formulas = {key: Formula(formula) for key, formula in formulas.items()}
+        self.jvp_formula = None if jvp is None else Formula(jvp)
+        self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self.plans: dict[tuple, Callable] = {}
+        self.saved_names: dict[str, str] = {}
+        self._node_class: type | None = None
+        self.__name__ = self.__qualname__ = self.name
+        self.__module__ = function.__module__
+        self.__doc__ = function.__doc__
+        unknown = set(self.formulas) - {*self.inputs, self.variadic}
+        if unknown:
+            raise TypeError(f"{self.name}: formulas for {sorted(unknown)}, but its inputs are {self.inputs}")
+        if TABLE.setdefault(self.name, self) is not self:
+            raise TypeError(f"the operator {self.name} is declared twice")
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        try:
+            run = self.plans[thread.modes, *[arg._spec for arg in args], *settings.items()]
+        except (KeyError, AttributeError):
+            return self._call(args, settings)
+        return run(*args)
+
+    def _call(self, args: tuple, settings: dict) -> Any:
+        """The slow path: no plan yet, or some argument is no tensor."""
+        for arg in args:
+            if isinstance(arg, Tensor):
+                return dispatch.call(self, args, settings)
+        return self.function(*args, **settings)
+
+    # -- what dispatch asks of an operator -------------------------------------------------------------------------
+
+    def input_name(self, position: int) -> str:
+        """The name of the argument at ``position``; those of a variadic input share theirs."""
+        return self.inputs[position] if position < len(self.inputs) else str(self.variadic)
+
+    def differentiable(self, position: int) -> bool:
+        """Whether there is a formula for the argument at ``position``."""
+        return self.input_name(position) in self.formulas
+
+    def formula(self, position: int) -> Formula:
+        """The formula for the argument at ``position``."""
+        return self.formulas[self.input_name(position)]
+
+    def prepare(self, specs: Sequence, settings: dict) -> Callable:
+        """Check the arguments and return the array function to compile, with settings bound and casts in place.
+
+        Arguments that are None are left out when it is called.
+        """
+        function, promote = self.function, self.promote
+        present = [spec for spec in specs if spec is not None]
+        self.check(specs, settings)
+        compute = None if promote == "none" else self.compute_dtype(present).numpy
+        absent = [position for position, spec in enumerate(specs) if spec is None]
+
+        def prepared(*values: Any) -> Any:
+            arguments = list(values) if compute is None else [jnp.asarray(value, compute) for value in values]
+            for position in absent:
+                arguments.insert(position, None)
+            return function(*arguments, **settings)
+
+        return prepared
+
+    def check(self, specs: Sequence, settings: dict) -> None:
+        """Refuse arguments that the kernel can't take, before anything is run."""
+
+    def compute_dtype(self, specs: Sequence) -> dtypes.dtype:
+        """PyTorch's result type of the arguments, and floating if this operator asks for that."""
+        result = result_dtype([(spec.dtype, spec.ndim) if isinstance(spec, Spec) else spec for spec in specs])
+        return dtypes.get_default_dtype() if self.promote == "float" and result.category < 2 else result
+
+    def is_wide(self, settings: dict) -> bool:
+        """Whether a setting asks for a 64-bit type."""
+        return any(isinstance(value, dtypes.dtype) and value.is_64bit for value in settings.values())
+
+    def node_class(self, base: type, num_outputs: int) -> type:
+        """The subclass of ``base`` which carries this operator's name."""
+        if self._node_class is None:
+            self._node_class = type(self.node, (base,), {"__slots__": (), "__module__": "builtins"})
+        if num_outputs == 1:
+            return self._node_class
+        return _with_inputs(self._node_class, num_outputs)
+
+    def locate(self, name: str, position: int, specs: Sequence, num_outputs: int) -> tuple[str, Any]:
+        """Where the formula of the argument at ``position`` finds what it names. See Note [What a formula may name]."""
+        outputs = self.outputs or ("out",)
+        if name == "g":
+            return ("grad", 0)
+        if name == "gs":
+            return ("grad", slice(None))
+        if name == "i":
+            return ("constant", position - len(self.inputs))
+        if name.startswith("g_") and name[2:] in outputs:
+            return ("grad", outputs.index(name[2:]))
+        if name in self.inputs:
+            index = self.inputs.index(name)
+            return ("constant", None) if index >= len(specs) or specs[index] is None else ("input", index)
+        if name == self.variadic:
+            return ("inputs", tuple(range(len(self.inputs), len(specs))))
+        if name in outputs:
+            return ("output", outputs.index(name))
+        if name in self.settings:
+            return ("setting", name)
+        for suffix, attribute in (("_shape", "shape"), ("_dtype", "dtype")):
+            stem = name.removesuffix(suffix)
+            if stem != name and stem in self.inputs:
+                spec = specs[self.inputs.index(stem)]
+                return ("constant", getattr(spec, attribute, () if attribute == "shape" else None))
+            if stem != name and stem.removesuffix("s") == self.variadic or stem == self.variadic:
+                return ("constant", tuple(getattr(spec, attribute) for spec in specs[len(self.inputs) :]))
+        raise TypeError(f"{self.name}: a formula names {name!r}, which is no input, output or setting of it")
+
+    def materialize(self, grads: Sequence, out_specs: Sequence[Spec]) -> Sequence:
+        """Zeros for the undefined among the gradients of several outputs."""
+        if len(grads) == 1 or all(grad is not None for grad in grads):
+            return grads
+        model = next(grad for grad in grads if grad is not None)
+        return [
+            zeros_of(model, shape=tuple(spec.shape), dtype=spec.dtype) if grad is None else grad
+            for grad, spec in zip(grads, out_specs, strict=True)
+        ]
+
+    def gradient(self, position: int, arguments: Sequence, spec: Spec) -> Any:
+        """The gradient of one input: its formula, with broadcasting undone and the dtype that of the input."""
+        grad = self.formula(position).function(*arguments)
+        return None if grad is None else self.restore(grad, spec)
+
+    def restore(self, grad: Any, spec: Spec) -> Any:
+        """Give a gradient the dtype of the input it belongs to (and its shape, for kinds that broadcast)."""
+        if self.broadcasts and tuple(grad.shape) != spec.shape:
+            grad = sum_to(grad, shape=tuple(spec.shape))
+        if dtypes.as_dtype(grad.dtype) is not spec.dtype:
+            grad = cast(grad, dtype=spec.dtype)
+        return grad
+
+    def read_saved(self, node: Any, field: str) -> Any:
+        """What ``node._saved_FIELD`` shows, by PyTorch's name of the field."""
+        plan = node.plan
+        name = self.saved_names.get(field, SAVED_NAMES.get(field, field))
+        if name in self.settings:
+            return plan.settings[name]
+        saved = node.saved_tensors() if plan.saved_specs else []
+        places = [("input", i) for i in plan.saved_inputs] + [("output", i) for i in plan.saved_outputs]
+        outputs = self.outputs or ("out",)
+        for (kind, index), item in zip(places, saved, strict=True):
+            if (self.input_name(index) if kind == "input" else outputs[index]) == name:
+                return item
+        if name in self.inputs or name in outputs:
+            return None
+        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{field}'")
+
+    # -- forward mode ----------------------------------------------------------------------------------------------
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        """The tangent of the output, on arrays or tensors. ``tangents`` has None where an input has none.
+
+        Raises:
+            NotDifferentiableError: naming the operator, where forward mode has no formula.
+        """
+        if self.jvp_formula is None:
+            raise NotDifferentiableError(f"Trying to use forward AD with {self.name} that does not support it")
+        named = dict(zip(self.inputs, primals, strict=False)) | settings
+        named |= {f"t_{name}": tangent for name, tangent in zip(self.inputs, tangents, strict=False)}
+        if self.variadic:
+            named |= {self.variadic: tuple(primals[len(self.inputs) :])}
+            named |= {f"t_{self.variadic}": tuple(tangents[len(self.inputs) :])}
+        named |= dict(zip(self.outputs, out, strict=True)) if self.outputs else {"out": out}
+        return self.jvp_formula.function(*[named[name] for name in self.jvp_formula.names])
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} operator {self.name}>"
+
+
+class Elementwise(Operator):
+    """Acts on each element by itself, after broadcasting."""
+
+    kind = "elementwise"
+    broadcasts = True
+
+    def check(self, specs: Sequence, settings: dict) -> None:
+        broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        named = dict(zip(self.inputs, primals, strict=True)) | settings | {"out": out}
+        total = None
+        for position, tangent in enumerate(tangents):
+            if tangent is None or not self.differentiable(position):
+                continue
+            formula = self.formula(position)
+            names = {"g": conj(cast(tangent, dtype=dtypes.as_dtype(out.dtype))), **named}
+            part = conj(formula.function(*[_named(names, name) for name in formula.names]))
+            total = part if total is None else total + part
+        if total is None:
+            return None
+        return cast(broadcast_to(total, shape=tuple(out.shape)), dtype=dtypes.as_dtype(out.dtype))
+
+
+class Linear(Operator):
+    """Linear in its first input (or jointly in a variadic one); the others are indices, masks and settings."""
+
+    kind = "linear"
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        if self.jvp_formula is not None:
+            return super().jvp(primals, tangents, out, **settings)
+        linear = [self.differentiable(position) for position in range(len(primals))]
+        arguments = [
+            (zeros_of(primal, shape=tuple(primal.shape), dtype=dtypes.as_dtype(primal.dtype)) if tangent is None else tangent)
+            if is_linear
+            else primal
+            for primal, tangent, is_linear in zip(primals, tangents, linear, strict=True)
+        ]
+        return self(*arguments, **settings)
+
+
+class Multilinear(Operator):
+    """Linear in each differentiable input while the others are held fixed: products."""
+
+    kind = "multilinear"
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        total = None
+        for position, tangent in enumerate(tangents):
+            if tangent is not None and self.differentiable(position):
+                part = self(*primals[:position], tangent, *primals[position + 1 :], **settings)
+                total = part if total is None else total + part
+        return total
+
+
+SAVED_NAMES: dict[str, str] = {"self": "x", "other": "y", "result": "out", "dim": "axis", "keepdim": "keepdims"}
+"""PyTorch's names of saved fields, and ours, where an operator has no ``saved_names`` of its own."""
+
+
+def _named(names: dict[str, Any], name: str) -> Any:
+    if name in names:
+        return names[name]
+    stem, _, attribute = name.rpartition("_")
+    return getattr(names[stem], attribute)
+
+
+def _with_inputs(node_class: type, num_inputs: int) -> type:
+    """``node_class`` for nodes which take several gradients; one class for each number, all of one name."""
+    variants = node_class.__dict__.get("variants")
+    if variants is None:
+        variants = {}
+        node_class.variants = variants  # type: ignore[attr-defined]
+    if num_inputs not in variants:
+        variants[num_inputs] = type(node_class.__name__, (node_class,), {"__slots__": (), "__module__": "builtins",
+                                                                        "num_inputs": num_inputs})  # fmt: skip
+    return variants[num_inputs]
+
+
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape of operands.
+
+    Raises:
+        RuntimeError: PyTorch's message, when two lengths differ and neither is 1.
+
+    >>> broadcast_shapes([(3, 1), (4,)])
+    (3, 4)
+    """
+    result: tuple[int, ...] = ()
+    for shape in shapes:
+        ndim = max(len(result), len(shape))
+        left = (1,) * (ndim - len(result)) + tuple(result)
+        right = (1,) * (ndim - len(shape)) + tuple(shape)
+        for axis in reversed(range(ndim)):
+            a, b = left[axis], right[axis]
+            if a != b and a != 1 and b != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {axis}"
+                )
+        result = tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
+    return result
+
+
+def _kind(cls: type[Operator], promote: str) -> Callable:
+    def decorator_factory(
+        *,
+        jvp: Callable | None = None,
+        outputs: tuple[str, ...] | None = None,
+        promote: str = promote,
+        node: str | None = None,
+        name: str | None = None,
+        **formulas: Callable,
+    ) -> Callable[[Callable], Operator]:
+        def decorate(function: Callable) -> Operator:
+            return cls(function, formulas, jvp=jvp, outputs=outputs, promote=promote, node=node, name=name)
+
+        return decorate
+
+    return decorator_factory
+
+
+elementwise = _kind(Elementwise, "common")
+linear = _kind(Linear, "none")
+multilinear = _kind(Multilinear, "none")
+general = _kind(Operator, "none")
+
+
+# -- the operators that the kinds themselves speak ---------------------------------------------------------------------
+
+
+@elementwise(x=lambda g: conj(g), node="ConjBackward0")
+def conj(x):
+    """The complex conjugate; of a real array, the array."""
+    return jnp.conj(x) if jnp.iscomplexobj(x) else x
+
+
+@linear(x=lambda g, x_dtype: cast(g, dtype=x_dtype), node="ToCopyBackward0")
+def cast(x, *, dtype):
+    """``x`` in another dtype; from complex to real the imaginary part is dropped."""
+    if jnp.iscomplexobj(x) and dtype.category != 3:
+        x = jnp.real(x) if dtype is not dtypes.bool else x
+    return x.astype(dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
+
+
+@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), node="ExpandBackward0")
+def broadcast_to(x, *, shape):
+    """``x`` repeated along new dimensions in front, and along those of length 1."""
+    return jnp.broadcast_to(x, shape)
+
+
+@linear(x=lambda g, x_shape: broadcast_to(g, shape=tuple(x_shape)))
+def sum_to(x, *, shape):
+    """The adjoint of ``broadcast_to``: summed over the dimensions in which ``shape`` was broadcast."""
+    extra = x.ndim - len(shape)
+    axes = (*range(extra), *(extra + axis for axis, length in enumerate(shape) if length == 1 and x.shape[extra + axis] != 1))
+    return jnp.sum(x, axis=axes).reshape(shape)
+
+
+@general()
+def zeros_of(x, *, shape, dtype):
+    """Zeros of any shape and dtype, where ``x`` lives."""
+    return jnp.zeros(shape, dtype.numpy)
+
+
+def _forget_plans() -> None:
+    for operator in TABLE.values():
+        operator.plans.clear()
+
+
+dtypes.on_default_dtype_change.append(_forget_plans)

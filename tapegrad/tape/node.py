@@ -1,0 +1,125 @@
+"""Nodes and edges of the dynamic graph.
+
+A ``Node`` is a function to be run in the backward pass: it takes the gradients of an operator's outputs and returns
+those of its inputs. An edge leads to the node which takes a gradient next, and to the slot where it goes: it is the
+plain pair ``(node, input_nr)``, or ``None`` where no gradient is wanted. Nothing here knows what a gradient is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+Edge = tuple["Node", int]
+
+HIGHEST_SEQUENCE_NR = 2**64 - 1
+"""The sequence number of nodes that run as soon as they can: those that accumulate into leaves."""
+
+next_sequence_nr: Callable[[], int] = count().__next__
+"""The number of the next node: nodes made later run earlier in the backward pass."""
+
+
+class NodeHooks:
+    """The hook slots of one node, in the order in which they run.
+
+    ``tensor_pre``: hooks of the output tensors, ``(output_nr, hook)``; ``retain``: ``retain_grad`` hooks by output
+    number, after all tensor hooks; ``pre`` and ``post``: the node's own.
+    """
+
+    __slots__ = ("tensor_pre", "retain", "pre", "post")
+
+    def __init__(self) -> None:
+        self.tensor_pre: dict[int, tuple[int, Callable]] = {}
+        self.retain: dict[int, Callable] = {}
+        self.pre: dict[int, Callable] = {}
+        self.post: dict[int, Callable] = {}
+
+
+class Node:
+    """One function of the backward graph.
+
+    Subclasses say how gradients are computed: ``apply_values`` on the raw values of a run without
+    ``create_graph``, ``apply`` on tensors, so that the computation records itself.
+
+    Attributes:
+        next_edges: one edge, or None, for each input of the forward operator.
+        sequence_nr: the order of creation; the engine runs the highest number first.
+        num_inputs: how many gradients the node takes (the outputs of the forward operator).
+        hooks: a ``NodeHooks``, or None while nobody registered any.
+    """
+
+    __slots__ = ("next_edges", "sequence_nr", "__dict__", "__weakref__")
+
+    next_edges: Sequence[Edge | None]
+    sequence_nr: int
+    num_inputs = 1
+    hooks: NodeHooks | None = None
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """Gradients of the inputs, on values. ``needed`` marks the inputs wanted (None: all that the node can)."""
+        raise NotImplementedError(f"{self.name()} has no backward on values")
+
+    def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """Gradients of the inputs, on tensors."""
+        raise NotImplementedError(f"{self.name()} has no backward on tensors")
+
+    def release_variables(self) -> None:
+        """Forget what was saved for backward; called once the node has run and the graph is not kept."""
+
+    def name(self) -> str:
+        """The name that users see, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    @property
+    def topological_nr(self) -> int:
+        """The length of the longest path from here to a node without successors (0 for such a node).
+
+        It is computed on demand, with a stack, because only introspection asks for it.
+        """
+        heights: dict[Node, int] = {}
+        stack = [self]
+        while stack:
+            successors = [edge[0] for edge in stack[-1].next_edges if edge is not None]
+            pending = [node for node in successors if node not in heights]
+            if pending:
+                stack.extend(pending)
+            else:
+                heights[stack.pop()] = max((heights[node] + 1 for node in successors), default=0)
+        return heights[self]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges as PyTorch shows them: ``(node, input_nr)`` pairs, ``(None, 0)`` where there is no edge."""
+        return tuple((None, 0) if edge is None else (edge[0], edge[1]) for edge in self.next_edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes on this node."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    def _set_sequence_nr(self, value: int) -> None:
+        self.sequence_nr = value
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run the node by hand on tensors: one gradient, or None, for each output of the forward operator.
+
+        Raises:
+            TypeError: for a wrong number of gradients.
+        """
+        if len(grads) != self.num_inputs:
+            raise TypeError(f"expected {self.num_inputs} arguments, got {len(grads)} instead")
+        results = tuple(self.apply(list(grads), None))
+        return results[0] if len(results) == 1 else results
+
+    def own_hooks(self) -> NodeHooks:
+        """The node's hook slots, made now if it has none."""
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"

@@ -1,0 +1,113 @@
+"""``Spec``: all that a plan needs to know about a tensor before it looks at its data.
+
+Note [Specs decide plans]
+A tensor carries an interned ``Spec``. Plans are found by the specs of the arguments (and the modes, and the
+settings), so whatever must change how an operator treats a tensor is a field of the spec, and costs nothing
+per call: shape, dtype and device; whether it requires grad; whether it is *plain* (never shared, never written, so
+that its value can be read and saved without asking its storage); whether its class overrides functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.execution.devices import device
+from tapegrad.execution.dtypes import dtype
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple that prints as ``torch.Size([2, 3])`` and knows its ``numel()``.
+
+    >>> Size((2, 3)), Size((2, 3)).numel(), Size((2, 3))[1:]
+    (torch.Size([2, 3]), 6, torch.Size([3]))
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        result = 1
+        for length in self:
+            result *= length
+        return result
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: tuple) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+    def __radd__(self, other: tuple) -> Size:
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple(self) * times)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __reduce__(self) -> tuple:
+        return Size, (tuple(self),)
+
+
+class Spec:
+    """Shape, dtype, device and flags of a tensor. Interned: equal specs are the same object, so hashing is by identity.
+
+    Attributes:
+        shape: a ``Size``.
+        dtype: a tapegrad dtype.
+        device: a tapegrad device.
+        requires_grad: whether operators on it are recorded.
+        plain: whether its storage is its own and was never written.
+        overrides: whether its class has a ``__torch_function__`` of its own.
+    """
+
+    __slots__ = ("shape", "dtype", "device", "requires_grad", "plain", "overrides", "_siblings", "numel", "ndim")
+    _interned: dict[tuple, Spec] = {}
+
+    shape: Size
+    dtype: dtype
+    device: device
+    requires_grad: bool
+    plain: bool
+    overrides: bool
+    numel: int
+    ndim: int
+
+    @classmethod
+    def of(
+        cls,
+        shape: tuple[int, ...],
+        dtype: dtype,
+        device: device,
+        requires_grad: bool = False,
+        plain: bool = True,
+        overrides: bool = False,
+    ) -> Spec:
+        """The spec with these fields."""
+        key = (tuple(shape), dtype, device, requires_grad, plain, overrides)
+        spec = cls._interned.get(key)
+        if spec is None:
+            spec = object.__new__(cls)
+            spec.shape, spec.dtype, spec.device = Size(shape), dtype, device
+            spec.requires_grad, spec.plain, spec.overrides = requires_grad, plain, overrides
+            spec.numel, spec.ndim = spec.shape.numel(), len(spec.shape)
+            spec._siblings = {}
+            spec = cls._interned.setdefault(key, spec)
+        return spec
+
+    def replace(self, **changes: Any) -> Spec:
+        """This spec with ``changes``; remembered, so that it is one look-up the next time."""
+        key = tuple(changes.items())
+        sibling = self._siblings.get(key)
+        if sibling is None:
+            fields = {name: getattr(self, name) for name in Spec.__slots__[:6]}
+            sibling = self._siblings[key] = Spec.of(**{**fields, **changes})
+        return sibling
+
+    def __repr__(self) -> str:
+        flags = [name for name in ("requires_grad", "plain", "overrides") if getattr(self, name)]
+        return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"

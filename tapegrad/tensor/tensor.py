@@ -1,0 +1,144 @@
+"""``Tensor``: a handle on a value, with its place in the graph. Methods are attached by ``functions/``.
+
+Note [State of a tensor]
+``_value`` is the data while the spec is plain, ``_storage`` afterwards. ``_edge`` is ``(grad_fn, output_nr)``, or None
+for a leaf; a leaf that requires grad finds its accumulator through a weak reference (``_accumulator``), for the
+accumulator owns the leaf. Rare state (``_grad``, hooks, ...) are class attributes until set, so that making a tensor
+sets three slots.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, ClassVar
+
+from tapegrad.execution.devices import device, from_jax
+from tapegrad.execution.dtypes import dtype, from_numpy
+from tapegrad.tape.node import Edge, Node, NodeHooks
+from tapegrad.tensor.spec import Size, Spec
+from tapegrad.tensor.storage import Storage
+
+
+class Tensor:
+    """A multi-dimensional array that remembers how it was computed.
+
+    Create one with ``tapegrad.tensor`` and the other factories; ``Tensor(2, 3)`` and ``Tensor([1, 2])`` are PyTorch's
+    legacy constructors.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * 3 + 2).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
+
+    __slots__ = ("_value", "_spec", "_edge", "__dict__", "__weakref__")
+
+    _value: Any
+    _spec: Spec
+    _edge: Edge | None
+    _storage: Storage | None = None
+    _grad: Tensor | None = None
+    _accumulator: weakref.ref[Node] | None = None
+    _retains: bool = False
+    _leaf_hooks: NodeHooks | None = None
+    _base: Tensor | None = None
+    _views: weakref.WeakSet[Tensor] | None = None
+
+    __array_ufunc__: ClassVar[None] = None
+    __array_priority__: ClassVar[int] = 1000
+
+    @property
+    def shape(self) -> Size:
+        """The lengths of the dimensions."""
+        return self._spec.shape
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return self._spec.dtype
+
+    @property
+    def device(self) -> device:
+        """Where the data is."""
+        return self._spec.device
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._spec.ndim
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by the user, not by a recorded operator."""
+        return self._edge is None
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its ``grad_fn`` this tensor is."""
+        return 0 if self._edge is None else self._edge[1]
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computes gradients of the operator which made this tensor; None for a leaf."""
+        return None if self._edge is None else self._edge[0]
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._storage is None else self._storage.version
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad`` was called on this non-leaf."""
+        return self._retains
+
+
+new_tensor = object.__new__
+
+
+def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
+    """A tensor around a value. The caller knows the spec, which must describe the value."""
+    tensor = new_tensor(Tensor)
+    tensor._value = value
+    tensor._spec = spec
+    tensor._edge = edge
+    return tensor
+
+
+def describe(value: Any, *, on: device | None = None) -> Spec:
+    """The spec of a value.
+
+    A tracer has no device of its own: it gets ``on``, or the default.
+    """
+    if on is None:
+        on = device_of(value)
+    return Spec.of(value.shape, from_numpy(value.dtype), on)
+
+
+def device_of(value: Any) -> device:
+    """The device that holds a value; the default device for tracers."""
+    devices = getattr(value, "devices", None)
+    try:
+        return from_jax(next(iter(devices()))) if devices is not None else device("cpu")
+    except Exception:  # a tracer: jax raises ConcretizationTypeError, which has no common public base
+        return device("cpu")
+
+
+def value_of(tensor: Tensor) -> Any:
+    """The value of a tensor as it is now."""
+    return tensor._value if tensor._spec.plain else tensor._storage.value  # type: ignore[union-attr]
+
+
+def storage_of(tensor: Tensor) -> Storage:
+    """The storage of a tensor, made now if it has none; from here on the tensor is not plain."""
+    storage = tensor._storage
+    if storage is None:
+        storage = tensor._storage = Storage(tensor._value)
+        tensor._spec = tensor._spec.replace(plain=False)
+        tensor._value = None
+    return storage
+
+
+def write(tensor: Tensor, value: Any) -> None:
+    """Replace the data of a tensor, and of all that share its storage; its version goes up by one."""
+    storage_of(tensor).write(value)

@@ -1,0 +1,100 @@
+"""What holds for every test: how XLA compiles, that modes are left as they were found, what happens without PyTorch.
+
+Note [Compiled once per checkout]
+A new kernel costs XLA tens of milliseconds, and the tests make thousands. They share shapes, compile without costly
+optimization (a third less time; results are the same within rounding), and keep what was compiled in ``.cache/jax`` of
+the checkout, so that a second run compiles next to nothing. All of this is said in the environment before jax is
+imported; what the environment says already is left alone.
+
+Note [Parity tests without PyTorch]
+Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they are
+read instead, one item for each test function, and all of these are deselected; the summary says how many and why.
+"""
+
+import ast
+import importlib.util
+import os
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CACHE = HERE.parent / ".cache" / "jax"
+CACHE.mkdir(parents=True, exist_ok=True)
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+
+import pytest  # noqa: E402 - the environment comes first
+
+pytest.register_assert_rewrite("harness", "oracles")
+
+PARITY = HERE / "parity"
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+DESELECTED = pytest.StashKey[int]()
+
+
+@pytest.fixture(autouse=True)
+def modes_are_left_as_they_were():
+    """A test restores the thread's modes and the default dtype; the next one gets them clean even if it doesn't."""
+    from tapegrad.execution import dtypes
+    from tapegrad.tape.modes import thread
+
+    modes, default = thread.modes, dtypes.get_default_dtype()
+    yield
+    left, thread.modes = thread.modes, modes
+    left_default = dtypes.get_default_dtype()
+    dtypes.set_default_dtype(default)
+    assert left is modes, f"the test left the modes as {left}"
+    assert left_default is default, f"the test left {left_default} as the default dtype"
+
+
+class UnreadableItem(pytest.Item):
+    """Stands for a test function of a module that can't be imported."""
+
+    def runtest(self):
+        raise RuntimeError("PyTorch is not installed; this test can't be run")
+
+
+class UnreadableModule(pytest.File):
+    """A parity module where there is no PyTorch. See Note [Parity tests without PyTorch]."""
+
+    def collect(self):
+        for node in ast.parse(self.path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield UnreadableItem.from_parent(self, name=node.name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    found = yield
+    if HAS_TORCH or not file_path.is_relative_to(PARITY):
+        return found
+    return [UnreadableModule.from_parent(parent, path=file_path)] if file_path.match("test_*.py") else []
+
+
+def pytest_collection_modifyitems(config, items):
+    parity = [item for item in items if item.path.is_relative_to(PARITY)]
+    for item in parity:
+        item.add_marker(pytest.mark.parity)
+    if parity and not HAS_TORCH:
+        config.stash[DESELECTED] = len(parity)
+        config.hook.pytest_deselected(items=parity)
+        items[:] = [item for item in items if not item.path.is_relative_to(PARITY)]
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):  # a worker of pytest-xdist: tell the controller, which collects nothing
+        session.config.workeroutput["parity"] = session.config.stash.get(DESELECTED, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    node.config.stash[DESELECTED] = getattr(node, "workeroutput", {}).get("parity", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    count = config.stash.get(DESELECTED, 0)
+    if count:
+        terminalreporter.write_line(
+            f"{count} parity test functions deselected: they compare with PyTorch, which is not installed here"
+        )

@@ -1,0 +1,140 @@
+"""Run the same short program on tapegrad and on PyTorch, and compare what a user can see.
+
+A program is a function of the module (``torch``) and some tensors::
+
+    same(lambda torch, x, y: torch.atan2(x, y).sum(0), A, B)
+
+``same`` compares values, dtypes, shapes, ``requires_grad``, the name of ``grad_fn``, gradients and second-order gradients;
+``same_error`` compares the type and the text of the exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch as pytorch
+
+import tapegrad
+
+
+def tensors(module: Any, inputs: Sequence[Any], grads: bool) -> list[Any]:
+    """The inputs as tensors of a module; floating and complex ones require grad. Non-arrays stay as they are."""
+    made = []
+    for item in inputs:
+        if isinstance(item, np.ndarray):
+            made.append(module.tensor(item.tolist(), dtype=getattr(module, item.dtype.name)).reshape(item.shape))
+            if grads and item.dtype.kind in "fc":
+                made[-1] = made[-1].detach().requires_grad_()
+        else:
+            made.append(item)
+    return made
+
+
+def to_numpy(value: Any) -> Any:
+    """Tensors as arrays (bfloat16 as float32); structures and plain values as they are."""
+    if isinstance(value, (pytorch.Tensor, tapegrad.Tensor)):
+        value = value.detach()
+        module = pytorch if isinstance(value, pytorch.Tensor) else tapegrad
+        return (value.to(module.float32) if value.dtype == module.bfloat16 else value).resolve_conj().numpy()
+    if isinstance(value, (tuple, list)):
+        return [to_numpy(item) for item in value]
+    return value
+
+
+def flat_outputs(value: Any) -> list[Any]:
+    if isinstance(value, (pytorch.Tensor, tapegrad.Tensor)):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [item for part in value for item in flat_outputs(part)]
+    return []
+
+
+def describe(value: Any) -> Any:
+    """What can be seen of a result apart from its numbers."""
+    if isinstance(value, (pytorch.Tensor, tapegrad.Tensor)):
+        name = value.grad_fn.name() if value.grad_fn is not None else None
+        return (str(value.dtype).split(".")[-1], tuple(value.shape), value.requires_grad, name)
+    if isinstance(value, (tuple, list)):
+        return [describe(item) for item in value]
+    return (type(value).__name__, value)
+
+
+def run(module: Any, program: Callable, inputs: Sequence[Any], grads: bool, second: bool, names: bool) -> dict[str, Any]:
+    """Run a program on one module and collect all that is compared."""
+    given = tensors(module, inputs, grads)
+    result = program(module, *given)
+    seen: dict[str, Any] = {"values": to_numpy(result), "kind": describe(result)}
+    if not names:
+        seen["kind"] = [part[:3] for part in map(describe, flat_outputs(result))]
+    leaves = [x for x in given if isinstance(x, module.Tensor) and x.requires_grad]
+    outputs = [out for out in flat_outputs(result) if out.requires_grad]
+    if not (grads and leaves and outputs):
+        return seen
+    rng = np.random.default_rng(0)
+
+    def cotangent(out: Any) -> Any:
+        values = rng.uniform(0.5, 1.5, tuple(out.shape))
+        return module.tensor(values.tolist(), dtype=out.dtype).reshape(out.shape)
+
+    first = module.autograd.grad(outputs, leaves, [cotangent(out) for out in outputs], create_graph=second, allow_unused=True)
+    seen["grads"] = [to_numpy(g) for g in first]
+    if second:
+        differentiable = [g for g in first if g is not None and g.requires_grad]
+        if differentiable:
+            twice = module.autograd.grad(
+                differentiable, leaves, [cotangent(g) for g in differentiable], allow_unused=True, materialize_grads=True
+            )
+            seen["second"] = [to_numpy(g) for g in twice]
+        else:
+            seen["second"] = [np.zeros(x.shape) for x in to_numpy(leaves)]
+    return seen
+
+
+def close(ours: Any, theirs: Any, rtol: float, atol: float, where: str) -> None:
+    if isinstance(theirs, list):
+        assert len(ours) == len(theirs), where
+        for position, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            close(a, b, rtol, atol, f"{where}[{position}]")
+    elif isinstance(theirs, np.ndarray):
+        assert ours is not None, f"{where}: tapegrad gives None"
+        assert ours.dtype == theirs.dtype, f"{where}: dtype {ours.dtype}, expected {theirs.dtype}"
+        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True, err_msg=where, strict=True)
+    elif isinstance(theirs, float):
+        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True, err_msg=where)
+    else:
+        assert ours == theirs, where
+
+
+def same(
+    program: Callable, *inputs: Any, grads: bool = True, second: bool = True, names: bool = True,
+    rtol: float = 1e-7, atol: float = 1e-9,
+) -> None:  # fmt: skip
+    """Assert that a program does the same on tapegrad as on PyTorch."""
+    theirs = run(pytorch, program, inputs, grads, second, names)
+    ours = run(tapegrad, program, inputs, grads, second, names)
+    assert ours["kind"] == theirs["kind"], f"kind: {ours['kind']}, expected {theirs['kind']}"
+    for key in ("values", "grads", "second"):
+        assert (key in ours) == (key in theirs), key
+        if key in theirs:
+            close(ours[key], theirs[key], rtol, atol, key)
+
+
+def same_error(program: Callable, *inputs: Any, match: str | None = None) -> None:
+    """Assert that a program raises the same on both: the type, and the text (or only the part given by ``match``)."""
+    caught = []
+    for module in (pytorch, tapegrad):
+        try:
+            program(module, *tensors(module, inputs, grads=True))
+        except Exception as error:  # what it raises is what is compared
+            caught.append(error)
+        else:
+            raise AssertionError(f"{module.__name__} raised nothing")
+    theirs, ours = caught
+    assert type(ours).__name__ == type(theirs).__name__, f"{ours!r}, expected {theirs!r}"
+    if match is None:
+        assert str(ours) == str(theirs)
+    else:
+        assert match in str(theirs), f"PyTorch says: {theirs}"
+        assert match in str(ours), f"tapegrad says: {ours}"

@@ -1,0 +1,63 @@
+"""Sample inputs for every operator of the table. ``tests/test_every_op.py`` runs all oracles over them.
+
+Each family of operators has a file ``samples_FAMILY.py`` with a list ``SAMPLES``. Arrays are shared and small (shapes
+such as (2, 3), (3,), (1, 3), (), (0, 3)), so that compiled kernels are shared too.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call of an operator of the table, on NumPy arrays.
+
+    Attributes:
+        op: the operator's name in ``tapegrad.ops.operator.TABLE``.
+        args: float64/complex128/integer/bool arrays, Python scalars, or None for an absent optional.
+        settings: the operator's keyword settings.
+        smooth: whether every differentiable input is away from kinks, so that finite differences apply.
+        second: whether second derivatives are checked by finite differences too.
+        forward: whether forward mode is expected to work (otherwise it must raise, naming the operator).
+        oracle: an array function to differentiate with ``jax.vjp`` instead of the kernel itself, where the kernel's own
+            jax derivative is not the convention wanted; None for the kernel.
+        note: what is special about it, shown in the test's id.
+    """
+
+    op: str
+    args: tuple[Any, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    smooth: bool = True
+    second: bool = True
+    forward: bool = True
+    oracle: Any = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        shapes = ",".join("x".join(map(str, a.shape)) or "0d" if isinstance(a, np.ndarray) else repr(a) for a in self.args)
+        settings = ",".join(f"{key}={value}" for key, value in self.settings.items())
+        return f"{self.op}({shapes}{';' if settings else ''}{settings}){self.note}"
+
+
+def array(*shape: int, low: float = -2.0, high: float = 2.0, dtype: str = "float64", seed: int = 0) -> np.ndarray:
+    """A reproducible array of distinct numbers, away from zero and from one another, between ``low`` and ``high``."""
+    count = int(np.prod(shape, dtype=int))
+    generator = np.random.default_rng(seed + 97 * count)
+    values = np.linspace(low, high, 2 * count + 3)[1:-1:2][:count] + 0.01 * (high - low) / max(count, 1)
+    values = generator.permutation(values).reshape(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * generator.permutation(values.ravel()).reshape(shape)[..., ::-1] if shape else values + 0.5j
+    return np.asarray(values, dtype)
+
+
+def all_samples() -> Iterator[Sample]:
+    """The samples of all families."""
+    for path in sorted(Path(__file__).parent.glob("samples_*.py")):
+        yield from importlib.import_module(path.stem).SAMPLES
