@@ -9,6 +9,6 @@ for _name in (
     try:
         importlib.import_module(f"tapegrad.functions.{_name}")
     except ModuleNotFoundError as _error:
-        print("missing:", _error)
+        if not str(_error).endswith(f"functions.{_name}'"): print("BROKEN", _name, _error)
     except Exception as _error:
         print("BROKEN:", _name, type(_error).__name__, _error)

@@ -2,7 +2,7 @@
 
 import contextlib  # TEMPORARY
 
-with contextlib.suppress(ModuleNotFoundError):
+with contextlib.suppress(ImportError):
     from tapegrad.nn import functional as functional
-with contextlib.suppress(ModuleNotFoundError):
+with contextlib.suppress(ImportError):
     from tapegrad.nn.parameter import Parameter as Parameter

@@ -1,0 +1,213 @@
+"""The nodes that know tensors: of operators, of leaves, and of errors that wait for backward.
+
+Note [Saved outputs and reference cycles]
+A node that saves its own output must not own a tensor that owns the node. It keeps the output's value only; the tensor
+is made again, with this node as its ``grad_fn``, when somebody asks.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.errors import SECOND_BACKWARD
+from tapegrad.execution.kernel import add_values
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, next_sequence_nr
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, value_of, wrap, write
+
+if TYPE_CHECKING:
+    from tapegrad.dispatch.plan import Plan
+
+
+class AccumulateGrad(Node):
+    """The end of the tape: adds what arrives to the ``.grad`` of a leaf. There is at most one for each leaf."""
+
+    __slots__ = ("variable",)
+    next_edges: tuple = ()
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.sequence_nr = HIGHEST_SEQUENCE_NR
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        grad, variable = grads[0], self.variable
+        if grad is not None:
+            present = variable._grad
+            if present is None:
+                variable._grad = wrap(grad, variable._spec.replace(requires_grad=False, plain=True, overrides=False))
+            else:
+                write(present, add_values(value_of(present), grad))
+        return ()
+
+    def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        grad, variable = grads[0], self.variable
+        if grad is not None:
+            variable._grad = grad if variable._grad is None else variable._grad + grad  # type: ignore[operator]
+        return ()
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+
+def leaf_edge(tensor: Tensor) -> Edge:
+    """The edge to the accumulator of a leaf that requires grad; the accumulator is made when first asked for."""
+    reference = tensor._accumulator
+    node = None if reference is None else reference()
+    if node is None:
+        node = AccumulateGrad(tensor)
+        if tensor._leaf_hooks is not None:
+            node.hooks = tensor._leaf_hooks
+        tensor._accumulator = weakref.ref(node)
+    return (node, 0)
+
+
+def gradient_edge(tensor: Tensor) -> Edge | None:
+    """Where the gradient of a tensor goes; None if it doesn't require one."""
+    if tensor._edge is not None:
+        return tensor._edge
+    return leaf_edge(tensor) if tensor._spec.requires_grad else None
+
+
+class OperatorNode(Node):
+    """The backward of one call of an operator of the table. A subclass for each operator carries its name."""
+
+    __slots__ = ("plan", "saved", "versions")
+
+    plan: Plan
+    saved: tuple | None
+    versions: tuple[int, ...] | None
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        plan = self.plan
+        if plan.num_outputs == 1:
+            if grads[0] is None:
+                return (None,) * len(plan.needed)
+            defined = None
+        else:
+            defined = tuple(grad is not None for grad in grads)
+            if not any(defined):
+                return (None,) * len(plan.needed)
+            grads = [grad for grad in grads if grad is not None]
+        return plan.backward(needed, defined)(*grads, *self.saved_values())
+
+    def saved_values(self) -> list:
+        """The values saved for backward, after checking that none was written since."""
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(SECOND_BACKWARD)
+        values = []
+        for item, spec in zip(saved, self.plan.saved_specs):  # noqa: B905 - same length by construction, hot
+            if spec is None:
+                values.append(item)
+            elif item._spec is spec and spec.plain:
+                values.append(item._value)
+            else:
+                values.append(self._checked_value(item, len(values)))
+        return values
+
+    def _checked_value(self, tensor: Tensor, position: int) -> Any:
+        expected = 0 if self.versions is None else self.versions[position]
+        if tensor._version != expected:
+            edge = tensor._edge
+            origin = f", which is output {edge[1]} of {edge[0].name()}," if edge is not None else ""
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[{legacy_type_name(tensor._spec)} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
+                f"expected version {expected} instead. Hint: enable anomaly detection to find the operation that "
+                "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
+            )
+        return value_of(tensor)
+
+    def saved_tensors(self) -> list:
+        """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(SECOND_BACKWARD)
+        self.saved_values()  # checks versions
+        plan = self.plan
+        inputs = len(plan.saved_inputs)
+        tensors = list(saved[:inputs])
+        for position, value in zip(plan.saved_outputs, saved[inputs:], strict=True):
+            spec = plan.out_specs[position]
+            tensors.append(wrap(value, spec, (self, position) if spec.requires_grad else None))
+        return tensors
+
+    def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        plan = self.plan
+        if all(grad is None for grad in grads):
+            return (None,) * len(plan.needed)
+        saved = self.saved_tensors() if plan.saved_specs else []
+        return plan.gradients(grads, saved, plan.wanted(needed))
+
+    def release_variables(self) -> None:
+        if self.plan.saved_specs:
+            self.saved = None
+
+    @property
+    def _input_metadata(self) -> tuple[Spec, ...]:
+        return self.plan.out_specs
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return self.plan.op.read_saved(self, name[len("_saved_") :])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+def legacy_type_name(spec: Spec) -> str:
+    """What PyTorch calls a tensor type in old messages: ``torch.FloatTensor``, ``torch.cuda.DoubleTensor``."""
+    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
+             "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+             "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
+    where = "" if spec.device.type == "cpu" else f".{spec.device.type}"
+    return f"torch{where}.{names.get(spec.dtype.name, spec.dtype.name)}Tensor"
+
+
+class Error(Node):
+    """A node that raises when backward reaches it."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str, next_edges: Sequence[Edge | None], num_inputs: int = 1) -> None:
+        self.message = message
+        self.next_edges = tuple(next_edges)
+        self.sequence_nr = next_sequence_nr()
+        self.num_inputs = num_inputs
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        raise RuntimeError(self.message)
+
+    apply = apply_values
+
+    def name(self) -> str:
+        return "torch::autograd::Error"
+
+
+class DelayedError(Node):
+    """A function of tensors that gives them back unchanged; differentiating through the results raises.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = DelayedError("not today", 1)(x)
+    >>> y.grad_fn.name()
+    'torch::autograd::Error'
+    """
+
+    __slots__ = ("message",)
+    next_edges: tuple = ()
+
+    def __init__(self, message: str, num_inputs: int) -> None:
+        self.message = message
+        self.num_inputs = num_inputs
+        self.sequence_nr = next_sequence_nr()
+
+    def __call__(self, *tensors: Any) -> Any:
+        edges = [gradient_edge(tensor) for tensor in tensors]
+        node = Error(self.message, edges, len(tensors)) if any(edges) else None
+        results = tuple(
+            wrap(value_of(tensor), tensor._spec.replace(plain=True, requires_grad=node is not None),
+                 None if node is None else (node, position))
+            for position, tensor in enumerate(tensors)
+        )  # fmt: skip
+        return results[0] if len(results) == 1 else results

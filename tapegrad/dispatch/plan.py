@@ -1,0 +1,183 @@
+"""Plans: everything about a call that does not depend on data.
+
+Note [Plans]
+``call`` finds a *plan* by one dictionary look-up on (modes, specs of the arguments, settings). A plan holds everything
+that was decided when it was made: promotion and broadcasting checks, the forward kernel, the specs of the outputs,
+which inputs need a gradient, what to save, the node class, the backward kernels. A call is then straight-line code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.errors import message
+from tapegrad.execution.dtypes import from_numpy
+from tapegrad.execution.kernel import Kernel, abstract
+from tapegrad.tape.modes import Modes
+from tapegrad.tensor.spec import Spec
+
+
+class Plan:
+    """Everything about a call that does not depend on data. See Note [Plans].
+
+    Attributes:
+        op: the operator, with its settings and the specs of its arguments (a Spec, a scalar's type, or None).
+        out_specs: the specs of the outputs.
+        needed: for each argument, whether a gradient is wanted; all False when nothing is recorded.
+        saved_inputs, saved_outputs: the positions of the arguments and outputs that backward reads.
+        saved_specs: what to expect of each saved item; None for one that is no tensor.
+    """
+
+    __slots__ = (
+        "op", "settings", "specs", "out_specs", "num_outputs", "needed", "saved_inputs", "saved_outputs", "saved_specs",
+        "sources", "forward", "_backwards", "node_class", "wide", "single",
+    )  # fmt: skip
+
+    def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
+        self.op, self.specs, self.settings = op, specs, settings
+        check_devices(specs)
+        function = op.prepare(specs, settings)
+        outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
+        self.single = not isinstance(outputs, tuple)
+        outputs = (outputs,) if self.single else outputs
+        self.num_outputs = len(outputs)
+        on = next((spec.device for spec in specs if isinstance(spec, Spec) and spec.ndim), None)
+        on = on or next((spec.device for spec in specs if isinstance(spec, Spec)), None)
+        dtypes = [from_numpy(output.dtype) for output in outputs]
+        self.needed = tuple(
+            modes.grad and isinstance(spec, Spec) and spec.requires_grad and op.differentiable(position)
+            for position, spec in enumerate(specs)
+        )
+        recorded = any(self.needed) and any(dtype.category >= 2 for dtype in dtypes)
+        self.needed = self.needed if recorded else (False,) * len(specs)
+        self.out_specs = tuple(
+            Spec.of(output.shape, dtype, on, recorded and dtype.category >= 2)
+            for output, dtype in zip(outputs, dtypes, strict=True)
+        )
+        self.wide = any(
+            spec.dtype.is_64bit for spec in (*specs, *self.out_specs) if isinstance(spec, Spec)
+        ) or op.is_wide(settings)
+        self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
+        self._backwards: dict[tuple, Callable] = {}
+        self.saved_inputs: tuple[int, ...] = ()
+        self.saved_outputs: tuple[int, ...] = ()
+        self.sources: dict[int, list] = {}
+        self.saved_specs: tuple = ()
+        if recorded:
+            self.node_class = op.node_class(OperatorNode, self.num_outputs)
+            self._decide_saves()
+
+    def _decide_saves(self) -> None:
+        """Read off the names of the formulas in use what has to be saved."""
+        op = self.op
+        names = {
+            position: [op.locate(name, position, self.specs, self.num_outputs) for name in op.formula(position).names]
+            for position, wanted in enumerate(self.needed)
+            if wanted
+        }
+        located = [place for places in names.values() for place in places]
+        inputs = sorted({place[1] for place in located if place[0] == "input"} | {
+            i for place in located if place[0] == "inputs" for i in place[1]
+        })  # fmt: skip
+        outputs = sorted({place[1] for place in located if place[0] == "output"})
+        self.saved_inputs, self.saved_outputs = tuple(inputs), tuple(outputs)
+        self.saved_specs = tuple(
+            self.specs[i] if isinstance(self.specs[i], Spec) else None for i in inputs
+        ) + (None,) * len(outputs)  # fmt: skip
+        self.sources = names
+
+    def wanted(self, needed: tuple[bool, ...] | None) -> tuple[bool, ...]:
+        """The inputs whose gradient is both possible and asked for."""
+        if needed is None:
+            return self.needed
+        return tuple(mine and asked for mine, asked in zip(self.needed, needed, strict=True))
+
+    def gradients(self, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> tuple:
+        """Run the formulas of the wanted inputs, on arrays, tracers or tensors."""
+        op = self.op
+        index = {("input", position): item for position, item in zip(self.saved_inputs, saved, strict=False)}
+        for position, item in zip(self.saved_outputs, saved[len(self.saved_inputs) :], strict=True):
+            index["output", position] = item
+        grads = op.materialize(grads, self.out_specs)
+        results: list[Any] = []
+        for position, want in enumerate(wanted):
+            if not want:
+                results.append(None)
+                continue
+            arguments = []
+            for place in self.sources[position]:
+                kind, key = place
+                if kind == "grad":
+                    arguments.append(grads[key])
+                elif kind == "inputs":
+                    arguments.append(tuple(index["input", i] for i in key))
+                elif kind == "setting":
+                    arguments.append(self.settings[key])
+                elif kind == "constant":
+                    arguments.append(key)
+                else:
+                    arguments.append(index[place])
+            results.append(op.gradient(position, arguments, self.specs[position]))
+        return tuple(results)
+
+    def backward(self, needed: tuple[bool, ...] | None, defined: tuple[bool, ...] | None) -> Callable:
+        """The backward kernel for these wanted inputs and these defined gradients, compiled when first asked for."""
+        key = (needed, defined)
+        kernel = self._backwards.get(key)
+        if kernel is None:
+            kernel = self._backwards[key] = self._make_backward(self.wanted(needed), defined)
+        return kernel
+
+    def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...] | None) -> Callable:
+        count = 1 if defined is None else sum(defined)
+
+        def backward(*values: Any) -> tuple:
+            given = iter(values[:count])
+            grads = [next(given) if has else None for has in (defined or (True,))]
+            results = self.gradients(grads, values[count:], wanted)
+            for position, grad in enumerate(results):
+                if grad is not None:
+                    check_gradient(self.node_class.__name__, position, grad, self.specs[position])
+            return results
+
+        if not any(wanted):
+            return lambda *values: (None,) * len(wanted)
+        return Kernel(backward, name=self.node_class.__name__, wide=self.wide).bind()
+
+
+def check_gradient(node: str, position: int, grad: Any, spec: Spec) -> None:
+    """A formula must return a gradient of its input's shape and dtype; checked when the kernel is traced.
+
+    Raises:
+        RuntimeError: naming the node, the gradient, and what is wrong with it.
+    """
+    if tuple(grad.shape) != spec.shape:
+        raise RuntimeError(message(f"{node}: grad_input {position} has the wrong shape", expected=tuple(spec.shape),
+                                   got=tuple(grad.shape), hint="does its formula undo broadcasting?"))  # fmt: skip
+    if grad.dtype != spec.dtype.numpy:
+        raise RuntimeError(
+            message(f"{node}: grad_input {position} has the wrong dtype", expected=spec.dtype.numpy, got=grad.dtype)
+        )
+
+
+def check_devices(specs: Sequence) -> None:
+    """Arguments must be on one device; 0-dim CPU tensors may meet any.
+
+    Raises:
+        RuntimeError: PyTorch's message, naming both devices.
+    """
+    devices = {spec.device for spec in specs if isinstance(spec, Spec)}
+    if len(devices) > 1:
+        devices = {s.device for s in specs if isinstance(s, Spec) and (s.ndim or s.device.type != "cpu")}
+        if len(devices) > 1:
+            first, second = sorted(map(str, devices), reverse=True)[:2]
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
+            )
+
+
+def abstract_argument(spec: Spec | type) -> Any:
+    """What shape inference needs of an argument: shape and dtype of a tensor, the type of a scalar."""
+    return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec
