@@ -7,6 +7,7 @@
 tensor([3., 3., 3.])
 """
 
+from tapegrad import _C as _C
 from tapegrad import autograd as autograd
 from tapegrad import functions as functions
 from tapegrad.autograd import tensor_methods as _tensor_methods
@@ -14,6 +15,8 @@ from tapegrad.autograd.grad_mode import enable_grad as enable_grad
 from tapegrad.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from tapegrad.autograd.grad_mode import no_grad as no_grad
 from tapegrad.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from tapegrad.errors import is_warn_always_enabled as is_warn_always_enabled
+from tapegrad.errors import set_warn_always as set_warn_always
 from tapegrad.execution.devices import device as device
 from tapegrad.execution.devices import get_default_device as get_default_device
 from tapegrad.execution.devices import set_default_device as set_default_device

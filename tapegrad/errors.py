@@ -6,6 +6,8 @@ Where PyTorch has none, ``message`` builds one.
 
 from __future__ import annotations
 
+import warnings
+
 
 class NotDifferentiableError(NotImplementedError):
     """An operator was asked for a derivative that it does not have.
@@ -42,3 +44,30 @@ SECOND_BACKWARD = (
     "saved tensors after calling backward."
 )
 """PyTorch's answer to a use of saved values that have been freed."""
+
+
+class WarnOnce:
+    """Which of the once-per-process warnings have been given, and whether to give them each time."""
+
+    def __init__(self) -> None:
+        self.always = False
+        self.given: set[str] = set()
+
+    def __call__(self, text: str, category: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
+        """Warn with ``text``, unless the process has seen it and ``set_warn_always`` is off."""
+        if self.always or text not in self.given:
+            self.given.add(text)
+            warnings.warn(text, category, stacklevel=stacklevel)
+
+
+warn_once = WarnOnce()
+
+
+def set_warn_always(enabled: bool, /) -> None:
+    """Give once-per-process warnings each time, or go back to once."""
+    warn_once.always = bool(enabled)
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether once-per-process warnings are given each time."""
+    return warn_once.always

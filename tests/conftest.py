@@ -7,8 +7,8 @@ the checkout, so that a second run compiles next to nothing. All of this is said
 imported; what the environment says already is left alone.
 
 Note [Parity tests without PyTorch]
-Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they are
-read instead, one item for each test function, and all of these are deselected; the summary says how many and why.
+Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they
+are read instead, one item for each test function, and all of these are deselected; the summary says how many and why.
 """
 
 import ast

@@ -27,7 +27,9 @@ class Sample:
         second: whether second derivatives are checked by finite differences too.
         forward: whether forward mode is expected to work (otherwise it must raise, naming the operator).
         oracle: an array function to differentiate with ``jax.vjp`` instead of the kernel itself, where the kernel's own
-            jax derivative is not the convention wanted; None for the kernel.
+            jax derivative is not the convention wanted; it is called as the kernel is, ``oracle(*arrays, **settings)``.
+            None for the kernel.
+        constants: names of floating inputs which have no formula, though the result depends on them, as in PyTorch.
         note: what is special about it, shown in the test's id.
     """
 
@@ -38,12 +40,19 @@ class Sample:
     second: bool = True
     forward: bool = True
     oracle: Any = None
+    constants: tuple[str, ...] = ()
     note: str = ""
 
     def __str__(self) -> str:
-        shapes = ",".join("x".join(map(str, a.shape)) or "0d" if isinstance(a, np.ndarray) else repr(a) for a in self.args)
         settings = ",".join(f"{key}={value}" for key, value in self.settings.items())
-        return f"{self.op}({shapes}{';' if settings else ''}{settings}){self.note}"
+        return f"{self.op}({','.join(map(_shown, self.args))}{';' if settings else ''}{settings}){self.note}"
+
+
+def _shown(arg: Any) -> str:
+    if not isinstance(arg, np.ndarray):
+        return repr(arg)
+    shape = "x".join(map(str, arg.shape)) or "0d"
+    return shape if arg.dtype == np.float64 else f"{shape}{arg.dtype.kind}"
 
 
 def array(*shape: int, low: float = -2.0, high: float = 2.0, dtype: str = "float64", seed: int = 0) -> np.ndarray:
@@ -53,7 +62,7 @@ def array(*shape: int, low: float = -2.0, high: float = 2.0, dtype: str = "float
     values = np.linspace(low, high, 2 * count + 3)[1:-1:2][:count] + 0.01 * (high - low) / max(count, 1)
     values = generator.permutation(values).reshape(shape)
     if np.dtype(dtype).kind == "c":
-        values = values + 1j * generator.permutation(values.ravel()).reshape(shape)[..., ::-1] if shape else values + 0.5j
+        values = values + 1j * generator.permutation(values.ravel()).reshape(shape) if shape else values + 0.5j
     return np.asarray(values, dtype)
 
 

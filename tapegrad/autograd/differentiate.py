@@ -10,6 +10,7 @@ from tapegrad.autograd.currencies import Tensors, Values
 from tapegrad.autograd.graph import GradientEdge
 from tapegrad.dispatch import gradient_edge
 from tapegrad.engine import Engine
+from tapegrad.errors import warn_once
 from tapegrad.execution.devices import jax_device
 from tapegrad.execution.kernel import filled
 from tapegrad.functions.registry import NAMESPACES
@@ -20,6 +21,13 @@ from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, wrap
 
 Root = Tensor | GradientEdge
+
+CYCLE_WARNING = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have "
+    "to use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle "
+    "and avoid the leak."
+)
 
 engine = Engine()
 """The engine that runs every backward call of the process."""
@@ -65,6 +73,8 @@ def backward(
     roots = as_tuple(tensors)
     targets = () if inputs is None else as_tuple(inputs)
     seeds = make_seeds(roots, as_tuple(grad_tensors, count=len(roots)))
+    if create_graph:
+        warn_once(CYCLE_WARNING, stacklevel=4)
     run_backward(roots, seeds, retain_graph, create_graph, targets, accumulate_grad=True)
 
 

@@ -69,7 +69,6 @@ def _recorded_unary(plan: Plan) -> Callable:
         node.plan = plan
         node.next_edges = (x._edge or leaf_edge(x),)
         node.sequence_nr = next_sequence_nr()
-        node.versions = None
         if saves_input:
             node.saved = (x, value) if saves_output else (x,)
         else:
@@ -97,7 +96,6 @@ def _recorded_binary(plan: Plan) -> Callable:
             (y._edge or leaf_edge(y)) if needs_y else None,
         )
         node.sequence_nr = next_sequence_nr()
-        node.versions = None
         if inputs == (0, 1):
             saved: tuple = (x, y)
         elif inputs:
@@ -130,9 +128,8 @@ def _recorded(plan: Plan) -> Callable:
         )
         node.sequence_nr = next_sequence_nr()
         node.saved = (*[args[i] for i in saved_inputs], *[results[i] for i in saved_outputs])
-        node.versions = None if plain else tuple(
-            [args[i]._version if isinstance(args[i], Tensor) else 0 for i in saved_inputs]
-        )  # fmt: skip
+        if not plain:
+            node.versions = tuple([args[i]._version if isinstance(args[i], Tensor) else 0 for i in saved_inputs])
         outs = tuple(
             [
                 wrap(value, spec, (node, position) if spec.requires_grad else None)

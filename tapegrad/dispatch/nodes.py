@@ -47,6 +47,10 @@ class AccumulateGrad(Node):
             variable._grad = grad if variable._grad is None else variable._grad + grad  # type: ignore[operator]
         return ()
 
+    @property
+    def _input_metadata(self) -> tuple[Spec, ...]:
+        return (self.variable._spec,)
+
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
@@ -73,24 +77,21 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
 class OperatorNode(Node):
     """The backward of one call of an operator of the table. A subclass for each operator carries its name."""
 
-    __slots__ = ("plan", "saved", "versions")
+    __slots__ = ("plan", "saved")
 
     plan: Plan
     saved: tuple | None
-    versions: tuple[int, ...] | None
+    versions: tuple[int, ...] | None = None
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = self.plan
-        if plan.num_outputs == 1:
-            if grads[0] is None:
-                return (None,) * len(plan.needed)
-            defined = None
-        else:
-            defined = tuple(grad is not None for grad in grads)
-            if not any(defined):
-                return (None,) * len(plan.needed)
-            grads = [grad for grad in grads if grad is not None]
-        return plan.backward(needed, defined)(*grads, *self.saved_values())
+        if needed is None and plan.num_outputs == 1 and grads[0] is not None:
+            return plan.full_backward(grads[0], *self.saved_values())
+        defined = tuple(grad is not None for grad in grads)
+        if not any(defined):
+            return (None,) * len(plan.needed)
+        given = [grad for grad in grads if grad is not None]
+        return plan.backward(plan.wanted(needed), defined)(*given, *self.saved_values())
 
     def saved_values(self) -> list:
         """The values saved for backward, after checking that none was written since."""
@@ -142,7 +143,7 @@ class OperatorNode(Node):
         return plan.gradients(grads, saved, plan.wanted(needed))
 
     def release_variables(self) -> None:
-        if self.plan.saved_specs:
+        if self.plan.releases:
             self.saved = None
 
     @property

@@ -28,11 +28,13 @@ class Plan:
         needed: for each argument, whether a gradient is wanted; all False when nothing is recorded.
         saved_inputs, saved_outputs: the positions of the arguments and outputs that backward reads.
         saved_specs: what to expect of each saved item; None for one that is no tensor.
+        releases: whether anything saved is freed after a backward; plain numbers of a node (an index) are not.
+        full_backward: the backward kernel when every gradient is given and every possible one is wanted.
     """
 
     __slots__ = (
         "op", "settings", "specs", "out_specs", "num_outputs", "needed", "saved_inputs", "saved_outputs", "saved_specs",
-        "sources", "forward", "_backwards", "node_class", "wide", "single",
+        "sources", "forward", "full_backward", "_backwards", "node_class", "wide", "single", "releases", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
@@ -61,10 +63,12 @@ class Plan:
         ) or op.is_wide(settings)
         self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
         self._backwards: dict[tuple, Callable] = {}
+        self.full_backward: Callable = self._first_full_backward
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self.sources: dict[int, list] = {}
         self.saved_specs: tuple = ()
+        self.releases = False
         if recorded:
             self.node_class = op.node_class(OperatorNode, self.num_outputs)
             self._decide_saves()
@@ -86,6 +90,7 @@ class Plan:
         self.saved_specs = tuple(
             self.specs[i] if isinstance(self.specs[i], Spec) else None for i in inputs
         ) + (None,) * len(outputs)  # fmt: skip
+        self.releases = bool(outputs) or any(op.input_name(i) not in op.plain_inputs for i in inputs)
         self.sources = names
 
     def wanted(self, needed: tuple[bool, ...] | None) -> tuple[bool, ...]:
@@ -122,29 +127,33 @@ class Plan:
             results.append(op.gradient(position, arguments, self.specs[position]))
         return tuple(results)
 
-    def backward(self, needed: tuple[bool, ...] | None, defined: tuple[bool, ...] | None) -> Callable:
-        """The backward kernel for these wanted inputs and these defined gradients, compiled when first asked for."""
-        key = (needed, defined)
-        kernel = self._backwards.get(key)
+    def backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
+        """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""
+        kernel = self._backwards.get((wanted, defined))
         if kernel is None:
-            kernel = self._backwards[key] = self._make_backward(self.wanted(needed), defined)
+            kernel = self._backwards[wanted, defined] = self._make_backward(wanted, defined)
         return kernel
 
-    def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...] | None) -> Callable:
-        count = 1 if defined is None else sum(defined)
+    def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
+        if not any(wanted):
+            return lambda *values: (None,) * len(wanted)
+        count = sum(defined)
 
         def backward(*values: Any) -> tuple:
             given = iter(values[:count])
-            grads = [next(given) if has else None for has in (defined or (True,))]
+            grads = [next(given) if has else None for has in defined]
             results = self.gradients(grads, values[count:], wanted)
             for position, grad in enumerate(results):
                 if grad is not None:
                     check_gradient(self.node_class.__name__, position, grad, self.specs[position])
             return results
 
-        if not any(wanted):
-            return lambda *values: (None,) * len(wanted)
         return Kernel(backward, name=self.node_class.__name__, wide=self.wide).bind()
+
+    def _first_full_backward(self, *values: Any) -> tuple:
+        """Stands in for ``full_backward`` until its first use makes it."""
+        self.full_backward = self.backward(self.needed, (True,) * self.num_outputs)
+        return self.full_backward(*values)
 
 
 def check_gradient(node: str, position: int, grad: Any, spec: Spec) -> None:

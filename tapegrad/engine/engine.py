@@ -124,7 +124,7 @@ class Engine:
                 grads = run(node, buffer, None)
             else:
                 grads = self._run_hooked(task, node, buffer, None)
-            if not keep_graph:
+            if not keep_graph and (not exec_info or exec_info[node].needed):
                 node.release_variables()
             for edge, grad in zip(node.next_edges, grads, strict=True):
                 if edge is None:

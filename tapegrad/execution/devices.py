@@ -187,6 +187,13 @@ def from_jax(d: jax.Device) -> device:
     return _intern(kind, index)
 
 
+def device_of(value: Any) -> device:
+    """The device that holds a value. A tracer is nowhere yet: it gets the default device."""
+    if isinstance(value, jax.core.Tracer):
+        return get_default_device()
+    return from_jax(next(iter(value.devices())))
+
+
 def _accelerator() -> str:
     kind = _ACCELERATORS.get(jax.default_backend())
     if kind is None:

@@ -3,7 +3,7 @@
 import importlib  # TEMPORARY while the families are being written
 
 for _name in (
-    "pointwise", "comparison", "activation", "reduction", "scans", "sorting", "shape", "joining", "indexing", "creation",
+    "unary", "pointwise", "selection", "comparison", "activation", "reduction", "norms", "softmax", "scans", "sorting", "shape", "slicing", "arrangement", "joining", "indexing", "creation",
     "random", "conversion", "subclass", "matmul", "loss", "convolution", "normalization", "inplace",
 ):
     try:

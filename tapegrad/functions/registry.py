@@ -20,11 +20,18 @@ from tapegrad.tensor.tensor import Tensor
 NAMESPACES: dict[str, dict[str, Callable]] = {}
 """Namespace ("torch", "Tensor", "nn.functional", "linalg", "special", ...) to name to function."""
 
-PROPERTIES: dict[str, property] = {}
-"""Properties of Tensor by name."""
+PROPERTIES: dict[str, Any] = {}
+"""Properties of Tensor by name, and what else is set on the class as it is: class methods."""
+
+NOT_WRAPPED: set[Any] = set()
+"""Functions whose result a subclass gets as it is, by default."""
 
 UNSET: Any = object()
 """The default of a parameter whose absence means something else than None."""
+
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+"""NumPy's names of parameters, which PyTorch takes for its own."""
 
 
 def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool = True) -> Callable:
@@ -59,6 +66,7 @@ def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
     own_out = any(parameter.name == "out" for parameter in parameters)
     names = [parameter.name for parameter in parameters]
     checked = any(positional)
+    renamed = {alias: own for alias, own in NUMPY_NAMES.items() if own in names and alias not in names}
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -76,6 +84,8 @@ def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
             if handlers:
                 return overridden(wrapper, args, kwargs)
         if kwargs:
+            if not renamed.keys().isdisjoint(kwargs):
+                kwargs = {key if renamed.get(key, key) in kwargs else renamed[key]: arg for key, arg in kwargs.items()}
             for key, arg in kwargs.items():
                 if key in keyword and not isinstance(arg, Tensor):
                     raise TypeError(f"{name}(): argument '{key}' must be Tensor, not {type(arg).__name__}")
@@ -86,6 +96,26 @@ def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
         return function(*args, **kwargs)
 
     return wrapper
+
+
+def public_property(
+    name: str, getter: Callable, setter: Callable | None = None, deleter: Callable | None = None
+) -> property:
+    """Declare a property of Tensor that classes can override: they get ``Tensor.NAME.__get__`` (or ``__set__``)."""
+
+    def get(self: Tensor) -> Any:
+        if self._spec.overrides and thread.modes.torch_function:
+            return overridden(prop.__get__, (self,), {})
+        return getter(self)
+
+    def put(self: Tensor, value: Any) -> None:
+        if self._spec.overrides and thread.modes.torch_function:
+            overridden(prop.__set__, (self, value), {})
+        else:
+            setter(self, value)  # type: ignore[misc]
+
+    prop = PROPERTIES[name] = property(get, None if setter is None else put, deleter, getter.__doc__)
+    return prop
 
 
 class Overriding:
@@ -143,12 +173,13 @@ def default_torch_function(cls: type, func: Callable, types: tuple, args: tuple 
     if not all(issubclass(cls, other) for other in types):
         return NotImplemented
     with switched(torch_function=False):
-        return _as_class(func(*args, **(kwargs or {})), cls)
+        result = func(*args, **(kwargs or {}))
+        return result if func in NOT_WRAPPED else _as_class(result, cls)
 
 
 def _as_class(result: Any, cls: type) -> Any:
     if isinstance(result, Tensor):
-        return result.as_subclass(cls) if type(result) is Tensor else result  # type: ignore[attr-defined]
+        return result if isinstance(result, cls) else result.as_subclass(cls)  # type: ignore[attr-defined]
     if isinstance(result, (tuple, list)):
         converted = [_as_class(item, cls) for item in result]
         return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
@@ -162,7 +193,7 @@ def write_out(name: str, target: Any, result: Any, args: tuple) -> Any:
         RuntimeError: when anything involved requires grad, or the result can't be cast to the target's dtype.
     """
     if isinstance(target, (tuple, list)):
-        return type(result)(*[write_out(name, t, r, args) for t, r in zip(target, result, strict=True)])
+        return type(result)([write_out(name, t, r, args) for t, r in zip(target, result, strict=True)])
     if thread.modes.grad and (target.requires_grad or result.requires_grad):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

@@ -14,7 +14,9 @@ The names of a formula's arguments say what it reads, and so what is saved for b
 an input            its value: saved. ``x_shape``, ``x_dtype``: only that, nothing saved
 ``out``             the output (or, with several, its name): saved
 a setting           its value
-``i``               for a variadic input ``*xs``: the position of the element whose gradient this is
+``i``               for a variadic input ``*xs``: the position of the element whose gradient this is; ``xs``, ``xs_shapes``
+                    and ``xs_dtypes`` name all elements
+``gs``              the gradients of all outputs, of which there may be any number
 
 A formula is a lambda over operators of the table, ``+ - * / ** @`` and ``.shape .dtype .ndim``. It is run on arrays, on
 tracers, and on tensors (``create_graph``), and must not tell the difference.
@@ -73,6 +75,8 @@ class Operator:
 
     kind = "general"
     broadcasts = False
+    plain_inputs: frozenset[str] = frozenset()
+    """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
 
     def __init__(
         self,
@@ -200,7 +204,7 @@ class Operator:
             if stem != name and stem in self.inputs:
                 spec = specs[self.inputs.index(stem)]
                 return ("constant", getattr(spec, attribute, () if attribute == "shape" else None))
-            if stem != name and stem.removesuffix("s") == self.variadic or stem == self.variadic:
+            if name == f"{self.variadic}{suffix}s":
                 return ("constant", tuple(getattr(spec, attribute) for spec in specs[len(self.inputs) :]))
         raise TypeError(f"{self.name}: a formula names {name!r}, which is no input, output or setting of it")
 
@@ -274,7 +278,31 @@ class Elementwise(Operator):
     def check(self, specs: Sequence, settings: dict) -> None:
         broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
 
+    def prepare(self, specs: Sequence, settings: dict) -> Callable:
+        """As every operator's, but masks are left out of promotion, and halves are computed in float32 and rounded once."""
+        self.check(specs, settings)
+        masks = [self.inputs[position] in MASKS for position in range(len(specs))]
+        if self.promote == "none":
+            return super().prepare(specs, settings)
+        result = self.compute_dtype([s for s, mask in zip(specs, masks, strict=True) if s is not None and not mask])
+        half = result.category == 2 and result.itemsize == 2
+        compute = jnp.float32 if half else result.numpy
+        function, present = self.function, [spec is not None for spec in specs]
+
+        def prepared(*values: Any) -> Any:
+            given = iter(values)
+            arguments = [
+                None if not here else next(given) if mask else jnp.asarray(next(given), compute)
+                for here, mask in zip(present, masks, strict=True)
+            ]
+            out = function(*arguments, **settings)
+            return out.astype(result.numpy) if half and out.dtype == compute else out
+
+        return prepared
+
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        if self.jvp_formula is not None:
+            return super().jvp(primals, tangents, out, **settings)
         named = dict(zip(self.inputs, primals, strict=True)) | settings | {"out": out}
         total = None
         for position, tangent in enumerate(tangents):
@@ -320,6 +348,9 @@ class Multilinear(Operator):
                 total = part if total is None else total + part
         return total
 
+
+MASKS = frozenset(("condition", "mask"))
+"""Inputs of elementwise operators with these names are boolean and take no part in promotion."""
 
 SAVED_NAMES: dict[str, str] = {"self": "x", "other": "y", "result": "out", "dim": "axis", "keepdim": "keepdims"}
 """PyTorch's names of saved fields, and ours, where an operator has no ``saved_names`` of its own."""
@@ -398,6 +429,8 @@ general = _kind(Operator, "none")
 @elementwise(x=lambda g: conj(g), node="ConjBackward0")
 def conj(x):
     """The complex conjugate; of a real array, the array."""
+    if isinstance(x, complex):
+        return x.conjugate()
     return jnp.conj(x) if jnp.iscomplexobj(x) else x
 
 

@@ -98,6 +98,11 @@ class Node:
         """A dictionary for the user's own notes on this node."""
         return self.__dict__.setdefault("_metadata", {})
 
+    @property
+    def requires_grad(self) -> bool:
+        """Always true: only what requires grad gets a node."""
+        return True
+
     def _sequence_nr(self) -> int:
         return self.sequence_nr
 

@@ -68,6 +68,9 @@ class Spec:
     __slots__ = ("shape", "dtype", "device", "requires_grad", "plain", "overrides", "_siblings", "numel", "ndim")
     _interned: dict[tuple, Spec] = {}
 
+    is_nested_tensor = False
+    is_cpp_nested_tensor = False
+
     shape: Size
     dtype: dtype
     device: device

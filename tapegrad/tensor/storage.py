@@ -22,3 +22,22 @@ class Storage:
         """Replace the data; every tensor on this storage sees it."""
         self.value = value
         self.version += 1
+
+
+class StorageAlias(Storage):
+    """The data of another storage, under a version counter of its own: what ``x.data`` gives."""
+
+    __slots__ = ("origin",)
+
+    def __init__(self, origin: Storage, version: int = 0) -> None:
+        self.origin = origin.origin if isinstance(origin, StorageAlias) else origin
+        self.version = version
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """The value of the storage whose data this is."""
+        return self.origin.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.origin.value = value

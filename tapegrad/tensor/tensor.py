@@ -12,7 +12,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, ClassVar
 
-from tapegrad.execution.devices import device, from_jax
+from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.tape.node import Edge, Node, NodeHooks
 from tapegrad.tensor.spec import Size, Spec
@@ -106,22 +106,8 @@ def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
 
 
 def describe(value: Any, *, on: device | None = None) -> Spec:
-    """The spec of a value.
-
-    A tracer has no device of its own: it gets ``on``, or the default.
-    """
-    if on is None:
-        on = device_of(value)
-    return Spec.of(value.shape, from_numpy(value.dtype), on)
-
-
-def device_of(value: Any) -> device:
-    """The device that holds a value; the default device for tracers."""
-    devices = getattr(value, "devices", None)
-    try:
-        return from_jax(next(iter(devices()))) if devices is not None else device("cpu")
-    except Exception:  # a tracer: jax raises ConcretizationTypeError, which has no common public base
-        return device("cpu")
+    """The spec of a value that is ``on`` a device, or wherever it says it is."""
+    return Spec.of(value.shape, from_numpy(value.dtype), device_of(value) if on is None else on)
 
 
 def value_of(tensor: Tensor) -> Any:

@@ -4,12 +4,13 @@ A program is a function of the module (``torch``) and some tensors::
 
     same(lambda torch, x, y: torch.atan2(x, y).sum(0), A, B)
 
-``same`` compares values, dtypes, shapes, ``requires_grad``, the name of ``grad_fn``, gradients and second-order gradients;
-``same_error`` compares the type and the text of the exception.
+``same`` compares values, dtypes, shapes, ``requires_grad``, the name of ``grad_fn``, gradients and second-order ones;
+``same_error`` compares the type and the text of the exception. ``agree`` compares what a longer program says it saw.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def describe(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-def run(module: Any, program: Callable, inputs: Sequence[Any], grads: bool, second: bool, names: bool) -> dict[str, Any]:
+def run(module: Any, program: Callable, inputs: Sequence[Any], grads: bool, second: bool, names: bool) -> dict:
     """Run a program on one module and collect all that is compared."""
     given = tensors(module, inputs, grads)
     result = program(module, *given)
@@ -76,16 +77,18 @@ def run(module: Any, program: Callable, inputs: Sequence[Any], grads: bool, seco
 
     def cotangent(out: Any) -> Any:
         values = rng.uniform(0.5, 1.5, tuple(out.shape))
+        if out.dtype.is_complex:
+            values = values + 1j * rng.uniform(-1.5, -0.5, tuple(out.shape))
         return module.tensor(values.tolist(), dtype=out.dtype).reshape(out.shape)
 
-    first = module.autograd.grad(outputs, leaves, [cotangent(out) for out in outputs], create_graph=second, allow_unused=True)
+    seeds = [cotangent(out) for out in outputs]
+    first = module.autograd.grad(outputs, leaves, seeds, create_graph=second, allow_unused=True)
     seen["grads"] = [to_numpy(g) for g in first]
     if second:
         differentiable = [g for g in first if g is not None and g.requires_grad]
         if differentiable:
-            twice = module.autograd.grad(
-                differentiable, leaves, [cotangent(g) for g in differentiable], allow_unused=True, materialize_grads=True
-            )
+            seeds = [cotangent(g) for g in differentiable]
+            twice = module.autograd.grad(differentiable, leaves, seeds, allow_unused=True, materialize_grads=True)
             seen["second"] = [to_numpy(g) for g in twice]
         else:
             seen["second"] = [np.zeros(x.shape) for x in to_numpy(leaves)]
@@ -94,7 +97,7 @@ def run(module: Any, program: Callable, inputs: Sequence[Any], grads: bool, seco
 
 def close(ours: Any, theirs: Any, rtol: float, atol: float, where: str) -> None:
     if isinstance(theirs, list):
-        assert len(ours) == len(theirs), where
+        assert isinstance(ours, list) and len(ours) == len(theirs), f"{where}: {ours}, expected {theirs}"
         for position, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             close(a, b, rtol, atol, f"{where}[{position}]")
     elif isinstance(theirs, np.ndarray):
@@ -104,7 +107,7 @@ def close(ours: Any, theirs: Any, rtol: float, atol: float, where: str) -> None:
     elif isinstance(theirs, float):
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True, err_msg=where)
     else:
-        assert ours == theirs, where
+        assert ours == theirs, f"{where}: {ours!r}, expected {theirs!r}"
 
 
 def same(
@@ -138,3 +141,36 @@ def same_error(program: Callable, *inputs: Any, match: str | None = None) -> Non
     else:
         assert match in str(theirs), f"PyTorch says: {theirs}"
         assert match in str(ours), f"tapegrad says: {ours}"
+
+
+def told(value: Any) -> Any:
+    """A program's account of what it saw, in terms that both modules share."""
+    if isinstance(value, (pytorch.Tensor, tapegrad.Tensor)):
+        return ["tensor", to_numpy(value), *describe(value)]
+    if isinstance(value, dict):
+        return [[key, told(item)] for key, item in value.items()]
+    if isinstance(value, (tuple, list)):
+        return [told(item) for item in value]
+    return value if isinstance(value, (bool, int, float, complex, str, type(None))) else type(value).__name__
+
+
+def attempt(action: Callable[[], Any]) -> Any:
+    """What an action gives, or the type and the text of what it raises."""
+    try:
+        return action()
+    except Exception as error:  # what it raises is what is compared
+        return ["raised", type(error).__name__, str(error)]
+
+
+def warned(action: Callable[[], Any]) -> list[list[str]]:
+    """The warnings that an action gives: category and first line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        action()
+    return [[item.category.__name__, str(item.message).splitlines()[0]] for item in caught]
+
+
+def agree(program: Callable[[Any], Any], rtol: float = 1e-6, atol: float = 1e-9) -> None:
+    """Assert that a program, a function of the module only, gives the same account on tapegrad as on PyTorch."""
+    theirs, ours = told(program(pytorch)), told(program(tapegrad))
+    close(ours, theirs, rtol, atol, "account")

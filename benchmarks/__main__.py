@@ -1,0 +1,97 @@
+"""``python -m benchmarks [--quick]``: measure, print the tables, write the numbers to a JSON file."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+
+import tapegrad
+from benchmarks.cases import OURS, Case, Modules, chain_cases, step_cases
+from benchmarks.programs import Sizes
+from benchmarks.report import Timings, as_json, table, target_lines, targets
+from benchmarks.timing import take_turns
+
+LENGTHS, QUICK_LENGTHS = {100: 20, 10_000: 1}, {100: 10, 1000: 1}
+"""The chains: their length, and how often they are run for one measurement."""
+
+QUICK = Sizes(batch=32, layers=(784, 64, 64, 10), steps=10)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="short chains, small models, few rounds: about a minute")
+    parser.add_argument("--rounds", type=int, help="measurements per contestant (default 15, quick 5)")
+    parser.add_argument("--json", type=Path, default=Path("benchmarks.json"), help="where to write the numbers")
+    return parser.parse_args()
+
+
+def modules() -> Modules:
+    """tapegrad, and PyTorch where it is installed, with as many threads as there are cores for us."""
+    found: Modules = {OURS: tapegrad}
+    if importlib.util.find_spec("torch") is None:
+        print("PyTorch is not installed: its rows are left out (pip install 'tapegrad[bench]' brings it).")
+        return found
+    import torch
+
+    torch.set_num_threads(cores())
+    found["PyTorch eager"] = torch
+    return found
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine(found: Modules) -> dict[str, Any]:
+    """What the numbers depend on."""
+    versions = {name: str(module.__version__) for name, module in found.items()}
+    versions |= {"JAX": jax.__version__, "Python": platform.python_version()}
+    return {"cores": cores(), "processor": platform.machine(), "backend": jax.default_backend(), "versions": versions}
+
+
+def measure(cases: list[Case], rounds: int) -> list[Timings]:
+    """Time all contestants of all cases in the same rounds, and sort the timings by case."""
+    timings = take_turns(
+        [replace(one, name=f"{case.title} {one.name}") for case in cases for one in case.contestants], rounds=rounds
+    )
+    return [{one.name: timings[f"{case.title} {one.name}"] for one in case.contestants} for case in cases]
+
+
+def main() -> None:
+    """Measure everything and report it."""
+    options = arguments()
+    rounds = options.rounds or (5 if options.quick else 15)
+    lengths = QUICK_LENGTHS if options.quick else LENGTHS
+    found = modules()
+    about = machine(found)
+    print(json.dumps(about), f"median of {rounds} rounds", sep="\n", end="\n\n")
+
+    chains = [case for length, repeats in lengths.items() for case in chain_cases(found, length, repeats=repeats)]
+    timings = measure(chains, rounds)
+    steps = step_cases(found, QUICK if options.quick else Sizes())
+    for case in steps:
+        timings += measure([case], rounds)
+    cases = chains + steps
+    for case, timing in zip(cases, timings, strict=True):
+        print(table(case, timing), end="\n\n")
+    rows = targets({length: (timings[2 * i], timings[2 * i + 1]) for i, length in enumerate(lengths)})
+    print(target_lines(rows))
+
+    results = {"machine": about, "rounds": rounds, "targets": rows}
+    results["cases"] = [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]
+    options.json.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"\nall measurements: {options.json}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""The host's memory and the devices': how values are made from NumPy arrays, read back, and moved.
+
+Note [Committed values]
+JAX compiles a kernel anew when one of its inputs becomes *committed* (bound to a device) and was not before. In a process with
+a single CPU device no value needs to be, and none is: that is also the fastest way to make one. Where there are
+several devices, all values are committed, each to the device its tensor names.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tapegrad.execution.devices import device, from_jax, jax_device
+from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.kernel import WIDE, Kernel
+
+_COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
+_SEEN_ENOUGH = 4  # how often a small shape comes before a kernel is compiled for it
+_FILLED_ON_HOST = 1 << 20  # elements: above, constants are made where they are needed
+
+_narrow_copy = Kernel(lambda x: x, name="from_host", wide=False).bind()
+_wide_copy = Kernel(lambda x: x, name="from_host", wide=True).bind()
+_seen: dict[tuple, int] = {}
+
+
+@cache
+def committed() -> bool:
+    """Whether values are bound to their devices. See Note [Committed values]."""
+    return has_accelerator() or jax.local_device_count() > 1
+
+
+@cache
+def has_accelerator() -> bool:
+    """Whether this process has another device than CPUs."""
+    return jax.default_backend() != "cpu"
+
+
+@cache
+def resolve(d: device) -> device:
+    """The device that ``d`` means, with its index: ``cuda`` is ``cuda:0``, ``cpu:0`` is ``cpu``.
+
+    RuntimeError if this process has no such device.
+    """
+    return from_jax(jax_device(d))
+
+
+def from_host(array: np.ndarray, on: device) -> Any:
+    """The value of a NumPy array on a device. The array must not be written to afterwards: it may be shared.
+
+    >>> from_host(np.arange(3), device("cpu")).dtype
+    dtype('int64')
+    """
+    if array.nbytes <= _COPIED_BY_KERNEL and not committed():
+        key = array.shape, array.dtype
+        seen = _seen[key] = _seen.get(key, 0) + 1
+        if seen > _SEEN_ENOUGH:
+            return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
+    return _put(array, on)
+
+
+def _put(value: Any, on: device) -> Any:
+    target = jax_device(on)  # even where it is not needed: it says if there is none
+    with jax.enable_x64(True):
+        return jax.device_put(value, target) if committed() else jax.device_put(value)
+
+
+def to_host(value: Any) -> np.ndarray:
+    """The elements of a value as a read-only NumPy array, when they have been computed.
+
+    Raises:
+        jax.errors.TracerArrayConversionError: the value is a tracer.
+    """
+    return np.asarray(value)
+
+
+def transfer(value: Any, on: device) -> Any:
+    """The value on another device."""
+    return _put(value, on)
+
+
+def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
+    """A value whose every element is ``number``, which ``d`` must be able to hold.
+
+    >>> from tapegrad.execution.dtypes import int16
+    >>> filled((2,), 7, int16, device("cpu")).tolist()
+    [7, 7]
+    """
+    if math.prod(shape) <= _FILLED_ON_HOST:
+        return from_host(np.full(shape, number, d.numpy), on)
+    return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))
+
+
+@lru_cache(maxsize=256)
+def _fill(shape: tuple[int, ...], wide: bool) -> Any:
+    return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).bind()

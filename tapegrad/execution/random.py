@@ -1,0 +1,191 @@
+"""Random numbers: streams of keys, and samples drawn with them.
+
+A ``KeyStream`` is the state of a generator: a seed and how many keys were taken. Nothing of it lives on a device. Its
+keys are the data of JAX's threefry keys, which kernels take like any other array; so the same seed gives the same numbers
+on every device, and a compiled kernel serves all draws of one shape.
+
+Note [Draws by the bucket]
+A kernel that draws takes XLA some 200 ms to compile, and a network starts with a draw for each of its shapes. With threefry the
+n-th number depends on the key and on n only; so on the CPU a draw takes the first numbers of one of a few sizes, which
+are compiled once, and gives the same result as a kernel made for its shape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tapegrad.execution.devices import device
+from tapegrad.execution.dtypes import dtype, uint64
+from tapegrad.execution.host import committed, from_host, to_host
+from tapegrad.execution.kernel import Kernel
+
+KEY_SHAPE = (2,)
+"""The shape of a key's data, of dtype uint32."""
+
+DEFAULT_SEED = 67280421310721
+"""PyTorch's seed of a generator that was not given one."""
+
+_BUCKETS = tuple(4**power for power in range(3, 11))  # 64 to 2**20
+
+
+class KeyStream:
+    """An endless supply of keys, determined by a seed.
+
+    Attributes:
+        seed: between 0 and 2**64 - 1.
+        offset: how many keys were taken since.
+
+    >>> a, b = KeyStream(3), KeyStream(3)
+    >>> (a.next_key() == b.next_key()).all()
+    True
+    """
+
+    __slots__ = ("_lock", "offset", "seed")
+
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self.seed = seed
+        self.offset = 0
+        self._lock = threading.Lock()
+
+    def reseed(self, seed: int) -> None:
+        """Start again with this seed."""
+        with self._lock:
+            self.seed, self.offset = seed, 0
+
+    def next_key(self) -> np.ndarray:
+        """The data of a JAX key that no other call gets: two words, hashed from the seed and the offset."""
+        with self._lock:
+            self.offset += 1
+            offset = self.offset
+        state = self.seed.to_bytes(8, "little") + offset.to_bytes(8, "little")
+        return np.frombuffer(hashlib.blake2b(state, digest_size=8).digest(), np.uint32)
+
+
+def entropy() -> int:
+    """A seed that nobody can predict."""
+    return secrets.randbits(64)
+
+
+def jax_key(data: Any) -> Any:
+    """The JAX key with this data; for kernels."""
+    return jax.random.wrap_key_data(data, impl="threefry2x32")
+
+
+# What can be drawn: functions of a key, a shape, a NumPy dtype and parameters that broadcast to the shape ------------
+
+
+def uniform(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, low: Any, high: Any) -> Any:
+    """Numbers in [low, high); for a complex dtype, both parts are."""
+    if np_dtype.kind == "c":
+        real_key, imag_key = jax.random.split(key)
+        part = np.finfo(np_dtype).dtype
+        return jax.lax.complex(uniform(real_key, shape, part, low, high), uniform(imag_key, shape, part, low, high))
+    numbers = (jax.random.uniform(key, shape, np_dtype) * (high - low) + low).astype(np_dtype)
+    return jnp.where(numbers >= high, low, numbers).astype(np_dtype)  # rounding may have reached high
+
+
+def normal(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, mean: Any, std: Any) -> Any:
+    """Normal numbers; a complex one has the variance in both parts together."""
+    return (jax.random.normal(key, shape, np_dtype) * std + mean).astype(np_dtype)
+
+
+def log_normal(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, mean: Any, std: Any) -> Any:
+    """Numbers whose logarithm is normal."""
+    return jnp.exp(normal(key, shape, np_dtype, mean, std))
+
+
+def exponential(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, rate: Any) -> Any:
+    """Exponential numbers with the mean 1 / rate."""
+    return (jax.random.exponential(key, shape, np_dtype) / rate).astype(np_dtype)
+
+
+def cauchy(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, median: Any, sigma: Any) -> Any:
+    """Cauchy numbers."""
+    return (jax.random.cauchy(key, shape, np_dtype) * sigma + median).astype(np_dtype)
+
+
+def geometric(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, p: Any) -> Any:
+    """The number of trials up to the first success, each of probability ``p``: by inversion, ceil(log u / log(1 - p))."""
+    unit = jax.random.uniform(key, shape, jnp.float32, minval=np.finfo(np.float32).tiny)
+    return jnp.maximum(jnp.ceil(jnp.log(unit) / jnp.log1p(-p)), 1).astype(np_dtype)
+
+
+def bernoulli(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, p: Any) -> Any:
+    """1 with the probability ``p``, else 0."""
+    return (jax.random.uniform(key, shape, jnp.float32) < p).astype(np_dtype)
+
+
+def integers(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, low: Any, high: Any) -> Any:
+    """Whole numbers in [low, high), of any dtype."""
+    return jax.random.randint(key, shape, low, high, jnp.int64).astype(np_dtype)
+
+
+def _bits(key: Any, shape: tuple[int, ...], np_dtype: np.dtype) -> Any:
+    return jax.random.bits(key, shape, np_dtype)
+
+
+# Drawing ------------------------------------------------------------------------------------------------------------
+
+
+def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device, *parameters: Any) -> Any:
+    """A value of independent samples.
+
+    Args:
+        what: one of the functions above.
+        stream: where the key comes from.
+        shape, d, on: of the result.
+        parameters: numbers, those of ``what``.
+
+    >>> from tapegrad.execution.dtypes import float32
+    >>> draw(uniform, KeyStream(0), (2, 3), float32, device("cpu"), 0.0, 1.0).shape
+    (2, 3)
+    """
+    key = stream.next_key()
+    wide = d.is_64bit or what is integers
+    count = math.prod(shape)
+    bucket = next((size for size in _BUCKETS if size >= count), None) if on.type == "cpu" else None
+    if bucket is not None:
+        flat = _take(_kernel(what, (bucket,), d.numpy, wide), from_key(key, on), parameters)
+        return from_host(flat[:count].reshape(shape).copy(), on)
+    return _kernel(what, tuple(shape), d.numpy, wide)(from_key(key, on), *parameters)
+
+
+def permutation(stream: KeyStream, n: int, d: dtype, on: device) -> Any:
+    """The numbers below ``n`` in a random order.
+
+    They are put in the order of as many random words, on the host: sorting there needs no compilation.
+    """
+    bits = draw(_bits, stream, (n,), uint64, device("cpu"))
+    return from_host(np.argsort(to_host(bits), kind="stable").astype(d.numpy), on)
+
+
+def from_key(key: np.ndarray, on: device) -> Any:
+    """The data of a key as a value that a kernel on a device can take."""
+    return from_host(key, on) if committed() else key
+
+
+def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
+    """The result of a kernel on the host; also inside a trace of JAX's, which has no part in the host's generators."""
+    try:
+        return to_host(kernel(key, *parameters))
+    except jax.errors.TracerArrayConversionError:
+        with jax.ensure_compile_time_eval():
+            return to_host(kernel(key, *parameters))
+
+
+@lru_cache(maxsize=1024)
+def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool) -> Callable:
+    def sample(key: Any, *parameters: Any) -> Any:
+        return what(jax_key(key), shape, np_dtype, *parameters)
+
+    return Kernel(sample, name=what.__name__.strip("_"), wide=wide).bind()

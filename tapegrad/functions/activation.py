@@ -1,0 +1,299 @@
+"""The nonlinearities of ``nn.functional``; some are functions of ``torch`` and methods too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.unary import check
+from tapegrad.ops import activations, elementwise
+from tapegrad.ops.shape import view
+from tapegrad.tensor.tensor import Tensor
+
+
+def _floating_only(input: Tensor, kernel: str) -> None:
+    check(input, {BOOL: kernel, INTEGRAL: kernel, COMPLEX: kernel})
+
+
+def _apply(input: Tensor, inplace: bool, function: Callable[..., Tensor], *args: Any, **settings: Any) -> Tensor:
+    """The function of the tensor; ``inplace``, the tensor becomes that."""
+    if not inplace:
+        return function(input, *args, **settings)
+    refuse_in_place(input)
+    return become(input, function(before_write(input), *args, **settings))
+
+
+# -- piecewise linear --------------------------------------------------------------------------------------------------
+
+NO_COMPLEX_CLAMP = (NotImplementedError, "clamp is not supported for complex types")
+
+
+@public("torch", "Tensor", out=False)
+def relu(input: Tensor) -> Tensor:
+    """``input`` where positive, else 0; the gradient at 0 is 0.
+
+    Raises:
+        RuntimeError: for booleans.
+        NotImplementedError: for complex numbers.
+    """
+    check(input, {BOOL: (RuntimeError, "Boolean inputs not supported for relu"), COMPLEX: NO_COMPLEX_CLAMP})
+    return activations.relu(input)
+
+
+@public("nn.functional", name="relu", out=False)
+def _relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input`` where positive, else 0; the gradient at 0 is 0."""
+    return _apply(input, inplace, relu)
+
+
+@public("nn.functional", out=False)
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` limited to ``[min_val, max_val]``; no gradient at the bounds.
+
+    Raises:
+        ValueError: ``min_val`` is greater than ``max_val``.
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    check(input, {BOOL: (RuntimeError, "Bool inputs not supported for hardtanh"), COMPLEX: NO_COMPLEX_CLAMP})
+    number = float if input.dtype.category >= FLOATING else int
+    return _apply(input, inplace, activations.hardtanh, min_val=number(min_val), max_val=number(max_val))
+
+
+@public("nn.functional", out=False)
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input`` limited to ``[0, 6]``; no gradient at the bounds."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+@public("nn.functional", out=False)
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """``input`` where positive, else ``negative_slope * input``."""
+    _floating_only(input, "leaky_relu_cpu")
+    return _apply(input, inplace, activations.leaky_relu, negative_slope=float(negative_slope))
+
+
+@public("torch", "Tensor", "nn.functional", out=False)
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``input`` where positive, else ``weight * input``, with one weight or one for each channel (dimension 1).
+
+    Raises:
+        RuntimeError: the number of weights doesn't match; the dtypes differ.
+    """
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and {weight.dtype.scalar_name}"
+        )
+    _check_weights(input, weight)
+    if weight.ndim == 0 or weight.shape == (1,) * input.ndim:
+        return activations.prelu(input, weight)
+    shape = tuple(weight.shape[0] if axis == 1 else 1 for axis in range(input.ndim))
+    return activations.prelu(input, view(weight, shape=shape))
+
+
+def _check_weights(input: Tensor, weight: Tensor) -> None:
+    count = weight._spec.numel
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if count == 1:
+        return
+    if input.ndim == 0:
+        raise RuntimeError("Not allow zero-dim input tensor.")
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if count != channels:
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel size "
+            f"= {channels}."
+        )
+
+
+@public("torch", "nn.functional", out=False)
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """``input`` where above the threshold, ``value`` elsewhere."""
+    check(input, {BOOL: "threshold_cpu", COMPLEX: "threshold_cpu"})
+    number = float if input.dtype.category >= FLOATING else int
+    return _apply(input, inplace, activations.threshold, threshold=number(threshold), value=number(value))
+
+
+@public("torch", "Tensor", "nn.functional")
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 within ``[-lambd, lambd]``, ``input`` outside."""
+    _floating_only(input, "hardshrink_cpu")
+    return activations.hardshrink(input, lambd=float(lambd))
+
+
+@public("nn.functional")
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """``input`` moved towards 0 by ``lambd``, not beyond.
+
+    Raises:
+        RuntimeError: ``lambd`` is negative.
+    """
+    _floating_only(input, "softshrink_check")
+    largest = finfo(input.dtype).max
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(
+            f"lambda must be in range [0, {largest:g}] for input dtype {input.dtype.scalar_name}, but found {lambd:g}"
+        )
+    return activations.softshrink(input, lambd=float(lambd))
+
+
+@public("nn.functional", out=False)
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input / 6 + 1/2``, limited to ``[0, 1]``."""
+    _floating_only(input, "hardsigmoid_cpu")
+    return _apply(input, inplace, activations.hardsigmoid)
+
+
+@public("nn.functional", out=False)
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * hardsigmoid(input)``."""
+    _floating_only(input, "hardswish_cpu")
+    return _apply(input, inplace, activations.hardswish)
+
+
+# -- smooth ------------------------------------------------------------------------------------------------------------
+
+SELU = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946, "input_scale": 1.0}
+
+
+@public("nn.functional", out=False)
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where positive, else ``alpha * (exp(input) - 1)``."""
+    _floating_only(input, "elu_cpu")
+    return _apply(input, inplace, activations.elu, alpha=float(alpha), scale=1.0, input_scale=1.0)
+
+
+@public("torch", out=False)
+def selu(input: Tensor) -> Tensor:
+    """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
+    _floating_only(input, "elu_cpu")
+    return activations.elu(input, **SELU)
+
+
+@public("nn.functional", name="selu", out=False)
+def _selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
+    return _apply(input, inplace, selu)
+
+
+@public("torch", out=False)
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``.
+
+    Raises:
+        RuntimeError: ``alpha`` is 0.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    _floating_only(input, "elu_cpu")
+    return activations.celu(input, alpha=float(alpha))
+
+
+@public("nn.functional", name="celu", out=False)
+def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
+    return _apply(input, inplace, celu, alpha)
+
+
+@public("nn.functional")
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """``input`` times the standard normal distribution function of it; ``approximate="tanh"`` for a cheaper one.
+
+    Raises:
+        RuntimeError: another ``approximate``.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    _floating_only(input, "GeluKernelImpl")
+    return activations.gelu(input, approximate=approximate)
+
+
+@public("nn.functional", out=False)
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * sigmoid(input)``, also called swish."""
+    check(input, {BOOL: "silu_cpu", INTEGRAL: "silu_cpu"})
+    return _apply(input, inplace, activations.silu)
+
+
+@public("nn.functional", out=False)
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(softplus(input))``."""
+    _floating_only(input, "mish_cpu")
+    return _apply(input, inplace, activations.mish)
+
+
+@public("nn.functional")
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold."""
+    _floating_only(input, "softplus_cpu")
+    return activations.softplus(input, beta=float(beta), threshold=float(threshold))
+
+
+@public("nn.functional")
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(input))``, without overflow."""
+    _floating_only(input, "log_sigmoid_cpu")
+    return activations.logsigmoid(input)
+
+
+@public("nn.functional")
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along ``dim`` times the sigmoid of the second.
+
+    Raises:
+        RuntimeError: the length is odd.
+    """
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = wrap_dim(dim, input.ndim)
+    if input.shape[axis] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}")
+    _floating_only(input, "glu_cpu")
+    return activations.glu(input, axis=axis)
+
+
+@public("nn.functional", out=False)
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``."""
+    return NAMESPACES["Tensor"]["sub"](input, elementwise.tanh(input))
+
+
+@public("nn.functional", out=False)
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + |input|)``."""
+    return elementwise.div(input, elementwise.add(NAMESPACES["torch"]["abs"](input), 1))
+
+
+@public("nn.functional", out=False)
+def sigmoid(input: Tensor) -> Tensor:
+    """``1 / (1 + exp(-input))``."""
+    return elementwise.sigmoid(input)
+
+
+@public("nn.functional", out=False)
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return elementwise.tanh(input)
+
+
+# -- twins that write --------------------------------------------------------------------------------------------------
+
+
+def _declare_twin(name: str) -> None:
+    function = NAMESPACES["nn.functional"][name]
+
+    def twin(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, **kwargs, inplace=True)
+
+    twin.__name__ = twin.__qualname__ = f"{name}_"
+    twin.__doc__ = f"In-place version of ``{name}``."
+    public("nn.functional", out=False)(twin)
+
+
+for _name in ("relu", "hardtanh", "leaky_relu", "threshold", "elu", "selu", "celu"):
+    _declare_twin(_name)

@@ -1,0 +1,328 @@
+"""The state of a tensor as its user sees and changes it: ``requires_grad``, ``grad``, ``data``, ``detach``, and the flags."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tapegrad.dispatch.nodes import legacy_type_name
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.host import has_accelerator
+from tapegrad.functions.registry import NOT_WRAPPED, PROPERTIES, public, public_property
+from tapegrad.tensor.layout import strided
+from tapegrad.tensor.storage import Storage, StorageAlias
+from tapegrad.tensor.tensor import Tensor, new_tensor, storage_of, wrap
+
+# Sharing ------------------------------------------------------------------------------------------------------------
+
+
+def sharing(tensor: Tensor, storage: Storage, requires_grad: bool = False) -> Tensor:
+    """A new leaf on a storage, with the shape, dtype and device of ``tensor``."""
+    spec = tensor._spec.replace(requires_grad=requires_grad, plain=False, overrides=False)
+    result = wrap(None, spec)
+    result._storage = storage
+    return result
+
+
+def as_instance(cls: type, tensor: Tensor, overrides: bool) -> Tensor:
+    """``tensor`` as an instance of a subclass: a new object, with the same value and the same place in the graph."""
+    result = new_tensor(cls)
+    result._value = tensor._value
+    result._spec = tensor._spec.replace(overrides=overrides)
+    result._edge = tensor._edge
+    if tensor._storage is not None:
+        result._storage = tensor._storage
+    return result
+
+
+@public("Tensor", "torch", out=False)
+def detach(input: Tensor) -> Tensor:
+    """The same data as a leaf that does not require grad; a write to one is seen on the other, and counted."""
+    return sharing(input, storage_of(input))
+
+
+@public("Tensor", "torch", out=False)
+def detach_(input: Tensor) -> Tensor:
+    """Make this tensor a leaf that does not require grad.
+
+    Raises:
+        RuntimeError: it is a view.
+    """
+    if input._base is not None and input._edge is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+            "function in torch/optim/optimizer.py as a solution."
+        )
+    input._edge = None
+    input._spec = input._spec.replace(requires_grad=False)
+    input._retains = False
+    return input
+
+
+def _get_data(self: Tensor) -> Tensor:
+    """The same data without history and with a version counter of its own: writes to it go uncounted here.
+
+    Setting it gives this tensor the data, shape and dtype of another one, but leaves its place in the graph.
+    """
+    return sharing(self, StorageAlias(storage_of(self)))
+
+
+def _set_data(self: Tensor, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._spec.requires_grad and value.dtype.category < FLOATING:
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    self._storage = StorageAlias(storage_of(value), self._version)
+    self._value = None
+    self._spec = value._spec.replace(
+        requires_grad=self._spec.requires_grad, plain=False, overrides=self._spec.overrides
+    )
+
+
+def _delete_data(self: Tensor) -> None:
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+
+public_property("data", _get_data, _set_data, _delete_data)
+
+
+# Gradients ----------------------------------------------------------------------------------------------------------
+
+
+def _get_requires_grad(self: Tensor) -> bool:
+    """Whether operators on this tensor are recorded; can be set on leaves of a floating or complex dtype."""
+    return self._spec.requires_grad
+
+
+def _set_requires_grad(self: Tensor, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise RuntimeError("requires_grad must be a bool")
+    if self._edge is not None:
+        _refuse_non_leaf(value)
+    if value and self.dtype.category < FLOATING:
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+    self._spec = self._spec.replace(requires_grad=value)
+
+
+def _delete_requires_grad(self: Tensor) -> None:
+    raise RuntimeError("requires_grad must be a bool")
+
+
+public_property("requires_grad", _get_requires_grad, _set_requires_grad, _delete_requires_grad)
+
+
+def _refuse_non_leaf(value: bool) -> None:
+    hint = (
+        ""
+        if value
+        else " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad "
+        "= var.detach()."
+    )
+    raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{hint}")
+
+
+@public("Tensor", out=False)
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set ``requires_grad`` and return this tensor.
+
+    Raises:
+        RuntimeError: a non-leaf, or an integral dtype.
+    """
+    if not isinstance(requires_grad, bool):
+        raise TypeError(
+            f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
+        )
+    if self._edge is not None:
+        if not requires_grad:
+            _refuse_non_leaf(requires_grad)
+        return self
+    if requires_grad and self.dtype.category < FLOATING:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    self._spec = self._spec.replace(requires_grad=requires_grad)
+    return self
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    """The gradient that backward accumulated for this leaf (or non-leaf with ``retain_grad``), or None."""
+    if self._edge is not None and not self._retains and self._grad is None:
+        warnings.warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+            "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+            "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+            "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+            stacklevel=3,
+        )
+    return self._grad
+
+
+def _set_grad(self: Tensor, value: Any) -> None:
+    if value is not None:
+        _check_grad(self, value)
+    self._grad = value
+
+
+def _delete_grad(self: Tensor) -> None:
+    self._grad = None
+
+
+NOT_WRAPPED.add(public_property("grad", _get_grad, _set_grad, _delete_grad).__get__)
+
+
+def _check_grad(tensor: Tensor, grad: Any) -> None:
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{_CPP_TYPES[grad.dtype.name]}' to a tensor with grad_dtype "
+            f"'{tensor.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
+            "that assume they match."
+        )
+    if grad.device is not tensor.device:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{grad.device.type}' to a tensor with device type "
+            f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
+    if grad.shape != tensor.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size '{list(tensor.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
+        )
+
+
+_CPP_TYPES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
+    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""What C++ calls a dtype, which is what PyTorch prints in some messages."""
+
+
+# Flags --------------------------------------------------------------------------------------------------------------
+
+
+def _constant(value: Any, doc: str) -> property:
+    return property(lambda self: value, doc=doc)
+
+
+for _kind in ("sparse", "sparse_csr", "quantized", "mkldnn", "nested", "meta", "xpu", "ipu", "vulkan", "maia", "mtia"):
+    PROPERTIES[f"is_{_kind}"] = _constant(False, "False: there are no such tensors here.")
+for _kind, _type in (("cuda", "cuda"), ("cpu", "cpu"), ("xla", "tpu"), ("mps", "mps")):
+    PROPERTIES[f"is_{_kind}"] = property(
+        lambda self, _type=_type: self.device.type == _type, doc=f"Whether the data lies on a {_type} device."
+    )
+PROPERTIES["layout"] = _constant(strided, "``torch.strided``, always.")
+PROPERTIES["itemsize"] = property(lambda self: self.dtype.itemsize, doc="The number of bytes of one element.")
+PROPERTIES["nbytes"] = property(
+    lambda self: self.dtype.itemsize * self._spec.numel, doc="The number of bytes of all elements."
+)
+
+
+def _volatile(self: Tensor) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
+PROPERTIES["volatile"] = property(_volatile, doc="False: what it was for is ``no_grad`` now.")
+
+
+@public("Tensor", out=False)
+def element_size(self: Tensor) -> int:
+    """The number of bytes of one element."""
+    return self.dtype.itemsize
+
+
+@public("torch", name="numel", out=False)
+def _numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input._spec.numel
+
+
+@public("torch", "Tensor", out=False)
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating one."""
+    return input.dtype.is_floating_point
+
+
+@public("torch", "Tensor", out=False)
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one."""
+    return input.dtype.is_complex
+
+
+@public("torch", "Tensor", out=False)
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+@public("torch", "Tensor", out=False)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    return input.shape == other.shape
+
+
+@public("Tensor", "torch", out=False)
+def get_device(input: Tensor) -> int:
+    """The index of the tensor's accelerator; -1 on the CPU."""
+    return -1 if input.device.type == "cpu" else input.device.index or 0
+
+
+@public("Tensor", out=False)
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: memory is not pinned here."""
+    return False
+
+
+@public("Tensor", out=False)
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself, where there is an accelerator.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if self.device.type == "cpu" and not has_accelerator():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return self
+
+
+@public("Tensor", out=False)
+def is_shared(self: Tensor) -> bool:
+    """Whether the data lies in memory shared between processes; only an accelerator's counts as such."""
+    return self.device.type != "cpu"
+
+
+@public("Tensor", out=False)
+def share_memory_(self: Tensor) -> Tensor:
+    """The tensor itself: there is no memory shared between processes here."""
+    return self
+
+
+@public("torch", out=False)
+def is_tensor(obj: Any, /) -> bool:
+    """Whether ``obj`` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public("torch", out=False)
+def is_storage(obj: Any, /) -> bool:
+    """Whether ``obj`` is a storage."""
+    return isinstance(obj, Storage)
+
+
+@public("torch", out=False)
+def typename(obj: Any, /) -> str:
+    """PyTorch's name of the type of a tensor, or the qualified name of a class, or of an object's class."""
+    if isinstance(obj, Tensor):
+        return legacy_type_name(obj._spec)
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", "") or ""
+    if module.split(".")[0] == "tapegrad":
+        module = ".".join(["torch", *module.split(".")[1:]])
+    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"

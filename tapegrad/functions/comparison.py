@@ -1,0 +1,170 @@
+"""Comparison, classification, logic and bits, and the operators ``== != < <= > >= & | ^ ~ << >>``. Nothing here has a
+gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
+from tapegrad.execution.host import to_host
+from tapegrad.functions.pointwise import dunder, hot_dunder, reverse
+from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import is_number, no_overload, operand, operands, refuse
+from tapegrad.functions.unary import check, unary
+from tapegrad.ops import comparison
+from tapegrad.ops.operator import Operator
+from tapegrad.tensor.tensor import Tensor, value_of
+
+_TWO = ("Tensor input, Tensor other, *, Tensor out = None", "Tensor input, Number other, *, Tensor out = None")
+
+
+def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
+    def function(input: Tensor, other: Any) -> Tensor:
+        if not isinstance(other, Tensor):
+            if not is_number(other):
+                raise no_overload(op.name, (input, other), _TWO)
+            other = operand(other, input.dtype)
+        if ordered:
+            refuse(f"{op.name}_cpu", (input, other), COMPLEX)
+        return op(input, other)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"{op.__doc__} Broadcast; ``other`` is a tensor or a number; the result is boolean."
+    return function
+
+
+def _comparison(op: Operator, *aliases: str, ordered: bool = True) -> None:
+    function = public("torch", "Tensor", aliases=aliases)(_compare(op, ordered))
+    hot_dunder(f"__{op.name}__", op, function)
+
+
+_comparison(comparison.eq, ordered=False)
+_comparison(comparison.ne, "not_equal", ordered=False)
+_comparison(comparison.lt, "less")
+_comparison(comparison.le, "less_equal")
+_comparison(comparison.gt, "greater")
+_comparison(comparison.ge, "greater_equal")
+
+
+# -- classification ----------------------------------------------------------------------------------------------------
+
+for _op in (comparison.isnan, comparison.isinf, comparison.isfinite):
+    public("torch", "Tensor", out=False)(unary(_op))
+public("torch", "Tensor")(
+    unary(
+        comparison.signbit, {COMPLEX: (NotImplementedError, "signbit is not implemented for complex tensors.")}
+    )
+)  # fmt: skip
+
+
+@public("torch", "Tensor")
+def isposinf(input: Tensor) -> Tensor:
+    """Whether inf.
+
+    Raises:
+        RuntimeError: the tensor is complex.
+    """
+    check(input, {COMPLEX: (RuntimeError, "isposinf does not support complex inputs.")})
+    return comparison.eq(input, float("inf"))
+
+
+@public("torch", "Tensor")
+def isneginf(input: Tensor) -> Tensor:
+    """Whether -inf.
+
+    Raises:
+        RuntimeError: the tensor is complex.
+    """
+    check(input, {COMPLEX: (RuntimeError, "isneginf does not support complex inputs.")})
+    return comparison.eq(input, float("-inf"))
+
+
+@public("torch", "Tensor", out=False)
+def isreal(input: Tensor) -> Tensor:
+    """Whether the imaginary part is 0; always, of a real tensor."""
+    return comparison.isreal(input)
+
+
+@public("torch", "Tensor", out=False)
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether ``|input - other| <= atol + rtol * |other|``, element by element; infinities must be equal.
+
+    Raises:
+        RuntimeError: the dtypes differ; a tolerance is negative.
+    """
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    return comparison.isclose(input, other, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
+
+
+@public("torch", "Tensor", out=False)
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether ``isclose`` holds everywhere. Waits for the data."""
+    return bool(to_host(value_of(isclose(input, other, rtol, atol, equal_nan))).all())
+
+
+@public("torch", "Tensor", out=False)
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and equal elements. Waits for the data."""
+    if input.shape != other.shape:
+        return False
+    return bool(to_host(value_of(comparison.eq(input, other))).all())
+
+
+# -- logic and bits ----------------------------------------------------------------------------------------------------
+
+
+def _logical(op: Operator) -> None:
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        return op(input, other)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"{op.__doc__} Broadcast; of any dtypes."
+    public("torch", "Tensor")(function)
+
+
+for _op in (comparison.logical_and, comparison.logical_or, comparison.logical_xor):
+    _logical(_op)
+public("torch", "Tensor")(unary(comparison.logical_not))
+
+
+def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], Tensor]:
+    def function(input: Any, other: Any) -> Tensor:
+        x, y = operands(op.name, input, other)
+        refuse(kernel, (x, y), *refused)
+        return op(x, y)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"{op.__doc__} Broadcast; either may be a number."
+    return public("torch", "Tensor")(function)
+
+
+def _operator(symbol: str, function: Callable[[Any, Any], Tensor]) -> None:
+    dunder(f"__{symbol}__", function)
+    dunder(f"__r{symbol}__", reverse(function))
+
+
+_operator("and", _bitwise(comparison.bitwise_and, "bitwise_and_cpu", FLOATING, COMPLEX))
+_operator("or", _bitwise(comparison.bitwise_or, "bitwise_or_cpu", FLOATING, COMPLEX))
+_operator("xor", _bitwise(comparison.bitwise_xor, "bitwise_xor_cpu", FLOATING, COMPLEX))
+_operator("lshift", _bitwise(comparison.bitwise_left_shift, "lshift_cpu", BOOL, FLOATING, COMPLEX))
+_operator("rshift", _bitwise(comparison.bitwise_right_shift, "rshift_cpu", BOOL, FLOATING, COMPLEX))
+public("torch", "Tensor")(unary(comparison.bitwise_not, {FLOATING: "bitwise_not_cpu", COMPLEX: "bitwise_not_cpu"}))
+_bitwise(comparison.gcd, "gcd_cpu", BOOL, FLOATING, COMPLEX)
+_bitwise(comparison.lcm, "lcm_cpu", BOOL, FLOATING, COMPLEX)
+
+
+@public("Tensor", name="__invert__", out=False)
+def invert(self: Tensor) -> Tensor:
+    """All bits flipped; of booleans, "not".
+
+    Raises:
+        TypeError: the tensor is floating or complex.
+    """
+    if self.dtype.category >= FLOATING:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return comparison.bitwise_not(self)

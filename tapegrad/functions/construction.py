@@ -1,0 +1,393 @@
+"""Tensors made from data: ``tensor``, ``as_tensor``, ``from_numpy`` and their relatives.
+
+Note [Data is copied]
+PyTorch's ``from_numpy``, ``as_tensor`` and ``frombuffer`` share memory with their argument. Arrays of JAX are immutable, so
+here they copy, and so does ``Tensor.numpy``: a write to one side is not seen on the other.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn, Unpack
+
+import numpy as np
+
+from tapegrad.errors import warn_once
+from tapegrad.execution import dtypes
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
+from tapegrad.execution.promotion import inferred_dtype, promote_types
+from tapegrad.functions.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
+from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import python_number
+from tapegrad.tensor.tensor import Tensor, value_of
+
+_SCALARS = (bool, int, float, complex)
+
+
+@public("torch", out=False)
+def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A new tensor with a copy of ``data``: a number, nested sequences of numbers, an array, a tensor.
+
+    The dtype is that of an array, and is inferred from numbers: bool, int64, the default dtype or its complex one. It has
+    no history: a leaf, whatever ``data`` is.
+
+    Raises:
+        TypeError, ValueError, RuntimeError: PyTorch's messages, for ragged sequences, for what is no number, and for
+            numbers that the dtype can't hold.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1, 2.5], [3, 4]], requires_grad=True)
+    tensor([[1.0000, 2.5000],
+            [3.0000, 4.0000]], requires_grad=True)
+    """
+    if data is ...:
+        raise TypeError('tensor() missing 1 required positional arguments: "data"')
+    if args:
+        raise TypeError(f"tensor() takes 1 positional argument but {len(args) + 1} were given")
+    if "requires_grad" in options and not isinstance(options["requires_grad"], bool):
+        raise TypeError(
+            f"tensor(): argument 'requires_grad' must be bool, not {type_name(options['requires_grad'])}"
+        )
+    return constructed("tensor", data, options)
+
+
+@public("Tensor", out=False)
+def new_tensor(self: Tensor, data: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A new tensor with a copy of ``data``, of this tensor's dtype and device if none are given."""
+    return constructed("new_tensor", data, options, self.dtype, self)
+
+
+def constructed(
+    function: str, data: Any, options: TensorOptions, default: dtype | None = None, like: Tensor | None = None
+) -> Tensor:
+    """What ``tensor(data)`` gives, where ``default`` is used for the dtype if there is one."""
+    on = None if like is None else like.device
+    if isinstance(data, Tensor):
+        whose = "torch.tensor" if like is None else "tensor.new_tensor"
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            f"sourceTensor.detach().clone().requires_grad_(True), rather than {whose}(sourceTensor).",
+            stacklevel=4,
+        )
+        made = target(function, options, default or data.dtype, on or data.device)
+        return _copied(made, data)
+    wanted = options.get("dtype") or default
+    if isinstance(data, _SCALARS) and not isinstance(data, np.generic):
+        made = target(function, options, default or inferred_dtype(type(data)), on)
+        return made.full((), _elements([data], made.dtype)[0])
+    if _is_array(data):
+        array = checked_array(np.asarray(data))
+        made = target(function, options, default or dtypes.from_numpy(array.dtype), on)
+        _warn_of_complex(array, made)
+        return made.tensor(array.copy() if array.dtype == made.dtype.numpy else array)
+    shape = _shape(data)
+    inferred = None if wanted is not None else _infer(data)
+    made = target(function, options, default or inferred, on)
+    elements: list = []
+    _flatten(data, shape, 0, elements)
+    return made.tensor(_elements(elements, made.dtype).reshape(shape))
+
+
+def _copied(made: Target, data: Tensor) -> Tensor:
+    """The data of a tensor as a new leaf; immutable values need no copy of their own."""
+    source = data.detach()  # type: ignore[attr-defined]
+    result = source.to(made.device, made.dtype)
+    return made.wrap(value_of(result))
+
+
+def _warn_of_complex(array: np.ndarray, made: Target) -> None:
+    if array.dtype.kind == "c" and made.dtype.category not in (BOOL, COMPLEX):
+        warn_once("Casting complex values to real discards the imaginary part")
+
+
+def _is_array(data: Any) -> bool:
+    return isinstance(data, (np.ndarray, np.generic)) or (
+        hasattr(data, "__array__") and not isinstance(data, (list, tuple))
+    )
+
+
+def checked_array(array: np.ndarray) -> np.ndarray:
+    """An array that PyTorch would take.
+
+    Raises:
+        TypeError: a dtype that tensors don't have.
+        ValueError: swapped bytes, or negative strides.
+    """
+    dtypes.from_numpy(array.dtype)
+    if any(stride < 0 for stride in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+    return array
+
+
+# Nested sequences ---------------------------------------------------------------------------------------------------
+
+
+def _is_sequence(data: Any) -> bool:
+    """What PyTorch walks into: anything with a length and items by position; tensors count as numbers."""
+    if isinstance(data, (list, tuple, np.ndarray)):
+        return True
+    if isinstance(data, (Tensor, dict, set, frozenset)):
+        return False
+    return isinstance(data, Sequence) or (hasattr(data, "__len__") and hasattr(data, "__getitem__"))
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    """The lengths of the first item of the first item of ..."""
+    lengths: list[int] = []
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    while _is_sequence(data) and not isinstance(data, bytes):
+        if isinstance(data, str):
+            raise ValueError("too many dimensions 'str'")
+        if lengths and isinstance(data, np.ndarray):
+            warn_once(
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+                "list to a single numpy.ndarray with numpy.array() before converting to a tensor."
+            )
+        lengths.append(len(data))
+        if lengths[-1] == 0:
+            break
+        data = data[0]
+    return tuple(lengths)
+
+
+def _infer(data: Any) -> dtype:
+    """The dtype that holds all the numbers in nested sequences."""
+    if isinstance(data, np.ndarray):
+        return dtypes.from_numpy(data.dtype)
+    if not _is_sequence(data) or isinstance(data, (str, bytes)):
+        return _infer_number(data)
+    if len(data) == 0:
+        return get_default_dtype()
+    kinds: dict[type, Any] = {type(item): item for item in data}
+    if all(kind in _SCALARS for kind in kinds):
+        found = map(inferred_dtype, kinds)
+    else:
+        found = map(_infer, data)
+    return functools.reduce(promote_types, found)
+
+
+def _infer_number(item: Any) -> dtype:
+    if isinstance(item, Tensor):
+        return item.dtype
+    if isinstance(item, np.generic):
+        return dtypes.from_numpy(item.dtype)
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
+    if isinstance(item, _SCALARS):
+        return inferred_dtype(type(item))
+    raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
+
+
+def _flatten(data: Any, shape: tuple[int, ...], axis: int, elements: list) -> None:
+    """Append the numbers in nested sequences of a shape to ``elements``."""
+    if axis == len(shape):
+        elements.append(data)
+        return
+    if not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != shape[axis]:
+        raise ValueError(f"expected sequence of length {shape[axis]} at dim {axis} (got {len(data)})")
+    if axis == len(shape) - 1:
+        elements.extend(data.tolist() if isinstance(data, np.ndarray) else data)
+    else:
+        for item in data:
+            _flatten(item, shape, axis + 1, elements)
+
+
+def _elements(numbers: list, of: dtype) -> np.ndarray:
+    """Python numbers (and one-element tensors) as an array of a dtype.
+
+    Raises:
+        TypeError: something that is no number, or a complex number for a real dtype.
+        RuntimeError, ValueError, OverflowError: a number that the dtype can't hold.
+    """
+    kinds = set(map(type, numbers))
+    if not kinds <= set(_SCALARS):
+        numbers = [_plain_number(item, of) for item in numbers]
+        kinds = set(map(type, numbers))
+    if of.category == BOOL:
+        return np.array([bool(number) for number in numbers], bool)
+    if of.category == COMPLEX:
+        return np.array(numbers, np.complex128).astype(of.numpy)
+    if complex in kinds:
+        raise TypeError("must be real number, not complex")
+    if of.category == FLOATING:
+        return cast_array(np.array([float(number) for number in numbers] if int in kinds else numbers, np.float64), of)
+    return _integers(numbers, kinds, of)
+
+
+def _plain_number(item: Any, of: dtype) -> Any:
+    if isinstance(item, Tensor):
+        if item._spec.numel != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        if item._spec.requires_grad:
+            warn_scalar_requires_grad()
+        return item.item()  # type: ignore[attr-defined]
+    if isinstance(item, (*_SCALARS, np.generic)):
+        return python_number(item)
+    if of.category in (BOOL, dtypes.INTEGRAL):
+        raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer")
+    raise TypeError(f"must be real number, not {type(item).__name__}")
+
+
+def warn_scalar_requires_grad() -> None:
+    """PyTorch's warning, once per process: a number made of a tensor that requires grad has no history."""
+    warn_once(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+        "Consider using tensor.detach() first."
+    )
+
+
+def _integers(numbers: list, kinds: set[type], of: dtype) -> np.ndarray:
+    if of is dtypes.uint64 and float not in kinds:
+        for number in numbers:
+            _check_uint64(number)
+        return np.array(numbers, np.uint64)
+    if float in kinds:
+        return np.array([_whole(number, of) for number in numbers], np.int64).astype(of.numpy)
+    try:
+        whole = np.array(numbers, np.int64)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+    limits = np.iinfo(of.numpy)
+    low = int(limits.min) if of.is_signed else -int(limits.max)
+    if whole.size and not (low <= whole.min() and whole.max() <= limits.max):
+        _refuse(of)
+    return whole.astype(of.numpy)
+
+
+def _check_uint64(number: int) -> None:
+    if number < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    if number >= 2**64:
+        raise OverflowError("int too big to convert")
+
+
+def _whole(number: float, of: dtype) -> int:
+    limits = np.iinfo(of.numpy)
+    if not math.isfinite(number) or not limits.min <= number <= limits.max:
+        _refuse(of)
+    return int(number)
+
+
+def _refuse(of: dtype) -> NoReturn:
+    raise RuntimeError(f"value cannot be converted to type {of.name} without overflow")
+
+
+# Arrays, buffers, numbers -------------------------------------------------------------------------------------------
+
+
+@public("torch", out=False)
+def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor: itself if it is one of this dtype and device, else like ``tensor``. See Note [Data is copied].
+
+    A conversion of a tensor is recorded.
+    """
+    if isinstance(data, Tensor):
+        where = data.device if device is None else named_device("as_tensor", device)
+        made = target("as_tensor", {"dtype": dtype}, data.dtype)
+        return data.to(where, made.dtype)  # type: ignore[attr-defined]
+    return constructed("as_tensor", data, {"dtype": dtype, "device": device})
+
+
+@public("torch", out=False)
+def asarray(
+    obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: Any = None
+) -> Tensor:
+    """``obj`` as a tensor, as the array API has it.
+
+    Args:
+        obj: a tensor, an array, a buffer, a number or nested sequences of numbers.
+        dtype, device: of the result; those of ``obj`` if None.
+        copy: whether to copy; None copies if need be, and False raises ValueError where a copy is needed.
+        requires_grad: of the result; None leaves a tensor as it is.
+    """
+    if isinstance(obj, Tensor):
+        result = as_tensor(obj, dtype, device)
+        result = _with_grad(obj, result, requires_grad)
+        return result.clone() if copy and result is obj else result  # type: ignore[attr-defined]
+    if isinstance(obj, (bytes, bytearray, memoryview)):
+        return frombuffer(obj, dtype=dtype or get_default_dtype(), requires_grad=bool(requires_grad))
+    if copy is False:
+        _check_alias(obj, dtype)
+    return constructed("asarray", obj, {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)})
+
+
+def _with_grad(obj: Tensor, result: Tensor, requires_grad: bool | None) -> Tensor:
+    if requires_grad is None:
+        if obj._spec.requires_grad:
+            warn_once(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                "requires_grad=False explicitly to get the old behavior and silence this warning."
+            )
+        return result
+    if requires_grad:
+        return result if result._spec.requires_grad else result.detach().requires_grad_()  # type: ignore[attr-defined]
+    return result.detach() if result._spec.requires_grad else result  # type: ignore[attr-defined]
+
+
+def _check_alias(obj: Any, dtype: dtype | None) -> None:
+    if not _is_array(obj):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    present = dtypes.from_numpy(np.asarray(obj).dtype)
+    if dtype not in (None, present):
+        raise ValueError(
+            f"can't alias tensor with dtype '{present.scalar_name}' into dtype '{dtype.scalar_name}'."  # type: ignore[union-attr]
+        )
+
+
+@public("torch", out=False)
+def from_numpy(ndarray: Any) -> Tensor:
+    """The tensor with the dtype and elements of a NumPy array. See Note [Data is copied].
+
+    Raises:
+        TypeError: no array, or a dtype that tensors don't have.
+        ValueError: negative strides, or swapped bytes.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
+    array = checked_array(ndarray)
+    return target("from_numpy", {"device": "cpu"}, dtypes.from_numpy(array.dtype)).tensor(array.copy())
+
+
+@public("torch", out=False)
+def frombuffer(
+    buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """The 1-dim tensor of ``count`` elements (-1: all) found in a buffer after ``offset`` bytes.
+
+    Raises:
+        ValueError: no buffer, or one that does not have that many elements.
+    """
+    made = target("frombuffer", {"dtype": dtype, "requires_grad": requires_grad})
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if count < 0 and (length - offset) % made.dtype.itemsize:
+        raise ValueError(
+            f"buffer length ({length} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({made.dtype.itemsize})"
+        )
+    return made.tensor(np.frombuffer(buffer, made.dtype.numpy, count, offset).copy())
+
+
+@public("torch", out=False)
+def scalar_tensor(s: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """The 0-dim tensor of a number, of the default dtype if none is given."""
+    if isinstance(s, Tensor) and s.ndim == 0:
+        s = s.item()  # type: ignore[attr-defined]
+    if not isinstance(s, (*_SCALARS, np.generic)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type_name(s)}")
+    made = target("scalar_tensor", options)
+    return made.full((), element(python_number(s), made.dtype))

@@ -1,0 +1,264 @@
+"""Convolutions and transposed convolutions of one, two and three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from tapegrad.functions.registry import public
+from tapegrad.ops import conv
+from tapegrad.ops.shape import squeeze_axis, unsqueeze
+from tapegrad.tensor.tensor import Tensor
+
+Sizes = Any
+"""An int, or one for each dimension of space."""
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def expanded(value: Any, count: int, name: str) -> tuple[int, ...]:
+    """An int, or a sequence of one or ``count`` of them, as a tuple of ``count``.
+
+    Raises:
+        RuntimeError: another number of them.
+    """
+    if isinstance(value, int):
+        return (value,) * count
+    if len(value) == 1:
+        return tuple(value) * count
+    if len(value) != count:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {count} values to match the convolution "
+            f"dimensions, but got {name}={list(value)}"
+        )
+    return tuple(value)
+
+
+def _check_numbers(padding: Any, output_padding: Any, stride: Any, dilation: Any, groups: int) -> None:
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if any(number < 0 for number in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(number < 0 for number in output_padding):
+        raise RuntimeError("negative output_padding is not supported")
+    if any(number <= 0 for number in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(number <= 0 for number in dilation):
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+
+
+def _check_groups(weight: Sequence[int], groups: int) -> None:
+    if weight[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"[{list(weight)}] instead"
+        )
+    if weight[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{list(weight)}] instead"
+        )
+
+
+def _check_channels(
+    x: Sequence[int], weight: Sequence[int], bias: Sequence[int] | None, channels: int, outputs: int, given: str
+) -> None:
+    if x[1] != channels:
+        raise RuntimeError(
+            f"Given {given}, weight of size {list(weight)}, expected input{list(x)} to have {channels} channels, but got "
+            f"{x[1]} channels instead"
+        )
+    if bias is not None and tuple(bias) != (outputs,):
+        given = "transposed=1, " if given.startswith("transposed") else ""
+        raise RuntimeError(
+            f"Given {given}weight of size {list(weight)}, expected bias to be 1-dimensional with {outputs} elements, but "
+            f"got bias of size {list(bias)} instead"
+        )
+
+
+def _by(lengths: Sequence[int]) -> str:
+    return " x ".join(map(str, lengths))
+
+
+@lru_cache(maxsize=4096)
+def _settings(
+    x: tuple[int, ...], weight: tuple[int, ...], bias: tuple[int, ...] | None, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> dict:  # fmt: skip
+    """The operator's settings for these shapes and arguments, after all of PyTorch's checks of them."""
+    count = len(weight) - 2
+    stride, dilation = expanded(stride, count, "stride"), expanded(dilation, count, "dilation")
+    if isinstance(padding, str):
+        pairs = _named_padding(padding, weight[2:], stride, dilation)
+    else:
+        pairs = tuple((one, one) for one in expanded(padding, count, "padding"))
+    _check_numbers([low for low, _ in pairs], (), stride, dilation, groups)
+    _check_groups(weight, groups)
+    _check_channels(x, weight, bias, weight[1] * groups, weight[0], f"groups={groups}")
+    padded = [length + low + high for length, (low, high) in zip(x[2:], pairs, strict=True)]
+    kernel = [d * (k - 1) + 1 for k, d in zip(weight[2:], dilation, strict=True)]
+    if any(length < size for length, size in zip(padded, kernel, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({_by(padded)}). Kernel size: ({_by(kernel)}). Kernel size can't "
+            "be greater than actual input size"
+        )
+    return {"stride": stride, "padding": pairs, "dilation": dilation, "groups": groups}
+
+
+def _named_padding(padding: str, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> tuple:
+    if padding == "valid":
+        return ((0, 0),) * len(kernel)
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if any(number != 1 for number in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    totals = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    return tuple((total // 2, total - total // 2) for total in totals)
+
+
+@lru_cache(maxsize=4096)
+def _transposed_settings(
+    x: tuple[int, ...], weight: tuple[int, ...], bias: tuple[int, ...] | None, stride: Any, padding: Any,
+    output_padding: Any, groups: int, dilation: Any,
+) -> dict:  # fmt: skip
+    count = len(weight) - 2
+    stride, dilation = expanded(stride, count, "stride"), expanded(dilation, count, "dilation")
+    padding = expanded(padding, count, "padding")
+    output_padding = expanded(output_padding, count, "output_padding")
+    _check_numbers(padding, output_padding, stride, dilation, groups)
+    _check_groups(weight, groups)
+    _check_channels(x, weight, bias, weight[0], weight[1] * groups, "transposed=1")
+    sizes = [
+        (length - 1) * s - 2 * p + d * (k - 1) + o + 1
+        for length, s, p, d, k, o in zip(x[2:], stride, padding, dilation, weight[2:], output_padding, strict=True)
+    ]
+    _check_output(x[2:], sizes, stride, output_padding, dilation)
+    pairs = tuple((one, one) for one in padding)
+    return {"output_size": tuple(sizes), "stride": stride, "padding": pairs, "dilation": dilation, "groups": groups}
+
+
+def _check_output(
+    lengths: Sequence[int], sizes: Sequence[int], stride: Sequence[int], output_padding: Sequence[int],
+    dilation: Sequence[int],
+) -> None:  # fmt: skip
+    if any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation, strict=True)):
+        names = {1: ["width"], 2: ["height", "width"], 3: ["depth", "height", "width"]}[len(stride)]
+        numbers = {"output_padding": output_padding, "stride": stride, "dilation": dilation}
+        got = " ".join(
+            f"{key}_{name}: {number}" for key, values in numbers.items() for name, number in zip(names, values, strict=True)
+        )
+        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {got}")
+    if any(size < 1 for size in sizes):
+        raise RuntimeError(
+            f"Given input size per channel: ({_by(lengths)}). Calculated output size per channel: ({_by(sizes)}). Output "
+            "size is too small"
+        )
+
+
+def _convolved(
+    name: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None, arguments: tuple, *, transposed: bool
+) -> Tensor:
+    """Add the batch that an unbatched input lacks, find the settings, and take it away again."""
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    arguments = tuple(map(_hashable, arguments))
+    if weight.ndim != count + 2:
+        expanded((arguments[0],) * count if isinstance(arguments[0], int) else arguments[0], weight.ndim - 2, "stride")
+    x = input if input.ndim == count + 2 else unsqueeze(input, axis=0)
+    find, operator = (_transposed_settings, conv.conv_transpose) if transposed else (_settings, conv.convolution)
+    settings = find(tuple(x.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape), *arguments)
+    y = operator(x, weight, bias, **settings)
+    return y if x is input else squeeze_axis(y, axis=0)
+
+
+@public("torch", "nn.functional", out=False)
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The cross-correlation of (batch, in, length), or (in, length), with a weight (out, in / groups, kernel).
+
+    ``padding`` is a number of zeros at both ends, ``"valid"`` (none) or ``"same"`` (so that the length stays).
+
+    Raises:
+        RuntimeError: shapes, dtypes or settings that don't fit.
+    """
+    return _convolved("conv1d", 1, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
+
+
+@public("torch", "nn.functional", out=False)
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The cross-correlation of (batch, in, height, width) with a weight (out, in / groups, *kernel). See ``conv1d``.
+
+    Raises:
+        RuntimeError: shapes, dtypes or settings that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2), stride=1).shape
+    torch.Size([1, 1, 2, 2])
+    """
+    return _convolved("conv2d", 2, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
+
+
+@public("torch", "nn.functional", out=False)
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The cross-correlation of (batch, in, depth, height, width) with a weight. See ``conv1d``.
+
+    Raises:
+        RuntimeError: shapes, dtypes or settings that don't fit.
+    """
+    return _convolved("conv3d", 3, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
+
+
+@public("torch", "nn.functional", out=False)
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose of ``conv1d``, with a weight (in, out / groups, kernel): (batch, in, length) to (batch, out, ...).
+
+    Raises:
+        RuntimeError: shapes, dtypes or settings that don't fit.
+    """
+    arguments = (stride, padding, output_padding, groups, dilation)
+    return _convolved("conv_transpose1d", 1, input, weight, bias, arguments, transposed=True)
+
+
+@public("torch", "nn.functional", out=False)
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose of ``conv2d``, with a weight (in, out / groups, *kernel).
+
+    Raises:
+        RuntimeError: shapes, dtypes or settings that don't fit.
+    """
+    arguments = (stride, padding, output_padding, groups, dilation)
+    return _convolved("conv_transpose2d", 2, input, weight, bias, arguments, transposed=True)
+
+
+@public("torch", "nn.functional", out=False)
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose of ``conv3d``, with a weight (in, out / groups, *kernel).
+
+    Raises:
+        RuntimeError: shapes, dtypes or settings that don't fit.
+    """
+    arguments = (stride, padding, output_padding, groups, dilation)
+    return _convolved("conv_transpose3d", 3, input, weight, bias, arguments, transposed=True)

@@ -1,0 +1,359 @@
+"""Tensors made from a size or a range: ``zeros``, ``full``, ``arange``, ``linspace``, ``eye`` and their relatives.
+
+Their elements are computed on the host and brought to the device; all take the options ``dtype``, ``device``, ``requires_grad``
+and ``out``, and ``layout`` and ``pin_memory`` for PyTorch's sake.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Unpack
+
+import numpy as np
+
+from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
+from tapegrad.execution.promotion import inferred_dtype
+from tapegrad.functions.factory import (
+    Target,
+    TensorOptions,
+    cast_array,
+    checked_size,
+    element,
+    filling,
+    is_integer,
+    size_of_arguments,
+    target,
+    type_name,
+)
+from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import no_overload, python_number, unsupported
+from tapegrad.tensor.tensor import Tensor
+
+_OPTIONS = (
+    "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
+    "requires_grad = False"
+)
+
+# One number everywhere ----------------------------------------------------------------------------------------------
+
+
+@public("torch")
+def zeros(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """Zeros of a size, of the default dtype if none is given.
+
+    >>> import tapegrad as torch
+    >>> torch.zeros(2, 3, dtype=torch.int64)
+    tensor([[0, 0, 0],
+            [0, 0, 0]])
+    """
+    shape = size_of_arguments("zeros", size, options)
+    return target("zeros", options).full(shape, 0)
+
+
+@public("torch")
+def ones(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """Ones of a size, of the default dtype if none is given."""
+    shape = size_of_arguments("ones", size, options)
+    return target("ones", options).full(shape, 1)
+
+
+@public("torch")
+def empty(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor of a size whose elements are to be written yet. Here they are zeros."""
+    shape = size_of_arguments("empty", size, options)
+    return target("empty", options, like=True).full(shape, 0)
+
+
+@public("torch")
+def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor of a size whose every element is ``fill_value``; the dtype is that of the number if none is given.
+
+    Raises:
+        RuntimeError: the dtype can't hold the number.
+    """
+    shape = checked_size("full", size)
+    number = filling("full", fill_value)
+    kind = fill_value.dtype if isinstance(fill_value, Tensor) else inferred_dtype(type(number))
+    made = target("full", options, kind)
+    return made.full(shape, element(number, made.dtype))
+
+
+def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> Tensor:
+    made = target(function, options, input.dtype, input.device, like=True)
+    return made.full(tuple(input.shape), element(number, made.dtype))
+
+
+@public("torch", out=False)
+def zeros_like(input: Tensor, **options: Unpack[TensorOptions]) -> Tensor:
+    """Zeros of the size, dtype and device of ``input``; they don't require grad unless asked to."""
+    return _like("zeros_like", input, options, 0)
+
+
+@public("torch", out=False)
+def ones_like(input: Tensor, **options: Unpack[TensorOptions]) -> Tensor:
+    """Ones of the size, dtype and device of ``input``; they don't require grad unless asked to."""
+    return _like("ones_like", input, options, 1)
+
+
+@public("torch", out=False)
+def empty_like(input: Tensor, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor to be written yet, of the size, dtype and device of ``input``; here zeros."""
+    return _like("empty_like", input, options, 0)
+
+
+@public("torch", out=False)
+def full_like(input: Tensor, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor of the size, dtype and device of ``input`` whose every element is ``fill_value``."""
+    return _like("full_like", input, options, filling("full_like", fill_value))
+
+
+@public("Tensor", out=False)
+def new_zeros(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """Zeros of a size, of this tensor's dtype and device."""
+    shape = size_of_arguments("new_zeros", size, options)
+    return target("new_zeros", options, self.dtype, self.device).full(shape, 0)
+
+
+@public("Tensor", out=False)
+def new_ones(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """Ones of a size, of this tensor's dtype and device."""
+    shape = size_of_arguments("new_ones", size, options)
+    return target("new_ones", options, self.dtype, self.device).full(shape, 1)
+
+
+@public("Tensor", out=False)
+def new_empty(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor of a size, to be written yet, of this tensor's dtype and device; here zeros."""
+    shape = size_of_arguments("new_empty", size, options)
+    return target("new_empty", options, self.dtype, self.device).full(shape, 0)
+
+
+@public("Tensor", out=False)
+def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor of a size whose every element is ``fill_value``, of this tensor's dtype and device."""
+    made = target("new_full", options, self.dtype, self.device)
+    return made.full(checked_size("new_full", size), element(filling("new_full", fill_value), made.dtype))
+
+
+# Ranges -------------------------------------------------------------------------------------------------------------
+
+_ARANGE = (
+    f"Number end, *, Tensor out = None, {_OPTIONS}",
+    f"Number start, Number end, *, {_OPTIONS}",
+    f"Number start, Number end, Number step = 1, *, Tensor out = None, {_OPTIONS}",
+)
+
+
+@public("torch")
+def arange(*bounds: Any, **options: Any) -> Tensor:
+    """``arange(end)``, ``arange(start, end, step=1)``: the numbers from ``start`` up to, not including, ``end``.
+
+    The dtype is int64 if all are integers, else the default one.
+
+    Raises:
+        RuntimeError: a step of zero or of the wrong sign, or bounds that are not finite.
+    """
+    start, end, step = _bounds("arange", bounds, options, _ARANGE)
+    exact = all(isinstance(number, int) for number in (start, end, step))
+    made = target("arange", options, int64 if exact else get_default_dtype())
+    if made.dtype.category not in (INTEGRAL, FLOATING):
+        raise unsupported("arange_cpu", made.dtype)
+    return _progression(made, start, end, step, inclusive=False)
+
+
+@public("torch", name="range")
+def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[TensorOptions]) -> Tensor:
+    """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=3,
+    )
+    start, end, step = (_number("range", number) for number in ((0, start, step) if end is None else (start, end, step)))
+    return _progression(target("range", options, float32), start, end, step, inclusive=True)
+
+
+def _bounds(function: str, bounds: tuple, options: dict, signatures: tuple) -> list:
+    names = ("end",) if len(bounds) == 1 and "end" not in options else ("start", "end", "step")
+    given = dict(zip(names, bounds, strict=False))
+    for name in ("start", "end", "step"):
+        if name in options and name not in given:
+            given[name] = options.pop(name)
+    if len(bounds) == 1 and "end" in given and not _is_number(given["end"]):
+        raise TypeError(f"{function}(): argument 'end' (position 1) must be Number, not {type_name(given['end'])}")
+    if "end" not in given or len(bounds) > 3 or not all(map(_is_number, given.values())):
+        no_overload(function, [*bounds, *[given[name] for name in names[len(bounds) :] if name in given]], signatures)
+    return [_number(function, given.get(name, default)) for name, default in (("start", 0), ("end", 0), ("step", 1))]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex, np.generic)) or (isinstance(value, Tensor) and value.ndim == 0)
+
+
+def _number(function: str, value: Any) -> Any:
+    if not _is_number(value):
+        raise TypeError(f"{function}(): argument 'end' must be Number, not {type_name(value)}")
+    number = value.item() if isinstance(value, Tensor) else python_number(value)  # type: ignore[attr-defined]
+    if isinstance(number, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    if isinstance(number, int):
+        _check_int64(number)
+    return number
+
+
+def _check_int64(number: int) -> None:
+    if not -(2**63) <= number < 2**64:
+        raise OverflowError("int too big to convert")
+    if number >= 2**63:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+
+
+def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool) -> Tensor:
+    """start, start + step, ...: in whole numbers for an integral dtype, else in float64 up to the last rounding."""
+    whole = made.dtype.category == INTEGRAL
+    if whole and math.isfinite(step):
+        step = int(step)
+    if not (step > 0 or step < 0):
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (step > 0 and end < start) or (step < 0 and end > start):
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if made.dtype is int64:
+        start, end = int(start), int(end)
+        count = -((start - end) // step) if not inclusive else (end - start) // step + 1
+    else:
+        steps = (end - start) / step
+        count = math.floor(steps) + 1 if inclusive else math.ceil(steps)
+    if count >= 2**63 // 8:
+        raise RuntimeError("invalid size, possible overflow?")
+    if whole:
+        return made.tensor(int(start) + np.arange(count, dtype=np.int64) * int(step))
+    return made.tensor(start + np.arange(count, dtype=np.float64) * step)
+
+
+_LINSPACE = tuple(
+    f"{start} start, {end} end, int steps, *, Tensor out = None, {_OPTIONS}"
+    for start, end in (("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number"), ("Number", "Number"))
+)
+
+
+@public("torch")
+def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
+    """``steps`` numbers from ``start`` to ``end``, both included, at equal distances.
+
+    The bounds are numbers or 0-dim tensors. The default dtype if none is given, or its complex one.
+
+    Raises:
+        RuntimeError: a negative number of steps, or complex bounds for a real dtype.
+    """
+    first, last, count = _ends("linspace", start, end, steps, _LINSPACE)
+    made = _spaced_target("linspace", first, last, options)
+    if made.dtype.category == 0:
+        raise unsupported("linspace_cpu", made.dtype)
+    return made.tensor(_spaced(first, last, count, made.dtype))
+
+
+_LOGSPACE = tuple(signature.replace("int steps", "int steps, float base = 10.0") for signature in _LINSPACE)
+
+
+@public("torch")
+def logspace(
+    start: Any, end: Any, steps: Any = None, base: float = 10.0, **options: Unpack[TensorOptions]
+) -> Tensor:
+    """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``."""
+    first, last, count = _ends("logspace", start, end, steps, _LOGSPACE)
+    made = _spaced_target("logspace", first, last, options)
+    exact = int64 if made.dtype.category == INTEGRAL else made.dtype
+    return made.tensor(np.power(base, _spaced(first, last, count, exact)))
+
+
+def _ends(function: str, start: Any, end: Any, steps: Any, signatures: tuple) -> tuple[Any, Any, int]:
+    for name, bound in (("start", start), ("end", end)):
+        if isinstance(bound, Tensor) and bound.ndim:
+            raise RuntimeError(
+                f"{function} only supports 0-dimensional start and end tensors, but got {name} with {bound.ndim} "
+                "dimension(s)."
+            )
+    if not (_is_number(start) and _is_number(end) and is_integer(steps)):
+        no_overload(function, [start, end] if steps is None else [start, end, steps], signatures)
+    count = int(steps)
+    if count < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    first, last = (bound.item() if isinstance(bound, Tensor) else python_number(bound) for bound in (start, end))
+    return first, last, count
+
+
+def _spaced_target(function: str, first: Any, last: Any, options: TensorOptions) -> Target:
+    complex_bounds = isinstance(first, complex) or isinstance(last, complex)
+    default = get_default_dtype().to_complex() if complex_bounds else get_default_dtype()
+    made = target(function, options, default)
+    if complex_bounds and made.dtype.category != COMPLEX:
+        raise RuntimeError(
+            f"torch.{function}(): inferred dtype c10::complex<{'double' if default.is_64bit else 'float'}> can't be "
+            f"safely cast to passed dtype {made.dtype.scalar_name}"
+        )
+    return made
+
+
+def _spaced(first: Any, last: Any, count: int, d: dtype) -> np.ndarray:
+    """Equal steps, counted from the nearer end, in the arithmetic of the dtype (float64 for an integral one)."""
+    integral = d.category == INTEGRAL
+    kind = (float64 if integral else float32 if d.itemsize < 4 else d).numpy.type
+    low, high = (kind(int(bound) if integral else bound) for bound in (first, last))
+    if count < 2:
+        return np.full(count, low)
+    step = (high - low) / kind(count - 1)
+    places = np.arange(count)
+    half = count // 2
+    numbers = np.where(places < half, low + step * places.astype(kind), high - step * places[::-1].astype(kind))
+    return cast_array(np.trunc(numbers) if integral else numbers.astype(kind), d)
+
+
+# Matrices -----------------------------------------------------------------------------------------------------------
+
+
+@public("torch")
+def eye(n: Any, m: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
+    """The matrix of ``n`` rows and ``m`` columns (``n`` if not given) with ones on its diagonal.
+
+    Raises:
+        RuntimeError: a negative number of rows or columns.
+    """
+    if not is_integer(n):
+        raise TypeError(f"eye(): argument 'n' (position 1) must be int, not {type_name(n)}")
+    if m is not None and not is_integer(m):
+        out = "Tensor out = None, "
+        no_overload("eye", [n, m], (f"int n, *, {out}{_OPTIONS}", f"int n, int m, *, {out}{_OPTIONS}"))
+    rows, columns = int(n), int(n) if m is None else int(m)
+    for name, length in (("n", rows), ("m", columns)):
+        if length < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
+    made = target("eye", options)
+    return made.tensor(np.eye(rows, columns, dtype=made.dtype.numpy))
+
+
+def _triangle(function: str, row: Any, col: Any, offset: int, lower: bool, options: TensorOptions) -> Tensor:
+    for place, (name, length) in enumerate((("row", row), ("col", col)), 1):
+        if not is_integer(length):
+            raise TypeError(f"{function}(): argument '{name}' (position {place}) must be int, not {type_name(length)}")
+        if length < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{length}")
+    made = target(function, options, int64)
+    if made.dtype.category != INTEGRAL:
+        raise unsupported(function, made.dtype)
+    inside = np.tri(row, col, offset if lower else offset - 1, dtype=bool)
+    return made.tensor(np.stack(np.nonzero(inside if lower else ~inside)))
+
+
+@public("torch", out=False)
+def tril_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOptions]) -> Tensor:
+    """The rows and columns of the elements on and below a diagonal, of shape (2, count)."""
+    return _triangle("tril_indices", row, col, offset, True, options)
+
+
+@public("torch", out=False)
+def triu_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOptions]) -> Tensor:
+    """The rows and columns of the elements on and above a diagonal, of shape (2, count)."""
+    return _triangle("triu_indices", row, col, offset, False, options)

@@ -1,0 +1,280 @@
+"""Distances and similarities, and the losses with a margin that are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.loss import reduced, resolve_reduction
+from tapegrad.functions.registry import public
+from tapegrad.ops import elementwise, losses, reductions
+from tapegrad.ops.comparison import eq
+from tapegrad.ops.operator import broadcast_shapes, broadcast_to, cast, zeros_of
+from tapegrad.ops.shape import view
+from tapegrad.tensor.tensor import Tensor
+
+
+def _sum_along(x: Tensor, axis: int) -> Tensor:
+    return reductions.sum(x, axis=(axis,) if x.ndim else (), keepdims=False)
+
+
+def _scaled_to_one(x: Tensor, axis: int, eps: float) -> Tensor:
+    """``x`` over its norm, which counts as at least ``eps`` but keeps its derivative."""
+    norm = reductions.vector_norm(x, ord=2, axis=(axis,) if x.ndim else (), keepdims=True)
+    return elementwise.div(x, losses.floored(norm, eps))
+
+
+@public("nn.functional", "torch", out=False)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The inner product of ``x1`` and ``x2`` along ``dim``, over both norms (each at least ``eps``).
+
+    Raises:
+        RuntimeError: integers; shapes that don't broadcast.
+        IndexError: ``dim`` out of range.
+    """
+    common = result_dtype([(x1.dtype, x1.ndim), (x2.dtype, x2.ndim)])
+    if common.category < 2:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_name}")
+    shape = broadcast_shapes([x1.shape, x2.shape])
+    axis = wrap_dim(dim, len(shape))
+    unit = []
+    for x in (x1, x2):
+        x = x if x.dtype is common else cast(x, dtype=common)
+        x = x if tuple(x.shape) == shape else broadcast_to(x, shape=shape)
+        unit.append(_scaled_to_one(x, axis, eps))
+    return _sum_along(elementwise.mul(*unit), axis)
+
+
+@public("nn.functional", "torch", out=False)
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension.
+
+    Raises:
+        RuntimeError: shapes that don't broadcast.
+    """
+    difference = elementwise.add(elementwise.sub(x1, x2), eps)
+    axis = (difference.ndim - 1,) if difference.ndim else ()
+    p = float(p)
+    return reductions.vector_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
+
+
+@public("nn.functional")
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+    """``input`` over its ``p``-norm along ``dim``, or over ``eps`` where that is more.
+
+    Raises:
+        RuntimeError: integers.
+    """
+    if input.dtype.category < 2:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_name}"
+        )
+    axes = tuple(wrap_dim(one, input.ndim) for one in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    p = float(p)
+    norm = reductions.vector_norm(
+        input, ord=int(p) if p.is_integer() else p, axis=axes if input.ndim else (), keepdims=True
+    )
+    return elementwise.div(input, broadcast_to(elementwise.clamp_min(norm, eps), shape=tuple(input.shape)))
+
+
+# -- losses with a margin ----------------------------------------------------------------------------------------------
+
+
+def _above_zero(values: Tensor) -> Tensor:
+    return elementwise.clamp_min(values, 0)
+
+
+@public("nn.functional", out=False)
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``max(0, margin - target (input1 - input2))``: a target of 1 wants the first input higher, -1 the second.
+
+    Raises:
+        RuntimeError: inputs with different numbers of dimensions.
+        ValueError: an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    product = elementwise.mul(elementwise.neg(target), elementwise.sub(input1, input2))
+    return reduced(_above_zero(elementwise.add(product, margin)), reduction)
+
+
+@public("nn.functional", out=False)
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Raises:
+        ValueError: an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    apart = elementwise.where(eq(target, 1), 0, _above_zero(elementwise.rsub(input, margin)))
+    together = elementwise.where(eq(target, -1), 0, input)
+    return reduced(elementwise.add(apart, together), reduction)
+
+
+@public("nn.functional", out=False)
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``1 - cos`` of pairs whose target is 1, ``max(0, cos - margin)`` of those with -1: (N, D), (N,) or (D,), ().
+
+    Raises:
+        RuntimeError: numbers of dimensions that don't fit.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if target.ndim not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not input1.ndim == input2.ndim == target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    cosines = _cosines(input1, input2, target.ndim)
+    together = elementwise.where(eq(target, 1), elementwise.rsub(cosines, 1.0), 0)
+    apart = elementwise.where(eq(target, -1), _above_zero(elementwise.sub(cosines, margin)), 0)
+    return reduced(elementwise.add(together, apart), reduction)
+
+
+def _cosines(x: Tensor, y: Tensor, axis: int) -> Tensor:
+    """The cosine, with PyTorch's 1e-12 under the root of each squared norm."""
+    eps = 1e-12
+    squares = elementwise.mul(
+        elementwise.add(_sum_along(elementwise.mul(x, x), axis), eps),
+        elementwise.add(_sum_along(elementwise.mul(y, y), axis), eps),
+    )
+    return elementwise.div(_sum_along(elementwise.mul(x, y), axis), elementwise.sqrt(squares))
+
+
+def _triplets(distances: tuple[Tensor, Tensor, Tensor | None], margin: float, reduction: str) -> Tensor:
+    to_positive, to_negative, between = distances
+    if between is not None:
+        to_negative = elementwise.minimum(to_negative, between)
+    return reduced(_above_zero(elementwise.sub(elementwise.add(to_positive, margin), to_negative)), reduction)
+
+
+@public("nn.functional", out=False)
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``max(0, margin + d(anchor, positive) - d(anchor, negative))`` with the distance of ``pairwise_distance``.
+
+    ``swap`` takes the distance from the positive to the negative where that is less.
+
+    Raises:
+        ValueError: a margin that is not positive; an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    between = pairwise_distance(positive, negative, p, eps) if swap else None
+    distances = (pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps), between)
+    return _triplets(distances, margin, reduction)
+
+
+@public("nn.functional", out=False)
+def triplet_margin_with_distance_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``triplet_margin_loss`` with a distance of one's own; without, that of ``pairwise_distance``.
+
+    Raises:
+        ValueError: a margin that is not positive; an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = distance_function or pairwise_distance
+    between = distance(positive, negative) if swap else None
+    return _triplets((distance(anchor, positive), distance(anchor, negative), between), margin, reduction)
+
+
+@public("nn.functional", out=False)
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``log(1 + exp(-target * input))``, for targets of 1 and -1.
+
+    Raises:
+        RuntimeError: a target that requires grad.
+        ValueError: an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    losses.refuse_weight_gradient("soft_margin_loss", "target", target)
+    return reduced(elementwise.log1p(elementwise.exp(elementwise.mul(elementwise.neg(target), input))), reduction)
+
+
+@public("nn.functional", out=False)
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """The mean over the classes (last dimension) of the binary cross entropy of logits, weighted by class.
+
+    Raises:
+        ValueError: an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    positive = elementwise.mul(target, _log_sigmoid(input))
+    negative = elementwise.mul(elementwise.rsub(target, 1), _log_sigmoid(elementwise.neg(input)))
+    values = elementwise.neg(elementwise.add(positive, negative))
+    if weight is not None:
+        values = elementwise.mul(values, weight)
+    total = _sum_along(values, input.ndim - 1)
+    return reduced(elementwise.div(total, input.shape[-1]), reduction)
+
+
+def _log_sigmoid(x: Tensor) -> Tensor:
+    zero = zeros_of(x, shape=(), dtype=x.dtype)
+    return elementwise.neg(elementwise.logaddexp(elementwise.neg(x), zero))
+
+
+@public("nn.functional", out=False)
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``sum over i != t of max(0, margin - x[t] + x[i])**p``, over the number of classes C: (N, C), (N,) or (C,), ().
+
+    Raises:
+        ValueError: a ``p`` other than 1 and 2; an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    batched = input if input.ndim == 2 else view(input, shape=(1, *input.shape))
+    targets = view(target, shape=(batched.shape[0],))
+    values = _margins(batched, targets, p, margin, weight)
+    if input.ndim < 2:
+        values = view(values, shape=())
+    return reduced(values, reduction)
+
+
+def _margins(x: Tensor, targets: Tensor, p: int, margin: float, weight: Tensor | None) -> Tensor:
+    count, classes = x.shape
+    settings: dict[str, Any] = {"axis": 1, "reduction": "none", "ignore_index": -100}
+    own = elementwise.neg(losses.nll_loss(x, targets, None, **settings))
+    violations = _above_zero(elementwise.add(elementwise.sub(x, view(own, shape=(count, 1))), margin))
+    if p == 2:
+        violations = elementwise.mul(violations, violations)
+    others = elementwise.sub(_sum_along(violations, 1), margin**p if margin > 0 else 0)
+    if weight is not None:
+        minus_ones = elementwise.sub(zeros_of(x, shape=tuple(x.shape), dtype=x.dtype), 1)
+        others = elementwise.mul(others, losses.nll_loss(minus_ones, targets, weight, **settings))
+    return elementwise.div(others, classes)

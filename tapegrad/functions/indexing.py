@@ -1,0 +1,428 @@
+"""``x[...]``, read and written: ints, slices, None, ``...``, truth values, masks, integer tensors, all mixed.
+
+Note [How an index is read]
+``selection`` turns an index into *steps*, basic operators applied one after another (select, slice, unsqueeze), and
+*places*: the integer tensors that then index some of the remaining dimensions all at once. Reading applies the
+steps and one ``index``. Writing computes the new tensor from the inside out: what is left after the steps is
+replaced, and each step backwards puts it where it came from.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.dispatch.nodes import legacy_type_name
+from tapegrad.errors import warn_once
+from tapegrad.execution.dtypes import bool as bool_
+from tapegrad.execution.dtypes import int32, int64, uint8
+from tapegrad.execution.host import from_host
+from tapegrad.functions.bounds import numbers as known_numbers
+from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.joining import tensor_list
+from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import converted
+from tapegrad.functions.shape import as_view
+from tapegrad.functions.slicing import selected, slice_bounds, sliced
+from tapegrad.functions.sorting import numbers, on_host
+from tapegrad.ops import assignment
+from tapegrad.ops import indexing as ops
+from tapegrad.ops import shape as shape_ops
+from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, wrap
+
+Step = tuple[Any, ...]
+
+
+class Selection:
+    """An index being read, item by item. See Note [How an index is read].
+
+    Attributes:
+        steps: ``("select", axis, index)``, ``("slice", axis, start, length, step)`` or ``("unsqueeze", axis)``; an axis
+            counts what the steps before have left.
+        shape: the shape after the steps.
+        places: for each dimension of that shape, up to the last one indexed, an integer tensor or None.
+        axis: where in that shape the next item belongs.
+        gone: how many more dimensions were selected away than are new.
+    """
+
+    __slots__ = ("axis", "gone", "places", "shape", "steps", "x")
+
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+        self.steps: list[Step] = []
+        self.shape = list(x.shape)
+        self.places: list[Tensor | None] = []
+        self.axis = self.gone = 0
+
+    def select(self, index: int) -> None:
+        """One index of a dimension, which goes away."""
+        length = self.shape.pop(self.axis)
+        if not -length <= index < length:
+            raise IndexError(f"index {index} is out of bounds for dimension {self.axis + self.gone} with size {length}")
+        self.steps.append(("select", self.axis, index % length))
+        self.gone += 1
+
+    def slice(self, item: slice, always: bool) -> None:
+        """A slice of a dimension; one of everything counts only when it is asked for ``always``."""
+        length = self.shape[self.axis]
+        step = 1 if item.step is None else operator.index(item.step)
+        if step <= 0:
+            raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
+        first, count = slice_bounds(length, item.start, item.stop, step)
+        if always or count != length:
+            self.steps.append(("slice", self.axis, first, count, step))
+            self.shape[self.axis] = count
+        self.axis += 1
+
+    def unsqueeze(self) -> None:
+        """A new dimension of length 1."""
+        self.steps.append(("unsqueeze", self.axis))
+        self.shape.insert(self.axis, 1)
+        self.gone -= 1
+
+    def place(self, tensor: Tensor) -> None:
+        """An integer tensor for a dimension."""
+        self.places.extend([None] * (self.axis - len(self.places)))
+        self.places.append(tensor)
+        self.axis += 1
+
+    def read(self, item: Any, always: bool) -> None:
+        """One item that is not an ellipsis."""
+        if isinstance(item, bool):
+            self.unsqueeze()
+            self.place(numbers(np.zeros(1 if item else 0), self.x))
+        elif item is None:
+            self.unsqueeze()
+            self.axis += 1
+        elif isinstance(item, int):
+            self.select(item)
+        elif isinstance(item, slice):
+            self.slice(item, always)
+        else:
+            for tensor in as_places(item, self.shape[self.axis :], self.x):
+                self.place(tensor)
+
+
+# -- understanding -----------------------------------------------------------------------------------------------------
+
+_NOT_AN_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
+)
+_NOT_AN_INDEX_TENSOR = "tensors used as indices must be long, int, byte or bool tensors"
+_SCALAR_INDEXED = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "tensor to a number"
+)
+
+
+def items_of(index: Any) -> tuple:
+    """An index as a tuple of items; a list that holds more than numbers is read as a tuple, as NumPy once did."""
+    if isinstance(index, tuple):
+        return index
+    nested = (Tensor, Sequence, slice, type(None), type(Ellipsis))
+    if isinstance(index, list) and len(index) < 32 and any(isinstance(item, nested) for item in index):
+        warn_once(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+            "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+            "x[torch.tensor(seq)], which will result either in an error or a different result",
+            stacklevel=5,
+        )
+        return tuple(index)
+    return (index,)
+
+
+def simplified(item: Any, of: Tensor) -> Any:
+    """An item of an index as one of: bool, int, slice, None, Ellipsis, or an index tensor that is no 0-dim integer.
+
+    Raises:
+        IndexError, TypeError: PyTorch's messages, for anything else.
+    """
+    if item is None or item is Ellipsis or isinstance(item, (bool, slice)):
+        return item
+    if isinstance(item, (Tensor, np.ndarray, Sequence)):
+        tensor = item if isinstance(item, Tensor) else _tensor_of(item, of)
+        dtype = tensor.dtype
+        if dtype.category > 1:
+            raise IndexError(_NOT_AN_INDEX_TENSOR)
+        if tensor.ndim == 0:
+            number = on_host(tensor).item()
+            return bool(number) if dtype in (bool_, uint8) else number
+        if dtype is uint8:
+            warn_once(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                stacklevel=6,
+            )
+        elif dtype not in (int64, int32, bool_):
+            raise IndexError(_NOT_AN_INDEX_TENSOR)
+        return tensor
+    if hasattr(item, "__index__") and not isinstance(item, np.bool_):
+        return operator.index(item)
+    module = "numpy." if type(item).__module__ == "numpy" else ""
+    raise IndexError(_NOT_AN_INDEX.format(module + type(item).__name__))
+
+
+def _tensor_of(sequence: Any, of: Tensor) -> Tensor:
+    """A list or an array of indices or of truth values as a tensor."""
+    if isinstance(sequence, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(sequence).__name__}'")
+    if not isinstance(sequence, np.ndarray):
+        sequence = [on_host(item) if isinstance(item, Tensor) else item for item in sequence]
+    array = np.array(sequence)
+    if array.dtype == bool:
+        return wrap(from_host(array, of.device), Spec.of(array.shape, bool_, of.device))
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"new(): invalid data type '{array.dtype.type.__name__}'")
+    return numbers(array, of)
+
+
+def selection(x: Tensor, index: Any) -> Selection:
+    """What ``index`` means for ``x``.
+
+    Raises:
+        IndexError: out of range, too many, or no index at all; PyTorch's messages.
+        ValueError: a slice with a step that is not positive.
+    """
+    if x.ndim == 0 and type(index) is int:
+        raise IndexError(_SCALAR_INDEXED)
+    if x.ndim == 0 and isinstance(index, slice):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    items = [simplified(item, x) for item in items_of(index)]
+    unused = x.ndim - sum(map(_dimensions, items))
+    if unused < 0:
+        raise IndexError(f"too many indices for tensor of dimension {x.ndim}")
+    result = Selection(x)
+    for item in items:
+        if item is Ellipsis:
+            result.axis, unused = result.axis + unused, 0
+        else:
+            result.read(item, always=index is item)
+    return result
+
+
+def _dimensions(item: Any) -> int:
+    """How many dimensions an item of an index uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    return item.ndim if isinstance(item, Tensor) and item.dtype in (bool_, uint8) else 1
+
+
+def as_places(tensor: Tensor, lengths: Sequence[int], x: Tensor) -> list[Tensor]:
+    """An index tensor as it is; a mask as one integer tensor for each of its dimensions, which have these lengths."""
+    if tensor.dtype not in (bool_, uint8):
+        return [tensor]
+    for dim, length in enumerate(tensor.shape):
+        if length != lengths[dim]:
+            raise IndexError(
+                f"The shape of the mask {list(tensor.shape)} at index {dim} does not match the shape of the indexed "
+                f"tensor {list(x.shape)} at index {x.ndim - len(lengths) + dim}"
+            )
+    return [numbers(places, tensor) for places in np.nonzero(on_host(tensor))]
+
+
+def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple[int, ...]:
+    """Refuse index tensors that don't broadcast or are out of range; give their common shape.
+
+    Raises:
+        IndexError: PyTorch's messages.
+    """
+    tensors = [(tensor, length) for tensor, length in zip(places, shape, strict=False) if tensor is not None]
+    try:
+        common = broadcast_shapes([tensor.shape for tensor, _ in tensors])
+    except RuntimeError:
+        shapes = ", ".join(str(list(tensor.shape)) for tensor, _ in tensors)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+    for position, (tensor, length) in enumerate(tensors):
+        bad = outside(tensor, -length, length)
+        if bad is not None:
+            raise IndexError(f"index {bad} is out of bounds for dimension {position} with size {length}")
+    return common
+
+
+def outside(index: Tensor, low: int, high: int) -> int | None:
+    """The first of some indices that is not in [low, high); None if there is none, or it can't be known now."""
+    array = known_numbers(index)
+    if array is None or not array.size or (array.min() >= low and array.max() < high):
+        return None
+    return int(array[(array < low) | (array >= high)].ravel()[0])
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor", out=False)
+def __getitem__(self: Tensor, index: Any) -> Tensor:
+    """The part of the tensor that an index names; PyTorch's rules, which are mostly NumPy's.
+
+    Raises:
+        IndexError: out of range, too many, or no index at all.
+        ValueError: a slice with a step that is not positive.
+    """
+    if type(index) is int and self.ndim:
+        length = self.shape[0]
+        if -length <= index < length:
+            return selected(self, 0, index % length)
+    chosen = selection(self, index)
+    result = self
+    for step in chosen.steps:
+        result = _apply(result, step)
+    if chosen.places:
+        check_places(chosen.places, chosen.shape)
+        return ops.index(result, *chosen.places)
+    return result if chosen.steps else as_view(self, shape_ops.alias(self))
+
+
+def _apply(x: Tensor, step: Step) -> Tensor:
+    kind, axis, *rest = step
+    if kind == "select":
+        return selected(x, axis, *rest)
+    if kind == "slice":
+        return sliced(x, axis, *rest)
+    return as_view(x, shape_ops.unsqueeze(x, axis=axis))
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor", out=False)
+def __setitem__(self: Tensor, index: Any, value: Any) -> None:
+    """Replace the part of the tensor that an index names by a number or a tensor, which is broadcast.
+
+    Raises:
+        IndexError, ValueError: as for reading.
+        RuntimeError: the value does not fit, or the tensor is a leaf that requires grad.
+        NotImplementedError: the tensor is a view, or has live views.
+    """
+    if index is False:
+        return
+    chosen = selection(self, index)
+    if thread.modes.grad and self._edge is None and self._spec.requires_grad:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    refuse_in_place(self)
+    common = check_places(chosen.places, chosen.shape) if chosen.places else None
+    value = _fitted(value, self, chosen, common)
+    become(self, _replaced(before_write(self), chosen.steps, chosen.places, value))
+
+
+def _fitted(value: Any, x: Tensor, chosen: Selection, common: tuple[int, ...] | None) -> Any:
+    """A value in the form in which it can be put: a number of the right type, or a tensor that broadcasts."""
+    if isinstance(value, (bool, int, float, complex)):
+        return converted(value, x.dtype)
+    if not isinstance(value, Tensor):
+        if hasattr(value, "__index__") and not isinstance(value, np.ndarray):
+            return converted(operator.index(value), x.dtype)
+        module = "numpy." if type(value).__module__ == "numpy" else ""
+        raise TypeError(f"can't assign a {module}{type(value).__name__} to a {legacy_type_name(x._spec)}")
+    target = chosen.shape if common is None else indexed_shape(chosen.places, chosen.shape, common)
+    value = _without_leading_ones(value, len(target))
+    if common is None:
+        _check_expandable(value, target)
+    else:
+        check_put(value, x, target)
+    return value
+
+
+def indexed_shape(places: Sequence[Tensor | None], shape: Sequence[int], common: tuple[int, ...]) -> list[int]:
+    """The shape of ``x[places]`` for an ``x`` of this shape and index tensors of a common shape."""
+    axes = [axis for axis, tensor in enumerate(places) if tensor is not None]
+    first = axes[0] if axes[-1] - axes[0] + 1 == len(axes) else 0
+    rest = [length for axis, length in enumerate(shape) if axis not in axes]
+    return [*rest[:first], *common, *rest[first:]]
+
+
+def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    shape = tuple(value.shape)
+    while len(shape) > ndim and shape[0] == 1:
+        shape = shape[1:]
+    return value if len(shape) == value.ndim else shape_ops.view(value, shape=shape)
+
+
+def _check_expandable(value: Tensor, target: Sequence[int]) -> None:
+    target = list(target)
+    if value.ndim > len(target):
+        raise RuntimeError(
+            f"expand({legacy_type_name(value._spec)}{{{list(value.shape)}}}, size={target}): the number of sizes "
+            f"provided ({len(target)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({value.ndim})"
+        )
+    for axis in range(-1, -value.ndim - 1, -1):
+        if value.shape[axis] not in (1, target[axis]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({target[axis]}) must match the existing size ({value.shape[axis]}) "
+                f"at non-singleton dimension {len(target) + axis}.  Target sizes: {target}.  "
+                f"Tensor sizes: {list(value.shape)}"
+            )
+
+
+def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
+    """Refuse a value that can't be put at places of ``x`` of this shape.
+
+    Raises:
+        RuntimeError: another dtype, or a shape that doesn't broadcast.
+    """
+    if value.dtype is not x.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{x.dtype.scalar_name} for the destination and {value.dtype.scalar_name} for the source."
+        )
+    padded = (1,) * (len(target) - value.ndim) + tuple(value.shape)
+    if len(padded) > len(target) or any(a not in (1, b) for a, b in zip(padded, target, strict=True)):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(target)}"
+        )
+
+
+def _replaced(x: Tensor, steps: Sequence[Step], places: Sequence[Tensor | None], value: Any) -> Tensor:
+    """``x`` with ``value`` where the steps and places lead."""
+    if not steps:
+        if places:
+            return ops.index_put(x, value, *places, accumulate=False)
+        return (assignment.copy if isinstance(value, Tensor) else assignment.fill)(x, value)
+    (kind, axis, *rest), deeper = steps[0], steps[1:]
+    if kind == "unsqueeze":
+        return shape_ops.view(
+            _replaced(shape_ops.unsqueeze(x, axis=axis), deeper, places, value), shape=tuple(x.shape)
+        )
+    if kind == "select":
+        if deeper or places:
+            value = _replaced(shape_ops.select(x, *rest, axis=axis), deeper, places, value)
+        return shape_ops.select_scatter(x, value, *rest, axis=axis)
+    start, length, step = rest
+    if deeper or places:
+        value = _replaced(shape_ops.slice_(x, start, axis=axis, length=length, step=step), deeper, places, value)
+    return shape_ops.slice_scatter(x, value, start, axis=axis, length=length, step=step)
+
+
+# -- as functions ------------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """``input`` with ``values`` (broadcast) put, or added, where ``input[indices]`` (a tuple of tensors) would read.
+
+    Raises:
+        IndexError: out of range, or too many indices.
+        RuntimeError: ``values`` has another dtype, or does not broadcast.
+    """
+    tensors = tensor_list("index_put", indices, "indices")
+    for tensor in tensors:
+        if tensor.dtype not in (int64, int32, bool_, uint8):
+            raise IndexError(_NOT_AN_INDEX_TENSOR)
+    places: list[Tensor] = []
+    for tensor in tensors:
+        left = input.ndim - len(places)
+        if _dimensions(tensor) > left:
+            count = sum(map(_dimensions, tensors))
+            raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {count})")
+        places.extend(as_places(tensor, input.shape[len(places) :], input))
+    common = check_places(places, input.shape)
+    check_put(values, input, indexed_shape(places, input.shape, common))
+    return ops.index_put(input, values, *places, accumulate=bool(accumulate))

@@ -1,0 +1,355 @@
+"""PyTorch's vocabulary for putting tensors together and taking them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tapegrad.errors import warn_once
+from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
+from tapegrad.functions.registry import public
+from tapegrad.functions.shape import as_views, atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
+from tapegrad.functions.slicing import slice_bounds, sliced
+from tapegrad.ops import joining as ops
+from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.tensor.tensor import Tensor
+
+
+def tensor_list(function: str, tensors: Any, argument: str = "tensors") -> tuple[Tensor, ...]:
+    """A sequence of tensors as a tuple.
+
+    Raises:
+        TypeError: PyTorch's messages, when it is none.
+    """
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
+    return tuple(tensors)
+
+
+# -- together ----------------------------------------------------------------------------------------------------------
+
+
+def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """Tensors one after another along a dimension.
+
+    Raises:
+        RuntimeError: their shapes differ in another dimension.
+    """
+    for position, tensor in enumerate(tensors):
+        if tensor.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    model = next((tensor for tensor in tensors if tuple(tensor.shape) != (0,)), tensors[0])
+    axis = wrap_dim(dim, model.ndim) if tuple(model.shape) != (0,) else 0
+    for position, tensor in enumerate(tensors):
+        if tuple(tensor.shape) == (0,):
+            continue
+        if tensor.ndim != model.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {model.ndim} and {tensor.ndim}")
+        for other in range(model.ndim):
+            if other != axis and tensor.shape[other] != model.shape[other]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {model.shape[other]} but "
+                    f"got size {tensor.shape[other]} for tensor number {position} in the list."
+                )
+    return ops.cat(*tensors, axis=axis)
+
+
+@public("torch", aliases=("concat", "concatenate"))
+def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """Tensors one after another along a dimension; dtypes are promoted, tensors of shape (0,) don't count.
+
+    Raises:
+        RuntimeError: their shapes differ in another dimension.
+        ValueError: there are none.
+    """
+    tensors = tensor_list("cat", tensors)
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    return joined(tensors, dim if axis is None else axis)
+
+
+@public("torch")
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    """Tensors of one shape side by side along a new dimension.
+
+    Raises:
+        RuntimeError: their shapes differ, or there are none.
+    """
+    tensors = _some("stack", tensors)
+    axis = wrap_dim(dim, tensors[0].ndim + 1)
+    for position, tensor in enumerate(tensors):
+        if tensor.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(tensor.shape)} at entry {position}"
+            )
+    return ops.stack(*tensors, axis=axis)
+
+
+def _some(function: str, tensors: Any) -> tuple[Tensor, ...]:
+    tensors = tensor_list(function, tensors)
+    if not tensors:
+        raise RuntimeError(f"{function} expects a non-empty TensorList")
+    return tensors
+
+
+@public("torch")
+def hstack(tensors: Any) -> Tensor:
+    """Tensors side by side: along dimension 1, vectors along their only one."""
+    tensors = atleast_1d(_some("hstack", tensors))
+    return joined(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@public("torch", aliases=("row_stack",))
+def vstack(tensors: Any) -> Tensor:
+    """Tensors one below the other; vectors are rows."""
+    return joined(atleast_2d(_some("vstack", tensors)), 0)
+
+
+@public("torch")
+def dstack(tensors: Any) -> Tensor:
+    """Tensors one behind the other, along dimension 2."""
+    return joined(atleast_3d(_some("dstack", tensors)), 2)
+
+
+@public("torch")
+def column_stack(tensors: Any) -> Tensor:
+    """Tensors side by side; vectors are columns."""
+    tensors = _some("column_stack", tensors)
+    return joined([tensor if tensor.ndim > 1 else reshaped(tensor, (tensor.numel(), 1)) for tensor in tensors], 1)
+
+
+@public("torch", out=False)
+def block_diag(*tensors: Any) -> Tensor:
+    """Matrices along the diagonal of a large one; vectors are rows."""
+    for position, tensor in enumerate(tensors):
+        if tensor.ndim > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{position} has {tensor.ndim} dimensions"
+            )
+    return ops.block_diag(*atleast_2d(tensors))
+
+
+@public("torch", out=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, all broadcast to their common shape."""
+    listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    tensors = tensor_list("broadcast_tensors", listed)
+    shape = broadcast_shapes([tensor.shape for tensor in tensors])
+    return tuple(tensor if tensor.shape == shape else expanded(tensor, shape) for tensor in tensors)
+
+
+@public("torch", out=False)
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of the points of a grid: one tensor for each vector, all of the grid's shape.
+
+    ``indexing="ij"``: the i-th vector runs along dimension i; ``"xy"``: the first two dimensions are exchanged.
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    tensors = _some("meshgrid", tensors)
+    _check_grid(tensors, indexing)
+    exchanged = indexing == "xy" and len(tensors) >= 2
+    vectors = (tensors[1], tensors[0], *tensors[2:]) if exchanged else tensors
+    shape = tuple(vector.numel() for vector in vectors)
+    grids = [
+        expanded(reshaped(vector, (*(1,) * axis, -1, *(1,) * (len(shape) - axis - 1))), shape)
+        for axis, vector in enumerate(vectors)
+    ]
+    if not exchanged:
+        return tuple(grids)
+    return (grids[1], grids[0], *grids[2:])
+
+
+def _check_grid(tensors: Sequence[Tensor], indexing: str | None) -> None:
+    for tensor in tensors:
+        if tensor.ndim > 1:
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of shape "
+                f"{list(tensor.shape)}"
+            )
+        if tensor.dtype is not tensors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if indexing is None:
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=4
+        )
+    elif indexing not in ("xy", "ij"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+
+
+# -- apart -------------------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dimension, without that dimension."""
+    if input.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    axis = wrap_dim(dim, input.ndim)
+    return as_views(input, ops.unbind(input, axis=axis)) if input.shape[axis] else ()
+
+
+@public("Tensor")
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    """Over the first dimension."""
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
+def _piece_length(input: Tensor, split_size: int, dim: int) -> tuple[int, int]:
+    """The axis and the length of the pieces of ``split``."""
+    if input.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    axis = wrap_dim(dim, input.ndim)
+    if split_size == 0 and input.shape[axis]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.shape[axis]}"
+        )
+    return axis, split_size
+
+
+@public("torch", out=False)
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list.
+
+    Raises:
+        RuntimeError: the lengths don't add up to the dimension.
+    """
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    axis, size = _piece_length(tensor, split_size_or_sections, dim)
+    return as_views(tensor, ops.split(tensor, axis=axis, size=size))
+
+
+@public("Tensor", name="split", out=False)
+def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """``torch.split``."""
+    return split(self, split_size, dim)
+
+
+@public("torch", "Tensor")
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """``split`` into tensors that are not views."""
+    axis, size = _piece_length(input, split_size, dim)
+    return ops.unsafe_split(input, axis=axis, size=size)
+
+
+@public("torch", "Tensor")
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of a dimension, of these lengths."""
+    if input.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    axis = wrap_dim(dim, input.ndim)
+    sizes = shape_of_arguments((split_sizes,))
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
+    if sum(sizes) != input.shape[axis]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[axis]} (input tensor's size at "
+            f"dimension {axis}), but got split_sizes={list(sizes)}"
+        )
+    return as_views(input, ops.split_with_sizes(input, axis=axis, sizes=sizes)) if sizes else ()
+
+
+def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, tuple[int, ...] | int]:
+    """The axis, and the length of the pieces or, for an empty dimension, their lengths."""
+    if input.ndim == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    axis = wrap_dim(dim, input.ndim)
+    length = input.shape[axis]
+    return axis, -(-length // chunks) if length else (0,) * chunks
+
+
+@public("torch", "Tensor")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """A dimension in at most so many pieces of equal length (the last may be shorter)."""
+    axis, size = _chunks(input, chunks, dim)
+    if isinstance(size, tuple):
+        return split_with_sizes(input, size, axis)
+    return as_views(input, ops.split(input, axis=axis, size=size))
+
+
+@public("torch", "Tensor")
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """``chunk`` into tensors that are not views."""
+    axis, size = _chunks(input, chunks, dim)
+    if isinstance(size, tuple):
+        return ops.split_with_sizes(input, axis=axis, sizes=size)
+    return ops.unsafe_split(input, axis=axis, size=size)
+
+
+@public("torch", out=False)
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """A dimension in so many pieces as equal as can be, or cut before each of these indices."""
+    return _cut(input, indices_or_sections, dim)
+
+
+@public("Tensor", name="tensor_split", out=False)
+def tensor_split_method(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """``torch.tensor_split``."""
+    return _cut(self, indices_or_sections, dim)
+
+
+def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
+    if input.ndim == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    axis = wrap_dim(dim, input.ndim)
+    length = input.shape[axis]
+    if isinstance(where, Tensor):
+        where = where.tolist()  # type: ignore[attr-defined]
+    if isinstance(where, (tuple, list)):
+        cuts = (None, *shape_of_arguments((where,)), None)
+        bounds = [slice_bounds(length, start, end, 1) for start, end in pairwise(cuts)]
+    else:
+        if where <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        size, longer = divmod(length, where)
+        bounds = [(i * size + min(i, longer), size + (i < longer)) for i in range(where)]
+    return tuple(sliced(input, axis, start, count) for start, count in bounds)
+
+
+def _split_along(name: str, input: Tensor, where: Any, dim: int, least: int) -> tuple[Tensor, ...]:
+    if input.ndim < least:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
+            "dimensions!"
+        )
+    if isinstance(where, int) and where and input.shape[dim] % where:
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input.shape[dim]} is not divisible by the split_size {where}!"
+        )
+    return _cut(input, where, dim)
+
+
+@public("torch", "Tensor", out=False)
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Pieces along dimension 1 (of a vector along its only one), all of one length or cut at indices."""
+    return _split_along("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1, 1)
+
+
+@public("torch", "Tensor", out=False)
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Pieces along dimension 0."""
+    return _split_along("vsplit", input, indices_or_sections, 0, 2)
+
+
+@public("torch", "Tensor", out=False)
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Pieces along dimension 2."""
+    return _split_along("dsplit", input, indices_or_sections, 2, 3)

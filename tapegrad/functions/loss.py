@@ -1,0 +1,476 @@
+"""Losses: of regression, of probabilities, and of classes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from tapegrad.functions.bounds import first_outside, numbers
+from tapegrad.functions.reduction import not_implemented
+from tapegrad.functions.registry import public
+from tapegrad.ops import elementwise, losses, reductions, special
+from tapegrad.ops.checks import refuse_dtypes
+from tapegrad.ops.comparison import eq, lt, ne
+from tapegrad.ops.operator import cast, zeros_of
+from tapegrad.ops.shape import view
+from tapegrad.tensor.tensor import Tensor
+
+
+def resolve_reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """``reduction``, or what the deprecated flags say.
+
+    Raises:
+        ValueError: not ``"none"``, ``"mean"`` or ``"sum"``.
+    """
+    if size_average is not None or reduce is not None:
+        average, kept = (True if flag is None else flag for flag in (size_average, reduce))
+        reduction = ("mean" if average else "sum") if kept else "none"
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=4,
+        )
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduced(values: Tensor, reduction: str) -> Tensor:
+    """The losses of the elements as they are, or their mean or sum."""
+    if reduction == "none":
+        return values
+    if reduction == "sum":
+        return reductions.sum_all(values)
+    if values.dtype.category < 2:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {values.dtype.scalar_name}"
+        )
+    return reductions.mean_all(values)
+
+
+def warn_of_sizes(input: Tensor, target: Tensor) -> None:
+    """Say that a loss broadcasts its arguments, which is rarely meant."""
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=4,
+        )
+
+
+def _weighted(values: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
+    """Losses of elements times weights; the mean is over the weights."""
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    weighted = elementwise.mul(values, weight)
+    if reduction == "none":
+        return weighted
+    total = reductions.sum_all(weighted)
+    return total if reduction == "sum" else elementwise.div(total, reductions.sum_all(weight))
+
+
+# -- regression --------------------------------------------------------------------------------------------------------
+
+
+@public("nn.functional", out=False)
+def mse_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The squared differences, or their mean (weighted by ``weight``) or sum.
+
+    Raises:
+        RuntimeError: shapes that don't broadcast.
+        NotImplementedError: integers or complex numbers.
+        ValueError: an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    warn_of_sizes(input, target)
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if weight is None:
+        return losses.mse_loss(input, target, reduction=reduction)
+    return _weighted(losses.mse_loss(input, target, reduction="none"), weight, input, reduction)
+
+
+@public("nn.functional", out=False)
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The absolute differences, or their mean (weighted by ``weight``) or sum; the gradient is 0 where they are 0.
+
+    Raises:
+        RuntimeError: shapes that don't broadcast; the mean of integers.
+        ValueError: an unknown ``reduction``.
+    """
+    warn_of_sizes(input, target)
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    distances = elementwise.abs(elementwise.sub(input, target))
+    return reduced(distances, reduction) if weight is None else _weighted(distances, weight, input, reduction)
+
+
+@public("nn.functional", out=False)
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", beta: float = 1.0,
+) -> Tensor:  # fmt: skip
+    """Quadratic where the distance ``d`` is less than ``beta`` (``d**2 / (2 beta)``), ``d - beta / 2`` elsewhere.
+
+    Raises:
+        RuntimeError: a negative ``beta``; shapes that don't broadcast.
+        NotImplementedError: integers or complex numbers.
+    """
+    warn_of_sizes(input, target)
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return reduced(elementwise.abs(elementwise.sub(input, target)), reduction)
+    return losses.smooth_l1_loss(input, target, beta=float(beta), reduction=reduction)
+
+
+@public("nn.functional", out=False)
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Quadratic where the distance ``d`` is at most ``delta`` (``d**2 / 2``), ``delta (d - delta / 2)`` elsewhere.
+
+    Raises:
+        RuntimeError: a ``delta`` that is not positive; shapes that don't broadcast.
+        NotImplementedError: integers or complex numbers.
+    """
+    warn_of_sizes(input, target)
+    reduction = resolve_reduction(reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    own = reduction if weight is None else "none"
+    result = losses.huber_loss(input, target, delta=float(delta), reduction=own)
+    if result.dtype is not input.dtype:
+        result = cast(result, dtype=input.dtype)
+    return result if weight is None else _weighted(result, weight, input, reduction)
+
+
+# -- probabilities -----------------------------------------------------------------------------------------------------
+
+
+@public("nn.functional", out=False)
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``-(target log(input) + (1 - target) log(1 - input))`` of probabilities, logarithms cut at -100.
+
+    Raises:
+        ValueError: shapes that differ; an unknown ``reduction``.
+        RuntimeError: dtypes that differ; an input outside [0, 1]; a weight that doesn't fit or requires grad.
+        NotImplementedError: integers or complex numbers.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    losses.refuse_weight_gradient("binary_cross_entropy", "weight", weight)
+    for other in (target, weight):
+        if other is not None and other.dtype is not input.dtype:
+            raise RuntimeError(f"Found dtype {other.dtype.scalar_name} but expected {input.dtype.scalar_name}")
+    if weight is not None:
+        _check_weight_shape(weight, input)
+    refuse_dtypes("binary_cross_entropy", input._spec, bool=True, integral=True, complex=True)
+    found = numbers(input)
+    if found is not None and not ((found >= 0) & (found <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return losses.binary_cross_entropy(input, target, weight, reduction=reduction)
+
+
+def _check_weight_shape(weight: Tensor, input: Tensor) -> None:
+    offset = input.ndim - weight.ndim
+    for axis in reversed(range(weight.ndim)):
+        if offset < 0 or weight.shape[axis] not in (1, input.shape[axis + offset]):
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {weight.shape[axis]} at {axis - weight.ndim}! "
+                f"Mismatching argument at index 1 had {weight.shape}; but expected shape should be broadcastable to "
+                f"{list(input.shape)}"
+            )
+
+
+@public("nn.functional", out=False)
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """``binary_cross_entropy`` of ``sigmoid(input)``, accurate far out; targets of 1 count ``pos_weight`` times.
+
+    The result has the dtype of ``target``.
+
+    Raises:
+        ValueError: shapes that differ; an unknown ``reduction``.
+        RuntimeError: integral targets; weights that don't broadcast or require grad.
+        NotImplementedError: integers or complex numbers.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    losses.refuse_weight_gradient("binary_cross_entropy_with_logits", "weight", weight)
+    losses.refuse_weight_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
+    if input.dtype.category == 2 and target.dtype.category < 2:
+        raise RuntimeError(
+            f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
+        )
+    result = losses.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
+    return result if result.dtype is target.dtype else cast(result, dtype=target.dtype)
+
+
+@public("nn.functional", out=False)
+def kl_div(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", log_target: bool = False,
+) -> Tensor:  # fmt: skip
+    """``target (log(target) - input)``: the divergence of probabilities (or their logarithms) from log-probabilities.
+
+    ``reduction="batchmean"`` is the sum over the length of the first dimension.
+
+    Raises:
+        RuntimeError: integers or complex numbers; shapes that don't broadcast.
+        ValueError: an unknown ``reduction``.
+    """
+    by_batch = reduction == "batchmean"
+    reduction = "sum" if by_batch else resolve_reduction(reduction, size_average, reduce)
+    if reduction == "mean" and not by_batch:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            stacklevel=3,
+        )
+    for tensor in (input, target):
+        if tensor.dtype.category != 2:
+            kind = "Complex" if tensor.dtype.is_complex else "Integral"
+            raise RuntimeError(f"kl_div: {kind} inputs not supported.")
+    if log_target:
+        values = elementwise.mul(elementwise.exp(target), elementwise.sub(target, input))
+    else:
+        values = elementwise.sub(special.xlogy(target, target), elementwise.mul(target, input))
+    result = reduced(values, reduction)
+    return elementwise.div(result, input.shape[0]) if by_batch and input.ndim else result
+
+
+@public("nn.functional", out=False)
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``exp(input) - target * input``: the negative log likelihood of counts, whose (log) rate is ``input``.
+
+    ``full`` adds Stirling's approximation of ``log(target!)`` where the target is more than 1.
+
+    Raises:
+        ValueError: an unknown ``reduction``.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    if log_input:
+        values = elementwise.sub(elementwise.exp(input), elementwise.mul(target, input))
+    else:
+        logarithm = elementwise.log(elementwise.add(input, eps))
+        values = elementwise.sub(input, elementwise.mul(target, logarithm))
+    if full:
+        values = elementwise.add(values, _stirling(target))
+    return reduced(values, reduction)
+
+
+def _stirling(target: Tensor) -> Tensor:
+    """An approximation of ``log(target!)``, 0 up to 1."""
+    middle = elementwise.sub(elementwise.mul(target, elementwise.log(target)), target)
+    term = elementwise.add(middle, elementwise.mul(elementwise.log(elementwise.mul(target, 2 * math.pi)), 0.5))
+    return elementwise.where(lt(1, target), term, 0)
+
+
+@public("nn.functional", out=False)
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """``(log(var) + (input - target)**2 / var) / 2``, ``var`` at least ``eps`` (which its gradient does not notice).
+
+    Raises:
+        ValueError: a negative variance; a ``var`` of another shape than the input's, that with a last dimension of 1, or
+            without the last dimension; an unknown ``reduction``.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = elementwise.add(zeros_of(input, shape=tuple(input.shape), dtype=input.dtype), float(var))
+    else:
+        var = _variance_like(var, input)
+        found = numbers(var)
+        if found is not None and (found < 0).any():
+            raise ValueError("var has negative entry/entries")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    var = losses.floored(var, eps)
+    squares = elementwise.power(elementwise.sub(input, target), exponent=2)
+    values = elementwise.mul(elementwise.add(elementwise.log(var), elementwise.div(squares, var)), 0.5)
+    if full:
+        values = elementwise.add(values, 0.5 * math.log(2 * math.pi))
+    return reduced(values, reduction)
+
+
+def _variance_like(var: Tensor, input: Tensor) -> Tensor:
+    """A variance that broadcasts against the input."""
+    if var.shape == input.shape or (var.shape[:-1] == input.shape[:-1] and var.shape[-1:] == (1,)):
+        return var
+    if input.shape[:-1] == var.shape:
+        return view(var, shape=(*var.shape, 1))
+    raise ValueError("var is of incorrect size")
+
+
+# -- classes -----------------------------------------------------------------------------------------------------------
+
+
+@public("nn.functional", out=False)
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Minus the log-probability of each target class: input (N, C, ...) or (C,), target (N, ...) or () of int64.
+
+    Targets equal to ``ignore_index`` don't count; ``weight`` (C,) weighs the classes, also in the mean.
+
+    Raises:
+        ValueError: a 0-dim input; another number of targets; an unknown ``reduction``.
+        RuntimeError: a target of another dtype or shape; a weight that doesn't fit or requires grad.
+        IndexError: a target that is no class.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    return _nll_loss(input, target, weight, ignore_index, reduction)
+
+
+def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
+    ndim = input.ndim
+    if ndim == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if ndim > 1 and (not target.ndim or input.shape[0] != target.shape[0]):
+        got = target.shape[0] if target.ndim else 0
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({got}).")
+    if ndim <= 2 and target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if ndim == 1 and target.ndim == 1:
+        target = view(target, shape=()) if reduction != "none" and target.shape[0] == 1 else target
+    axis = 0 if ndim == 1 else 1
+    if target.dtype.name in ("int64", "uint8"):
+        outside = first_outside(target, input.shape[axis], ignore_index)
+        if outside is not None:
+            raise IndexError(f"Target {outside} is out of bounds.")
+    operator = losses.nll_loss if ndim <= 2 else losses.nll_loss2d
+    return operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
+
+
+@public("nn.functional", out=False)
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """The cross entropy of logits (N, C, ...) or (C,) and classes (N, ...), or probabilities of the input's shape.
+
+    Raises:
+        RuntimeError: a ``label_smoothing`` outside [0, 1]; probabilities of integers, or with ``ignore_index``.
+        ValueError, IndexError: as ``nll_loss``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(2, 4), torch.tensor([1, 3]))
+    tensor(1.3863)
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    axis = 0 if input.ndim == 1 else 1
+    if input.shape == target.shape:
+        _check_probabilities(target, ignore_index, label_smoothing)
+        return _probabilities_loss(input, target, weight, axis, reduction, label_smoothing)
+    if label_smoothing < 0 or label_smoothing > 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    logarithms = _log_softmax(input, axis)
+    loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
+    if label_smoothing == 0:
+        return loss
+    smooth = _smoothing_loss(logarithms, target, weight, axis, ignore_index, reduction)
+    classes = input.shape[axis]
+    return elementwise.add(
+        elementwise.mul(loss, 1 - label_smoothing), elementwise.mul(smooth, label_smoothing / classes)
+    )
+
+
+def _log_softmax(input: Tensor, axis: int) -> Tensor:
+    if input.dtype.category != 2:
+        last = "_lastdim" if axis == max(input.ndim, 1) - 1 else ""
+        raise not_implemented(f"log_softmax{last}_kernel_impl", input.dtype)
+    return reductions.log_softmax(input, axis=axis)
+
+
+def _class_shape(weight: Tensor, ndim: int, axis: int) -> Tensor:
+    """A weight for each class, in the shape that broadcasts against the input."""
+    return view(weight, shape=tuple(weight.shape[0] if i == axis else 1 for i in range(ndim)))
+
+
+def _check_probabilities(target: Tensor, ignore_index: int, label_smoothing: float) -> None:
+    if target.dtype.category != 2:
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    if label_smoothing < 0 or label_smoothing > 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+
+
+def _probabilities_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, axis: int, reduction: str, label_smoothing: float
+) -> Tensor:
+    logarithms = _log_softmax(input, axis)
+    if label_smoothing > 0:
+        uniform = label_smoothing / input.shape[axis]
+        target = elementwise.add(elementwise.mul(target, 1 - label_smoothing), uniform)
+    products = elementwise.mul(logarithms, target)
+    if weight is not None:
+        products = elementwise.mul(products, _class_shape(weight, input.ndim, axis))
+    if reduction == "none":
+        return elementwise.neg(reductions.sum(products, axis=(axis,), keepdims=False))
+    total = elementwise.neg(reductions.sum_all(products))
+    if reduction == "sum":
+        return total
+    count = 1
+    for position, length in enumerate(input.shape):
+        count *= 1 if position == axis else length
+    return reductions.over(total, count=count) if not count else elementwise.div(total, count)
+
+
+def _smoothing_loss(
+    logarithms: Tensor, target: Tensor, weight: Tensor | None, axis: int, ignore_index: int, reduction: str
+) -> Tensor:
+    """The loss of a target spread over all classes, for the targets that count."""
+    if weight is not None:
+        logarithms = elementwise.mul(logarithms, _class_shape(weight, logarithms.ndim, axis))
+    spread = elementwise.neg(reductions.sum(logarithms, axis=(axis,), keepdims=False))
+    values = elementwise.where(eq(target, ignore_index), 0, spread)
+    if reduction == "none":
+        return values
+    total = reductions.sum_all(values)
+    if reduction == "sum":
+        return total
+    return elementwise.div(
+        total, _weight_of_targets(values, target, weight, tuple(logarithms.shape), axis, ignore_index)
+    )
+
+
+def _weight_of_targets(
+    values: Tensor, target: Tensor, weight: Tensor | None, logits_shape: tuple[int, ...], axis: int, ignore_index: int
+) -> Tensor:
+    """How many targets count; with weights, the sum of their weights."""
+    counted = cast(ne(target, ignore_index), dtype=values.dtype)
+    if weight is None:
+        return reductions.sum_all(counted)
+    minus_ones = elementwise.sub(zeros_of(values, shape=logits_shape, dtype=values.dtype), 1)
+    operator = losses.nll_loss if target.ndim <= 1 else losses.nll_loss2d
+    return operator(minus_ones, target, weight, axis=axis, reduction="sum", ignore_index=ignore_index)

@@ -1,0 +1,384 @@
+"""Matrix products: ``matmul`` and ``@``, their special cases, ``addmm`` and its relatives, ``linear``, ``kron``."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.registry import public
+from tapegrad.ops import einsum as einsums
+from tapegrad.ops import elementwise, reductions
+from tapegrad.ops import matmul as ops
+from tapegrad.ops.checks import cpp_name
+from tapegrad.ops.operator import conj
+from tapegrad.ops.shape import view
+from tapegrad.tensor.tensor import Tensor
+
+PRODUCTS = {(1, 1): ops.dot, (2, 1): ops.mv, (1, 2): ops.vecmat, (2, 2): ops.mm}
+"""The operator behind ``matmul`` for these numbers of dimensions; ``ops.matmul`` for all others."""
+
+
+@public("torch", "Tensor", "linalg")
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product; a vector is a row on the left and a column on the right, more dimensions are batches.
+
+    Raises:
+        RuntimeError: a 0-dim operand, inner lengths or dtypes that differ, batches that don't broadcast.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3) @ torch.ones(3)
+    tensor([3., 3.])
+    """
+    return PRODUCTS.get((input.ndim, other.ndim), ops.matmul)(input, other)
+
+
+@public("Tensor", out=False)
+def __matmul__(self: Tensor, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+@public("Tensor", out=False)
+def __rmatmul__(self: Tensor, other: Any) -> Any:
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+
+@public("torch", "Tensor")
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices, (n, k) and (k, m).
+
+    Raises:
+        RuntimeError: an operand that is no matrix; inner lengths or dtypes that differ.
+    """
+    return ops.mm(input, mat2)
+
+
+@public("torch", "Tensor")
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices, (b, n, k) and (b, k, m); the batches don't broadcast.
+
+    Raises:
+        RuntimeError: an operand without three dimensions; lengths or dtypes that don't fit.
+    """
+    return ops.bmm(input, mat2)
+
+
+@public("torch", "Tensor")
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """A matrix (n, m) times a vector (m,).
+
+    Raises:
+        RuntimeError: other numbers of dimensions; lengths or dtypes that differ.
+    """
+    return ops.mv(input, vec)
+
+
+@public("torch", "Tensor")
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements; complex ones are not conjugated.
+
+    Raises:
+        RuntimeError: operands that are no vectors; lengths or dtypes that differ.
+    """
+    return ops.dot(input, tensor)
+
+
+@public("torch", "Tensor")
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """``dot`` with ``input`` conjugated.
+
+    Raises:
+        RuntimeError: as ``dot``.
+    """
+    return (ops.vdot if input.dtype.is_complex else ops.dot)(input, other)
+
+
+@public("linalg")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sums of ``conj(x) * y`` along ``dim``; the other dimensions broadcast.
+
+    Raises:
+        RuntimeError: integers; dtypes that differ; shapes that don't broadcast.
+    """
+    if x.dtype.category < 2:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}"
+        )
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead"
+        )
+    product = elementwise.mul(conj(x) if x.dtype.is_complex else x, y)
+    axis = wrap_dim(dim, product.ndim)
+    return reductions.sum(product, axis=(axis,) if product.ndim else (), keepdims=False)
+
+
+@public("torch", "Tensor", aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The product of every element of one vector with every element of another, (n, m).
+
+    Raises:
+        RuntimeError: an operand that is no vector.
+    """
+    for name, operand in (("self", input), ("vec2", vec2)):
+        if operand.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {operand.ndim}-D")
+    return elementwise.mul(view(input, shape=(input.shape[0], 1)), vec2)
+
+
+@public("torch", "Tensor")
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The sums of products along both last dimensions, for all pairs of the others; of a 0-dim operand, the product.
+
+    Raises:
+        RuntimeError: last dimensions or dtypes that differ.
+    """
+    if input.ndim == 0 or other.ndim == 0:
+        return elementwise.mul(input, other)
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return _contracted(input, other, (input.ndim - 1,), (other.ndim - 1,))
+
+
+def _contracted(x: Tensor, y: Tensor, x_axes: Sequence[int], y_axes: Sequence[int]) -> Tensor:
+    """The sums of products along pairs of axes; the other axes of ``x`` come first."""
+    if x.dtype is not y.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    letters = iter(einsums.ALPHABET)
+    left = [next(letters) for _ in range(x.ndim)]
+    right = [next(letters) for _ in range(y.ndim)]
+    for x_axis, y_axis in zip(x_axes, y_axes, strict=True):
+        right[y_axis] = left[x_axis]
+    summed = {left[axis] for axis in x_axes}
+    output = [letter for letter in left + right if letter not in summed]
+    return einsums.einsum(x, y, equation=f"{''.join(left)},{''.join(right)}->{''.join(output)}")
+
+
+@public("torch")
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The sums of products along pairs of dimensions: the last ``dims`` of ``a`` with the first of ``b``, or two lists.
+
+    Raises:
+        RuntimeError: lists or lengths that don't match, dtypes that differ.
+        IndexError: a dimension out of range.
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()  # type: ignore[attr-defined]
+    if isinstance(dims, int):
+        a_dims, b_dims = _leading_dims(a, b, dims)
+    elif isinstance(dims, (tuple, list)) and len(dims) == 2:
+        a_dims, b_dims = _listed_dims(dims)
+    else:
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+            f"but got dims={dims}"
+        )
+    if len(a_dims) != len(b_dims):
+        raise RuntimeError("both dimension lists should have same length")
+    x_axes = [wrap_dim(dim, a.ndim) for dim in a_dims]
+    y_axes = [wrap_dim(dim, b.ndim) for dim in b_dims]
+    for a_dim, b_dim, x_axis, y_axis in zip(a_dims, b_dims, x_axes, y_axes, strict=True):
+        if 1 != a.shape[x_axis] != b.shape[y_axis] != 1:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[x_axis]} in dim {a_dim} "
+                f"and second has size {b.shape[y_axis]} in dim {b_dim}"
+            )
+    return _contracted(a, b, x_axes, y_axes)
+
+
+def _leading_dims(a: Tensor, b: Tensor, dims: int) -> tuple[list[int], list[int]]:
+    if dims < 0:
+        raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+    if dims > min(a.ndim, b.ndim):
+        raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+    return list(range(-dims, 0)), list(range(dims))
+
+
+def _listed_dims(dims: Sequence) -> tuple[list[int], list[int]]:
+    for position, (name, listed) in enumerate(zip(("dims_self", "dims_other"), dims, strict=True)):
+        if isinstance(listed, int):
+            raise TypeError(f"tensordot(): argument '{name}' (position {3 + position}) must be tuple of ints, not int")
+    return list(dims[0]), list(dims[1])
+
+
+@public("torch", "Tensor")
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: a block ``input[i, j] * other`` for every element of ``input``."""
+    return einsums.kron(input, other)
+
+
+@public("torch", "Tensor")
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``; where ``beta`` is 0, ``input`` is not read.
+
+    Raises:
+        RuntimeError: operands that are no matrices; shapes or dtypes that don't fit.
+    """
+    return ops.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+@public("torch", "Tensor")
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``.
+
+    Raises:
+        RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
+    """
+    return ops.addmv(input, mat, vec, beta=beta, alpha=alpha)
+
+
+@public("torch", "Tensor")
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)``, of batches of matrices.
+
+    Raises:
+        RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
+    """
+    return ops.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+@public("torch", "Tensor")
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
+    """``beta * input + alpha * sum(batch1 @ batch2)``, the sum over the batch.
+
+    Raises:
+        RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
+    """
+    return ops.addbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+@public("torch", "Tensor")
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``.
+
+    Raises:
+        RuntimeError: operands that are no vectors; shapes that don't fit; float factors for integers.
+    """
+    return ops.addr(input, vec1, vec2, beta=beta, alpha=alpha)
+
+
+@public("linalg")
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of two or more matrices in the order that multiplies least; the first and last may be vectors.
+
+    Raises:
+        RuntimeError: fewer than two; shapes that don't fit.
+    """
+    _check_chain(tensors)
+    first, last = tensors[0], tensors[-1]
+    chain = [view(first, shape=(1, first.shape[0])) if first.ndim == 1 else first, *tensors[1:-1]]
+    chain.append(view(last, shape=(last.shape[0], 1)) if last.ndim == 1 else last)
+    product = _chained(chain, _cheapest_splits([*[m.shape[0] for m in chain], chain[-1].shape[1]]), 0, len(chain) - 1)
+    shape = (() if first.ndim == 1 else (product.shape[0],)) + (() if last.ndim == 1 else (product.shape[1],))
+    return view(product, shape=shape)
+
+
+@public("torch")
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+
+
+def _check_chain(tensors: Sequence[Tensor]) -> None:
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    last = len(tensors) - 1
+    for position, tensor in enumerate(tensors):
+        if position in (0, last):
+            if tensor.ndim not in (1, 2):
+                name = "first" if position == 0 else "last"
+                raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {tensor.ndim}D")
+        elif tensor.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {position} must be 2D but got {tensor.ndim}D")
+        if tensor.dtype is not tensors[0].dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {cpp_name(tensors[0].dtype)} "
+                f"and tensor {position} {cpp_name(tensor.dtype)}"
+            )
+    for position, (a, b) in enumerate(itertools.pairwise(tensors)):
+        if a.shape[-1] != b.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {position} and {position + 1} with shapes {list(a.shape)} and {list(b.shape)} "
+                "cannot be multiplied"
+            )
+
+
+def _cheapest_splits(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split every part of a chain of matrices, (lengths[i], lengths[i + 1]) each, to multiply least."""
+    count = len(lengths) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    split: dict[tuple[int, int], int] = {}
+    for size in range(1, count):
+        for i in range(count - size):
+            j = i + size
+            costs = [
+                (cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1], k) for k in range(i, j)
+            ]
+            cost[i, j], split[i, j] = min(costs)
+    return split
+
+
+def _chained(chain: Sequence[Tensor], split: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+    if i == j:
+        return chain[i]
+    k = split[i, j]
+    return ops.mm(_chained(chain, split, i, k), _chained(chain, split, k + 1, j))
+
+
+@public("nn.functional", out=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``: (..., in) to (..., out), with a weight (out, in) or (in,) and a bias (out,).
+
+    Raises:
+        RuntimeError: shapes or dtypes that don't fit.
+    """
+    if input.ndim == 0 or weight.ndim == 0:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        )
+    if bias is None:
+        if weight.ndim == 1:
+            return matmul(input, weight)
+        return LINEAR_WITHOUT_BIAS.get(input.ndim, ops.linear_nd_without_bias)(input, weight, None)
+    if weight.ndim == 1:
+        raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
+    return (ops.linear_2d if input.ndim == 2 else ops.linear_nd)(input, weight, bias)
+
+
+LINEAR_WITHOUT_BIAS = {1: ops.linear_1d_without_bias, 2: ops.linear_2d_without_bias}
+
+
+@public("nn.functional", out=False)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input1 @ weight[o] @ input2 + bias[o]`` for each output o, with a weight (out, in1, in2).
+
+    Raises:
+        RuntimeError: shapes that don't fit.
+    """
+    _check_bilinear(input1, input2, weight, bias)
+    batch = einsums.ALPHABET[3 : 2 + input1.ndim]
+    result = einsums.einsum(input1, weight, input2, equation=f"{batch}a,cab,{batch}b->{batch}c")
+    return result if bias is None else elementwise.add(result, bias)
+
+
+def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    for axis in range(input1.ndim - 1):
+        if input1.shape[axis] != input2.shape[axis]:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {axis}: got {input1.shape[axis]} "
+                f"and {input2.shape[axis]}"
+            )
+    for name, operand, length in (("input1", input1, weight.shape[1]), ("input2", input2, weight.shape[2])):
+        if operand.shape[-1] != length:
+            raise RuntimeError(
+                f"bilinear(): {name} size does not match weight size: got {operand.shape[-1]} but expected {length}"
+            )
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
+        )

@@ -1,0 +1,208 @@
+"""PyTorch's norms: of vectors, of matrices, and of differences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.errors import message
+from tapegrad.execution.dtypes import FLOATING, dtype
+from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.reduction import check_dtype, several_dims
+from tapegrad.functions.registry import public
+from tapegrad.ops import reductions
+from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.tensor.tensor import Tensor
+
+
+def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
+    """Refuse integers, and a ``dtype`` in which the norm can't be taken.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    own = input.dtype
+    if own.category < FLOATING:
+        raise RuntimeError(
+            f"linalg.{name}: Expected a floating point or complex tensor as input. Got {own.scalar_name}"
+        )
+    if wanted is None:
+        return
+    if wanted.category < FLOATING:
+        raise RuntimeError(f"linalg.{name}: dtype should be floating point or complex, but got {wanted.scalar_name}")
+    if own.is_complex != wanted.is_complex:
+        kind = "complex" if own.is_complex else "real"
+        raise RuntimeError(f"linalg.{name}: dtype should be {kind} for {kind} inputs, but got {wanted.scalar_name}")
+    if result_dtype([(own, 1), (wanted, 1)]) is not wanted:
+        raise RuntimeError(
+            f"linalg.{name}: the dtype of the input ({own.scalar_name}) should be convertible without narrowing to the "
+            f"specified dtype ({wanted.scalar_name})"
+        )
+
+
+def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -> None:
+    """Refuse norms that are not defined of nothing: those of infinite or negative order.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    if input._spec.numel or not (ord < 0 or ord == math.inf):
+        return
+    if dim is None or dim == ():
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not "
+            "have an identity"
+        )
+    for axis in axes:
+        if input.shape[axis] == 0:
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord:g} norm on the dimension {axis}because this dimension is "
+                "empty and the operation does not have an identity"
+            )
+
+
+@public("linalg")
+def vector_norm(
+    input: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
+    """The ``ord``-norm of all elements, or over ``dim``: ``(sum |x|^ord)^(1/ord)``; for 0 the number of nonzero
+    elements, for inf and -inf the largest and the smallest absolute value. Real, also of complex elements.
+
+    Where it has no gradient (at 0, say), the gradient is 0.
+
+    Raises:
+        RuntimeError: integers; a ``dtype`` that can't hold ``input``; nothing to reduce where the norm has no identity.
+    """
+    if isinstance(ord, Tensor):
+        ord = ord.item()  # type: ignore[attr-defined]
+    if not isinstance(ord, (int, float)):
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' must be Number, not {type(ord).__name__}")
+    check_dtype("linalg_vector_norm", dtype)
+    check_norm_dtype("vector_norm", input, dtype)
+    axes = several_dims("linalg_vector_norm", dim, input.ndim)
+    check_identity(input, ord, dim, axes)
+    return reductions.vector_norm(input, ord=number(ord), axis=axes, keepdims=keepdim, dtype=dtype)
+
+
+def number(ord: float) -> float:
+    """An order, as an int if it is whole.
+
+    >>> number(2.0), number(0.5)
+    (2, 0.5)
+    """
+    ord = float(ord)
+    return int(ord) if ord.is_integer() else ord
+
+
+def check_matrix_dims(x: Tensor, dim: Any) -> tuple[int, int]:
+    """The two dimensions of the matrices, not negative.
+
+    Raises:
+        RuntimeError: fewer dimensions, or other than two different ones.
+    """
+    if x.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if isinstance(dim, int) or len(dim) != 2:
+        shown = dim if isinstance(dim, int) else ", ".join(map(str, dim))
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
+    first, second = (wrap_dim(axis, x.ndim) for axis in dim)
+    if first == second:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    return first, second
+
+
+@public("linalg")
+def matrix_norm(
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
+    """The norm of matrices: ``"fro"``, or induced: 1 and -1 (columns), inf and -inf (rows).
+
+    Raises:
+        RuntimeError: integers, fewer than two dimensions, an unknown order.
+        NotImplementedError: ``"nuc"``, 2 and -2, which need singular values.
+    """
+    check_dtype("linalg_matrix_norm", dtype)
+    check_norm_dtype("matrix_norm", input, dtype)
+    if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord if isinstance(ord, str) else f'{ord:g}'} not supported.")
+    rows, columns = check_matrix_dims(input, dim)
+    if ord == "fro":
+        return vector_norm(input, 2, (rows, columns), keepdim, dtype=dtype)
+    if ord == "nuc" or abs(ord) == 2:
+        what = "linalg.matrix_norm: a norm of singular values is not supported yet"
+        raise NotImplementedError(message(what, expected="an order of 'fro', 1, -1, inf or -inf", got=repr(ord)))
+    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = vector_norm(input, 1, summed, keepdim, dtype=dtype)
+    if not keepdim and chosen > summed:
+        chosen -= 1
+    return (reductions.amax if ord > 0 else reductions.amin)(sums, axis=(chosen,), keepdims=keepdim)
+
+
+@public("linalg", name="norm")
+def linalg_norm(
+    input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
+    """``vector_norm`` or ``matrix_norm``, as the number of dimensions says; of order 2 over everything without ``ord``.
+
+    Raises:
+        RuntimeError: as those two, and for other than one or two dimensions.
+    """
+    dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    if ord is None:
+        return vector_norm(input, 2, dims, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        if dims is not None and len(dims) == 1:
+            dims = dims[0]  # type: ignore[assignment]
+        return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
+    if dims is None and input.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
+        )
+    if input.ndim == 1 if dims is None else len(dims) == 1:
+        return vector_norm(input, ord, dims, keepdim, dtype=dtype)
+    return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
+
+
+@public("torch", out=False)
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: dtype | None = None
+) -> Tensor:
+    """The norm of all elements, or over ``dim``: of any order ``p``; ``"fro"`` is 2.
+
+    Raises:
+        RuntimeError: integers, an unknown order.
+        NotImplementedError: ``"nuc"``.
+    """
+    p = 2 if p is None or (isinstance(p, str) and p == "fro") else p
+    if isinstance(p, str):
+        result = matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    else:
+        result = vector_norm(input, p, dim, keepdim, dtype=dtype)
+    return result if out is None else out._write_result(result)
+
+
+@public("Tensor", name="norm", out=False)
+def tensor_norm(
+    self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtype | None = None
+) -> Tensor:
+    """The norm of all elements, or over ``dim``: see ``torch.norm``."""
+    return norm(self, p, dim, keepdim, None, dtype)
+
+
+@public("torch", "Tensor", out=False)
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The ``p``-norm of all of ``input - other``, which are broadcast.
+
+    Raises:
+        RuntimeError: integers.
+    """
+    own = result_dtype([(input.dtype, input.ndim), (other.dtype, other.ndim)])
+    if own.category < FLOATING:
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {own.scalar_name} instead."
+        )
+    broadcast_shapes([input.shape, other.shape])
+    return reductions.dist(input, other, ord=number(p))

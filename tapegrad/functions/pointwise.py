@@ -1,0 +1,346 @@
+"""Arithmetic and powers: functions of two operands, and the operators ``+ - * / // % **``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64
+from tapegrad.functions import unary
+from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.scalars import (
+    common_dtype,
+    is_number,
+    no_overload,
+    operand,
+    operands,
+    python_number,
+    refuse,
+)
+from tapegrad.ops import elementwise, special
+from tapegrad.ops.operator import Operator, cast
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.tensor import Tensor
+
+BOOL_FROM_BOOL = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "instead."
+)
+FROM_BOOL = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
+)
+
+
+def _is_bool(value: Any) -> bool:
+    return value.dtype.category == BOOL if isinstance(value, Tensor) else isinstance(value, bool)
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
+    alpha, category = python_number(alpha), common_dtype(x, y).category
+    if isinstance(alpha, bool) and category != BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and category < FLOATING:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and category < COMPLEX:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return bool(alpha) if category == BOOL else operand(alpha, common_dtype(x, y))
+
+
+@public("torch", "Tensor")
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``input + alpha * other``, broadcast; either may be a number.
+
+    Raises:
+        RuntimeError: ``alpha`` is of a higher category than the result.
+    """
+    x, y = operands("add", input, other)
+    if type(alpha) is int and alpha == 1:
+        return elementwise.add(x, y)
+    return elementwise.add_scaled(x, y, _checked_alpha(alpha, x, y))
+
+
+def _check_subtraction(x: Any, y: Any) -> None:
+    if _is_bool(x) and _is_bool(y) and isinstance(x, Tensor) and isinstance(y, Tensor):
+        raise RuntimeError(BOOL_FROM_BOOL)
+    if _is_bool(x) or _is_bool(y):
+        raise RuntimeError(FROM_BOOL)
+
+
+@public("torch", "Tensor", aliases=("subtract",))
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``input - alpha * other``, broadcast; either may be a number.
+
+    Raises:
+        RuntimeError: an operand is boolean; ``alpha`` is of a higher category than the result.
+    """
+    x, y = operands("sub", input, other)
+    _check_subtraction(x, y)
+    if type(alpha) is int and alpha == 1:
+        return elementwise.sub(x, y)
+    return elementwise.sub_scaled(x, y, _checked_alpha(alpha, x, y))
+
+
+@public("torch")
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``other - alpha * input``.
+
+    Raises:
+        RuntimeError: an operand is boolean; ``alpha`` is of a higher category than the result.
+    """
+    x, y = operands("rsub", input, other)
+    _check_subtraction(y, x)
+    if type(alpha) is int and alpha == 1:
+        return elementwise.rsub(x, y) if isinstance(y, Tensor) else elementwise.rsub_number(x, y)
+    return elementwise.rsub_scaled(x, y, _checked_alpha(alpha, x, y))
+
+
+@public("torch", "Tensor", aliases=("multiply",))
+def mul(input: Any, other: Any) -> Tensor:
+    """``input * other``, broadcast; either may be a number."""
+    return elementwise.mul(*operands("mul", input, other))
+
+
+@public("torch", "Tensor", aliases=("divide",))
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """``input / other``, broadcast; either may be a number.
+
+    Integers are divided as floats, unless ``rounding_mode`` is "floor" (downwards) or "trunc" (towards zero).
+
+    Raises:
+        RuntimeError: an unknown ``rounding_mode``; an integer divided by the number 0.
+    """
+    x, y = operands("div", input, other)
+    if rounding_mode is None:
+        return elementwise.div(x, y)
+    if rounding_mode not in ("floor", "trunc"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    refuse(f"div_{rounding_mode}_cpu", (x, y), BOOL, COMPLEX)
+    _check_divisor(x, y)
+    return elementwise.div_rounded(x, y, rounding_mode=rounding_mode)
+
+
+@public("torch", "Tensor")
+def true_divide(input: Any, other: Any) -> Tensor:
+    """``input / other``, broadcast; integers are divided as floats."""
+    return elementwise.div(*operands("true_divide", input, other))
+
+
+def _check_divisor(x: Any, y: Any) -> None:
+    """Refuse an integral division by a zero that can be seen without asking for a tensor's data."""
+    if type(y) in (int, bool) and y == 0 and common_dtype(x, y).category <= INTEGRAL:
+        raise RuntimeError("ZeroDivisionError")
+
+
+@public("torch", "Tensor")
+def floor_divide(input: Any, other: Any) -> Tensor:
+    """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
+
+    Raises:
+        RuntimeError: an integer divided by the number 0.
+    """
+    x, y = operands("floor_divide", input, other)
+    refuse("div_floor_cpu", (x, y), BOOL, COMPLEX)
+    _check_divisor(x, y)
+    return elementwise.floor_divide(x, y)
+
+
+@public("torch", "Tensor")
+def remainder(input: Any, other: Any) -> Tensor:
+    """``input`` modulo ``other``, with the sign of ``other``; either may be a number.
+
+    Raises:
+        RuntimeError: an integer divided by the number 0.
+    """
+    x, y = operands("remainder", input, other)
+    refuse("remainder_cpu", (x, y), BOOL, COMPLEX)
+    _check_divisor(x, y)
+    if not isinstance(x, Tensor):
+        return elementwise.number_remainder(x, y)
+    return elementwise.remainder(x, y) if isinstance(y, Tensor) else elementwise.remainder_number(x, y)
+
+
+@public("torch", "Tensor")
+def fmod(input: Tensor, other: Any) -> Tensor:
+    """The remainder of ``input / other``, with the sign of ``input``.
+
+    Raises:
+        RuntimeError: an integer divided by the number 0.
+    """
+    x, y = operands("fmod", input, other)
+    refuse("fmod_cpu", (x, y), BOOL, COMPLEX)
+    _check_divisor(x, y)
+    return elementwise.fmod(x, y) if isinstance(y, Tensor) else elementwise.fmod_number(x, y)
+
+
+# -- powers ------------------------------------------------------------------------------------------------------------
+
+_POW = (
+    "Tensor input, Tensor exponent, *, Tensor out = None",
+    "Number self, Tensor exponent, *, Tensor out = None",
+    "Tensor input, Number exponent, *, Tensor out = None",
+)
+
+
+@public("torch", "Tensor")
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent``, broadcast; either may be a number.
+
+    Raises:
+        RuntimeError: integers to a negative power that is a number.
+    """
+    if isinstance(input, Tensor) and isinstance(exponent, Tensor):
+        refuse("pow", (input, exponent), BOOL)
+        return elementwise.pow(input, exponent)
+    if isinstance(input, Tensor) and is_number(exponent):
+        return _to_number(input, operand(exponent, float64 if input.dtype.category >= FLOATING else input.dtype))
+    if isinstance(exponent, Tensor) and is_number(input):
+        base = operand(input, exponent.dtype)
+        refuse("pow", (base, exponent), BOOL)
+        return elementwise.number_pow(base, exponent)
+    raise no_overload("pow", (input, exponent), _POW)
+
+
+def _to_number(x: Tensor, exponent: Any) -> Tensor:
+    """A power to a number. Small whole and half exponents are compiled in; they are few and much faster so."""
+    if x.dtype.category < FLOATING:
+        refuse("pow", (x, exponent), BOOL)
+        if isinstance(exponent, int) and exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return elementwise.pow_number(x, exponent)
+    if isinstance(exponent, complex) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
+        return elementwise.pow_number(x, exponent)
+    return elementwise.power(x, exponent=int(exponent) if exponent == int(exponent) else exponent)
+
+
+@public("torch", "Tensor")
+def square(input: Tensor) -> Tensor:
+    """``input ** 2``; of booleans int64."""
+    return _to_number(input, 2.0 if input.dtype.category >= FLOATING else 2)
+
+
+@public("torch", "Tensor")
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent`` in float64, or complex128 if either operand is complex."""
+    wide = complex128 if common_dtype(input, exponent).is_complex else float64
+    return pow(*[_widened(value, wide) for value in (input, exponent)])
+
+
+def _widened(value: Any, wide: Any) -> Any:
+    if not isinstance(value, Tensor):
+        return float(value) if isinstance(value, int) else value
+    return value if value.dtype is wide else cast(value, dtype=wide)
+
+
+@public("torch", "Tensor")
+def xlogy(input: Any, other: Any) -> Tensor:
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+    x, y = operands("xlogy", input, other)
+    refuse("xlogy_cpu", (x, y), COMPLEX)
+    if not isinstance(x, Tensor):
+        return special.number_xlogy(x, y)
+    return special.xlogy(x, y) if isinstance(y, Tensor) else special.xlogy_number(x, y)
+
+
+public("special")(xlogy)
+
+
+@public("special")
+def xlog1py(input: Tensor, other: Tensor) -> Tensor:
+    """``input * log1p(other)``, 0 where ``input`` is 0."""
+    return special.xlog1py(input, other)
+
+
+# -- the operators of Python -------------------------------------------------------------------------------------------
+
+
+def accepts(value: Any) -> bool:
+    """Whether an operator of Python takes a value beside a tensor; for others it answers NotImplemented."""
+    return isinstance(value, Tensor) or is_number(value) or hasattr(type(value), "__torch_function__")
+
+
+def dunder(name: str, function: Callable[[Tensor, Any], Any]) -> None:
+    """Declare a method such as ``__mod__`` of Tensor, which leaves foreign operands to the other side."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        return function(self, other) if accepts(other) else NotImplemented
+
+    _attach(name, method, function)
+
+
+def _attach(name: str, method: Callable, function: Callable) -> None:
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = function.__doc__
+    NAMESPACES.setdefault("Tensor", {})[name] = method
+
+
+def hot_dunder(name: str, op: Operator, function: Callable[[Tensor, Any], Any]) -> None:
+    """Declare a method such as ``__mul__``: an operator of the table, reached without a detour once a plan exists.
+
+    Plans are made by the slow way only, so that checks and overrides have been done for whatever has one.
+    """
+    plans = op.plans
+
+    def method(self: Tensor, other: Any) -> Any:
+        try:
+            run = plans[thread.modes, self._spec, other._spec]
+        except (KeyError, AttributeError):
+            return slow(self, other)
+        return run(self, other)
+
+    def slow(self: Tensor, other: Any) -> Any:
+        if type(other) is float:
+            run = plans.get((thread.modes, self._spec, float))
+            if run is not None:
+                return run(self, other)
+        return function(self, other) if accepts(other) else NotImplemented
+
+    _attach(name, method, function)
+
+
+def reverse(function: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
+    """A function with its two operands exchanged, for ``__rmod__`` and its like."""
+
+    def reversed_(self: Tensor, other: Any) -> Tensor:
+        return function(other, self)
+
+    reversed_.__doc__ = function.__doc__
+    return reversed_
+
+
+def _divided_by(self: Tensor, other: Any) -> Tensor:
+    """``other / self``."""
+    return elementwise.reciprocal(self) * other
+
+
+hot_dunder("__add__", elementwise.add, add)
+hot_dunder("__radd__", elementwise.add, add)
+hot_dunder("__sub__", elementwise.sub, sub)
+hot_dunder("__mul__", elementwise.mul, mul)
+hot_dunder("__rmul__", elementwise.mul, mul)
+hot_dunder("__truediv__", elementwise.div, div)
+dunder("__rsub__", rsub)
+dunder("__rtruediv__", _divided_by)
+dunder("__rdiv__", _divided_by)
+dunder("__floordiv__", floor_divide)
+dunder("__rfloordiv__", reverse(floor_divide))
+dunder("__mod__", remainder)
+dunder("__rmod__", reverse(remainder))
+dunder("__pow__", pow)
+dunder("__rpow__", reverse(pow))
+NAMESPACES["Tensor"]["__neg__"] = NAMESPACES["Tensor"]["neg"]
+NAMESPACES["Tensor"]["__pos__"] = unary.positive
+NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
+
+
+# -- what nodes show of what they saved --------------------------------------------------------------------------------
+
+elementwise.pow.saved_names = {"exponent": "y"}
+elementwise.pow_number.saved_names = {"exponent": "y"}
+elementwise.number_pow.saved_names = {"exponent": "y"}
+elementwise.lerp_tensor.saved_names = {"end": "y"}

@@ -1,0 +1,145 @@
+"""Python and NumPy numbers as operands: which are accepted, what they become before an operator sees them.
+
+Note [Numbers beside tensors]
+A number stays a Python number up to the operator: plans know it by its type, kernels take it as an argument, so that
+another value needs no other kernel. Here it is only given a form that the kernel can take whatever its size: an int
+beside a floating tensor becomes a float, an int beside a narrow integral tensor wraps around as PyTorch's does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
+from tapegrad.execution.promotion import result_dtype
+from tapegrad.tensor.tensor import Tensor
+
+CPP_NAMES = {
+    "bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""What PyTorch's messages call a dtype when a number can't be converted to it."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a Python or NumPy number (or truth value), which promotes as PyTorch's wrapped numbers do."""
+    return isinstance(value, (int, float, complex)) or (isinstance(value, np.generic) and value.dtype.kind in "biufc")
+
+
+def python_number(value: Any) -> bool | int | float | complex:
+    """A NumPy number, or one of a subclass of Python's, as Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    for kind in (bool, float, complex, int):
+        if isinstance(value, kind):
+            return kind(value)
+    raise TypeError(f"not a number: {value!r}")
+
+
+def operand(value: Any, beside: dtype) -> Any:
+    """A number as an operator takes it beside a tensor of this dtype. See Note [Numbers beside tensors].
+
+    Raises:
+        OverflowError: an int that 64 bits can't hold.
+    """
+    if type(value) is float:
+        return value
+    value = python_number(value)
+    if type(value) is not int:
+        return value
+    if not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    if beside.category >= FLOATING:
+        return float(value)
+    bits = 64 if beside.is_64bit or beside.category == BOOL else 32
+    return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+def converted(value: Any, to: dtype) -> Any:
+    """A number as an element of a tensor of this dtype: whole, if the tensor is.
+
+    Raises:
+        RuntimeError: PyTorch's message, if the dtype can't hold it; infinities and nan fit any floating dtype.
+    """
+    value = python_number(value)
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    if not _fits(value, to):
+        raise RuntimeError(f"value cannot be converted to type {CPP_NAMES[to.name]} without overflow")
+    if to.category == BOOL:
+        return bool(value)
+    if to.category == INTEGRAL:
+        return int(value) % 256 if to.name == "uint8" else int(value)
+    return float(value) if type(value) is int else value
+
+
+def _fits(value: Any, to: dtype) -> bool:
+    if to.category == BOOL:
+        return True
+    if type(value) is complex:
+        return to.is_complex
+    if to.category >= FLOATING:
+        limit = 3.4028235677973366e38 if to.name == "bfloat16" else _largest(to)
+        return not np.isfinite(value) or abs(value) <= limit
+    limits = np.iinfo(to.numpy)
+    low = -limits.max if to.name == "uint8" else limits.min
+    return bool(np.isfinite(value)) and int(low) <= value <= int(limits.max)
+
+
+def _largest(of: dtype) -> float:
+    return float(np.finfo(of.numpy).max)
+
+
+def operands(function: str, input: Any, other: Any) -> tuple[Any, Any]:
+    """Two operands of which one may be a number.
+
+    Raises:
+        TypeError: PyTorch's message, if there is no tensor among them or one is neither tensor nor number.
+    """
+    if isinstance(input, Tensor):
+        if isinstance(other, Tensor):
+            return input, other
+        if is_number(other):
+            return input, operand(other, input.dtype)
+        raise wrong_type(function, "other", 2, other)
+    if isinstance(other, Tensor) and is_number(input):
+        return operand(input, other.dtype), other
+    raise wrong_type(function, "input", 1, input)
+
+
+def wrong_type(function: str, argument: str, position: int, value: Any, expected: str = "Tensor") -> TypeError:
+    """PyTorch's error for an argument of the wrong type."""
+    module = "numpy." if type(value).__module__ == "numpy" else ""
+    got = module + type(value).__name__
+    return TypeError(f"{function}(): argument '{argument}' (position {position}) must be {expected}, not {got}")
+
+
+def no_overload(function: str, arguments: Sequence[Any], signatures: Sequence[str]) -> TypeError:
+    """PyTorch's error for arguments that fit none of a function's overloads."""
+    got = ", ".join(type(argument).__name__ for argument in arguments)
+    expected = "".join(f" * ({signature})\n" for signature in signatures)
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}"
+    )
+
+
+def common_dtype(*values: Any) -> dtype:
+    """PyTorch's result type of tensors and numbers."""
+    return result_dtype([(value.dtype, value.ndim) if isinstance(value, Tensor) else type(value) for value in values])
+
+
+def unsupported(kernel: str, of: dtype) -> NotImplementedError:
+    """PyTorch's error for a dtype that a kernel was not written for."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{of.scalar_name}'")
+
+
+def refuse(kernel: str, values: Sequence[Any], *categories: int) -> None:
+    """Raise PyTorch's error if the common dtype of operands is of a category that its kernel was not written for."""
+    dtype = common_dtype(*values)
+    if dtype.category in categories:
+        raise unsupported(kernel, dtype)

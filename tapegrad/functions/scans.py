@@ -1,0 +1,149 @@
+"""PyTorch's products and scans: prod, cumsum, cumprod, logcumsumexp, cummax, cummin, diff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.execution import dtypes
+from tapegrad.execution.dtypes import FLOATING, dtype
+from tapegrad.functions import return_types
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.reduction import (
+    check_differentiable_dtype,
+    check_dtype,
+    check_flag,
+    invalid,
+    not_implemented,
+    one_dim,
+    refuse_complex,
+)
+from tapegrad.functions.registry import UNSET, public
+from tapegrad.ops import comparison, elementwise, joining, scan, shape
+from tapegrad.tensor.tensor import Tensor
+
+
+@public("torch", "Tensor")
+def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
+    """The product of all elements, or over one dimension ``dim``.
+
+    Booleans and integers are multiplied in int64, unless ``dtype`` says otherwise; elements are cast to it first.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).prod(0)
+    tensor([3., 8.])
+    """
+    check_dtype("prod", dtype)
+    check_differentiable_dtype(input, dtype)
+    if dim is UNSET:
+        if keepdim is not UNSET:
+            raise invalid("prod", keepdim)
+        return scan.prod_all(input, dtype=dtype)
+    if dim is None or isinstance(dim, (bool, float, str, tuple, list)):
+        raise invalid("prod", dim)
+    keepdim = False if keepdim is UNSET else keepdim
+    check_flag("prod", "keepdim", keepdim)
+    return scan.prod(input, axis=wrap_dim(dim, input.ndim), keepdims=keepdim, dtype=dtype)
+
+
+@public("torch", "Tensor")
+def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    """The sums of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
+    check_dtype("cumsum", dtype)
+    check_differentiable_dtype(input, dtype)
+    return scan.cumsum(input, axis=one_dim("cumsum", dim, input.ndim), reverse=False, dtype=dtype)
+
+
+@public("torch", "Tensor")
+def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    """The products of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
+    check_dtype("cumprod", dtype)
+    check_differentiable_dtype(input, dtype)
+    return scan.cumprod(input, axis=one_dim("cumprod", dim, input.ndim), dtype=dtype)
+
+
+@public("torch", "Tensor")
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The logarithms of the cumulative sums of ``exp(input)`` along ``dim``.
+
+    Raises:
+        NotImplementedError: integers.
+    """
+    axis = one_dim("logcumsumexp", dim, input.ndim)
+    if input.dtype.category < FLOATING:
+        raise not_implemented("logcumsumexp_out_cpu", input.dtype)
+    return scan.logcumsumexp(input, axis=axis, reverse=False)
+
+
+@public("torch", "Tensor")
+def cummax(input: Tensor, dim: int) -> Any:
+    """The largest elements so far along ``dim``: a named tuple of ``values`` and ``indices``, the latest of equals.
+
+    Raises:
+        NotImplementedError: complex elements.
+    """
+    axis = one_dim("cummax", dim, input.ndim)
+    refuse_complex("cummax_cpu", input)
+    return return_types.cummax(scan.cummax(input, axis=axis))
+
+
+@public("torch", "Tensor")
+def cummin(input: Tensor, dim: int) -> Any:
+    """The smallest elements so far along ``dim``: a named tuple of ``values`` and ``indices``, the latest of equals.
+
+    Raises:
+        NotImplementedError: complex elements.
+    """
+    axis = one_dim("cummin", dim, input.ndim)
+    refuse_complex("cummin_cpu", input)
+    return return_types.cummin(scan.cummin(input, axis=axis))
+
+
+def check_extension(input: Tensor, axis: int, extension: Tensor) -> None:
+    """Refuse what can't be put in front of or behind a tensor.
+
+    Raises:
+        RuntimeError: naming the dimension that doesn't match.
+    """
+    if extension.ndim != input.ndim:
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for i, (own, other) in enumerate(zip(input.shape, extension.shape, strict=True)):
+        if i != axis and own != other:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input.size({i}) = {own}, but got tensor.size({i}) = {other}"
+            )
+
+
+@public("torch", "Tensor")
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences of neighbours along ``dim``, ``n`` times over; "different from" for booleans.
+
+    ``prepend`` and ``append`` are put in front of and behind ``input`` first.
+
+    Raises:
+        RuntimeError: a 0-dim tensor, a negative ``n``, or extensions that do not fit.
+    """
+    if input.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = wrap_dim(dim, input.ndim)
+    for extension in (prepend, append):
+        if extension is not None:
+            check_extension(input, axis, extension)
+    if n == 0:
+        return shape.clone(input)
+    if prepend is not None or append is not None:
+        input = joining.cat(*[part for part in (prepend, input, append) if part is not None], axis=axis)
+    for _ in range(n):
+        input = _difference(input, axis)
+    return input
+
+
+def _difference(input: Tensor, axis: int) -> Tensor:
+    subtract = comparison.logical_xor if input.dtype is dtypes.bool else elementwise.sub
+    length = max(input.shape[axis] - 1, 0)
+    later = shape.slice_(input, min(1, input.shape[axis]), axis=axis, length=length, step=1)
+    return subtract(later, shape.slice_(input, 0, axis=axis, length=length, step=1))

@@ -1,0 +1,264 @@
+"""Functions that choose between operands, bound them or blend them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.scalars import (
+    common_dtype,
+    converted,
+    is_number,
+    no_overload,
+    operand,
+    operands,
+    python_number,
+    refuse,
+    unsupported,
+)
+from tapegrad.ops import elementwise
+from tapegrad.ops.operator import Operator
+from tapegrad.tensor.tensor import Tensor
+
+# -- pairs of tensors --------------------------------------------------------------------------------------------------
+
+Refusal = str | tuple[type[Exception], str]
+
+PAIRS: dict[Operator, tuple[dict[int, Refusal], tuple[str, ...]]] = {
+    elementwise.maximum: ({COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}, ()),
+    elementwise.minimum: ({COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}, ()),
+    elementwise.fmax: ({COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}, ()),
+    elementwise.fmin: ({COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}, ()),
+    elementwise.atan2: ({COMPLEX: "atan2_cpu"}, ("arctan2",)),
+    elementwise.hypot: ({BOOL: "hypot_cpu", INTEGRAL: "hypot_cpu", COMPLEX: "hypot_cpu"}, ()),
+    elementwise.logaddexp: ({BOOL: "logaddexp_cpu", INTEGRAL: "logaddexp_cpu"}, ()),
+    elementwise.logaddexp2: (
+        {BOOL: "logaddexp2_cpu", INTEGRAL: "logaddexp2_cpu", COMPLEX: "logaddexp2_cpu"}, ()
+    ),
+    elementwise.heaviside: ({COMPLEX: (RuntimeError, "heaviside is not yet implemented for complex tensors.")}, ()),
+}  # fmt: skip
+"""Operators of two tensors, broadcast: what they refuse, and further names."""
+
+
+def _pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor], Tensor]:
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        dtype = common_dtype(input, other)
+        refusal = refusals.get(dtype.category)
+        if isinstance(refusal, str):
+            raise unsupported(refusal, dtype)
+        if refusal is not None:
+            raise refusal[0](refusal[1])
+        return op(input, other)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.__doc__
+    return function
+
+
+for _op, (_refusals, _names) in PAIRS.items():
+    public("torch", "Tensor", aliases=_names)(_pair(_op, _refusals))
+
+
+@public("torch", "Tensor")
+def copysign(input: Tensor, other: Any) -> Tensor:
+    """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
+    x, y = operands("copysign", input, other)
+    refuse("copysign_cpu", (x, y), COMPLEX)
+    return elementwise.copysign(x, y) if isinstance(y, Tensor) else elementwise.copysign_number(x, y)
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+
+_CLAMP = (
+    "Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None",
+    "Tensor input, Number min = None, Number max = None, *, Tensor out = None",
+)
+
+
+def _refuse_complex_bounds(*values: Any) -> None:
+    if common_dtype(*[value for value in values if value is not None]).is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
+def _bound(value: Any, x: Tensor) -> Any:
+    """A bound that is a number, in the dtype of the result."""
+    return None if value is None else converted(value, common_dtype(x, python_number(value)))
+
+
+@public("torch", "Tensor", aliases=("clip",))
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """``input`` limited to ``[min, max]``, two numbers or two tensors, either of them None; ``max`` if they contradict.
+
+    Raises:
+        RuntimeError: there is no bound.
+        TypeError: one bound is a number, the other a tensor.
+    """
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if not bounds:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if all(isinstance(bound, Tensor) for bound in bounds):
+        _refuse_complex_bounds(input, min, max)
+        refuse("clamp_cpu", (input, *bounds), BOOL)
+        return elementwise.clamp_tensor(input, min, max)
+    if not all(map(is_number, bounds)):
+        raise no_overload("clamp", (input, min, max), _CLAMP)
+    _refuse_complex_bounds(input)
+    return elementwise.clamp(input, _bound(min, input), _bound(max, input))
+
+
+@public("torch", "Tensor")
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """The greater of ``input`` and ``min``, a number or a tensor; a tie's gradient goes to ``input``."""
+    if isinstance(min, Tensor):
+        refuse("maximum_cpu", (input, min), COMPLEX)
+        return elementwise.clamp_min_tensor(input, min)
+    if not is_number(min):
+        raise no_overload("clamp_min", (input, min), _with_number("min"))
+    _refuse_complex_bounds(input)
+    return elementwise.clamp_min(input, _bound(min, input))
+
+
+@public("torch", "Tensor")
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """The smaller of ``input`` and ``max``, a number or a tensor; a tie's gradient goes to ``input``."""
+    if isinstance(max, Tensor):
+        refuse("minimum_cpu", (input, max), COMPLEX)
+        return elementwise.clamp_max_tensor(input, max)
+    if not is_number(max):
+        raise no_overload("clamp_max", (input, max), _with_number("max"))
+    _refuse_complex_bounds(input)
+    return elementwise.clamp_max(input, _bound(max, input))
+
+
+def _with_number(argument: str) -> tuple[str, str]:
+    return (
+        f"Tensor input, Tensor {argument}, *, Tensor out = None",
+        f"Tensor input, Number {argument}, *, Tensor out = None",
+    )
+
+
+# -- selection ---------------------------------------------------------------------------------------------------------
+
+_WHERE = (
+    "Tensor condition",
+    "Tensor condition, Tensor input, Tensor other, *, Tensor out = None",
+    "Tensor condition, Number self, Tensor other",
+    "Tensor condition, Tensor input, Number other",
+    "Tensor condition, Number self, Number other",
+)
+
+
+@public("torch")
+def where(condition: Any, *values: Any, **named: Any) -> Any:
+    """``where(condition, input, other)``: ``input`` where the condition holds, ``other`` elsewhere, broadcast.
+
+    Either may be a number. ``where(condition)`` gives the indices of the nonzero elements, as
+    ``nonzero(as_tuple=True)`` does.
+
+    Raises:
+        RuntimeError: the condition is not boolean.
+    """
+    if not values and not named:
+        return NAMESPACES["torch"]["nonzero"](condition, as_tuple=True)
+    values = (*values, *[named[key] for key in ("input", "self", "other") if key in named])
+    fits = len(values) == 2 and all(isinstance(value, Tensor) or is_number(value) for value in values)
+    if not fits or not isinstance(condition, Tensor):
+        raise no_overload("where", (condition, *values), _WHERE)
+    return _select(condition, *values)
+
+
+@public("Tensor", name="where", out=False)
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor where the condition holds, ``other`` elsewhere."""
+    return _select(condition, self, other)
+
+
+def _select(condition: Tensor, x: Any, y: Any) -> Tensor:
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            + condition.dtype.scalar_name
+        )
+    beside = next((value.dtype for value in (x, y) if isinstance(value, Tensor)), condition.dtype)
+    x, y = [value if isinstance(value, Tensor) else operand(value, beside) for value in (x, y)]
+    return elementwise.where(condition, x, y)
+
+
+_C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
+            "float32": "float", "float64": "double"}  # fmt: skip
+
+
+@public("torch", "Tensor")
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """``input`` with ``value``, a number or a 0-dim tensor, where the mask holds. The dtype stays that of ``input``.
+
+    Raises:
+        RuntimeError: the mask is not boolean; the value has dimensions, or does not fit the dtype.
+    """
+    if not isinstance(value, Tensor) and not is_number(value):
+        raise no_overload("masked_fill", (input, mask, value),
+                    ("Tensor input, Tensor mask, Tensor value", "Tensor input, Tensor mask, Number value"))  # fmt: skip
+    if mask.dtype.category != BOOL:
+        got = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {got}")
+    if not isinstance(value, Tensor):
+        return elementwise.masked_fill(input, mask, converted(value, input.dtype))
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return elementwise.masked_fill_tensor(input, mask, value)
+
+
+# -- several terms -----------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``, for a ``weight`` that is a number or a tensor.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+        NotImplementedError: they are integral.
+    """
+    for name, value in (("end", end), ("weight", weight)):
+        if isinstance(value, Tensor) and value.dtype is not input.dtype and (value.ndim or name == "end"):
+            names = [_C_NAMES.get(dtype.name, dtype.name) for dtype in (input.dtype, value.dtype)]
+            raise RuntimeError(f"expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
+    if input.dtype.category < FLOATING:
+        raise unsupported(f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}", input.dtype)
+    if isinstance(weight, Tensor):
+        return elementwise.lerp_tensor(input, end, weight)
+    return elementwise.lerp(input, end, operand(weight, input.dtype))
+
+
+@public("torch", "Tensor")
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``, broadcast, for a number ``value``."""
+    tensors = input, tensor1, tensor2
+    refuse("addcmul_cpu_out", tensors, BOOL)
+    return elementwise.addcmul(*tensors, converted(value, common_dtype(*tensors)))
+
+
+@public("torch", "Tensor")
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``, broadcast, for a number ``value``.
+
+    Raises:
+        RuntimeError: both ``tensor1`` and ``tensor2`` are integral.
+    """
+    tensors = input, tensor1, tensor2
+    if tensor1.dtype.category < FLOATING and tensor2.dtype.category < FLOATING:
+        raise RuntimeError(INTEGER_ADDCDIV)
+    return elementwise.addcdiv(*tensors, converted(value, common_dtype(*tensors)))
+
+
+INTEGER_ADDCDIV = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+    "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+    "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for "
+    "float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), "
+    "for all dtypes."
+)

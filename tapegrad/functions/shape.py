@@ -1,0 +1,510 @@
+"""PyTorch's vocabulary for shapes: views, the order of dimensions, broadcasting.
+
+Note [Views]
+PyTorch's view functions share memory with their input, its *base*. Here a view has a value of its own; ``as_view``
+notes the base on the view (``_base``) and the view on the base (``_views``, weakly), and in-place functions refuse to
+write where another tensor would have to see it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.dispatch.nodes import legacy_type_name
+from tapegrad.errors import warn_once
+from tapegrad.execution.dtypes import dtype as dtype_class
+from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.functions.registry import PROPERTIES, public
+from tapegrad.ops import shape as ops
+from tapegrad.ops.operator import broadcast_to as broadcast_to_op
+from tapegrad.ops.operator import conj as conj_op
+from tapegrad.tensor.spec import Size
+from tapegrad.tensor.tensor import Tensor
+
+
+def as_view(base: Tensor, result: Tensor) -> Tensor:
+    """Note that ``result`` is a view of ``base``, or of what that is a view of. See Note [Views]."""
+    root = base if base._base is None else base._base
+    result._base = root
+    if root._views is None:
+        root._views = weakref.WeakSet()
+    root._views.add(result)
+    return result
+
+
+def as_views(base: Tensor, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """``as_view`` for the outputs of one function."""
+    for result in results:
+        as_view(base, result)
+    return results
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor")
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the length of one dimension."""
+    return self.shape if dim is None else self.shape[_existing_dim(dim, self.ndim)]
+
+
+def _existing_dim(dim: int, ndim: int) -> int:
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
+@public("Tensor", aliases=("ndimension",))
+def dim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self.ndim
+
+
+@public("Tensor", aliases=("nelement",))
+def numel(self: Tensor) -> int:
+    """The number of elements."""
+    return self._spec.numel
+
+
+@public("Tensor")
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours along each dimension lie, as in a contiguous tensor of this shape."""
+    strides: list[int] = []
+    step = 1
+    for length in reversed(self.shape):
+        strides.insert(0, step)
+        step *= max(length, 1)
+    return tuple(strides) if dim is None else strides[_existing_dim(dim, self.ndim)]
+
+
+@public("Tensor")
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether elements lie in row-major order; always so here."""
+    return True
+
+
+@public("Tensor")
+def storage_offset(self: Tensor) -> int:
+    """Where in its storage a tensor begins; always at its start here."""
+    return 0
+
+
+@public("Tensor")
+def __len__(self: Tensor) -> int:
+    """The length of the first dimension."""
+    if self.ndim == 0:
+        raise TypeError("len() of a 0-d tensor")
+    return self.shape[0]
+
+
+# -- the same elements in another shape --------------------------------------------------------------------------------
+
+
+def infer_shape(shape: Sequence[int], count: int) -> tuple[int, ...]:
+    """``shape`` with its -1 replaced so that it holds ``count`` elements.
+
+    Raises:
+        RuntimeError: PyTorch's messages, when there is no such shape or more than one.
+
+    >>> infer_shape((2, -1), 6)
+    (2, 3)
+    """
+    shape = tuple(shape)
+    for position, length in enumerate(shape):
+        if length < -1:
+            raise RuntimeError(f"invalid shape dimension {length} at index {position} of shape {list(shape)}")
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if -1 not in shape:
+        if Size(shape).numel() != count:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")
+        return shape
+    known = -Size(shape).numel()
+    if known == 0 and count == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    if known == 0 or count % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")
+    return tuple(count // known if length == -1 else length for length in shape)
+
+
+def reshaped(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """The view of ``input`` with this shape, which may contain one -1."""
+    return as_view(input, ops.view(input, shape=infer_shape(shape, input._spec.numel)))
+
+
+@public("Tensor")
+def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None = None) -> Tensor:
+    """The elements in another shape (one length may be -1), or their bytes as another dtype.
+
+    Raises:
+        RuntimeError: the shape holds another number of elements.
+    """
+    args = args or ((size,) if size is not None else (dtype,) if dtype is not None else ())
+    if len(args) == 1 and isinstance(args[0], dtype_class):
+        return _view_dtype(self, args[0])
+    try:
+        if not args:
+            raise TypeError
+        shape = shape_of_arguments(args)
+    except TypeError:
+        got = ", ".join(type(arg).__name__ for arg in args)
+        raise TypeError(
+            f"view() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+            " * (torch.dtype dtype)\n * (tuple of ints size)\n"
+        ) from None
+    return reshaped(self, shape)
+
+
+def _view_dtype(self: Tensor, dtype: dtype_class) -> Tensor:
+    if dtype is self.dtype:
+        return as_view(self, ops.alias(self))
+    old, new = self.dtype.itemsize, dtype.itemsize
+    if old != new and self.ndim == 0:
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {self.dtype.scalar_name} as {dtype.scalar_name} (different element sizes)"
+        )
+    if old < new and self.shape[-1] % (new // old):
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {new // old} to view {self.dtype.scalar_name} as {dtype.scalar_name} "
+            f"(different element sizes), but got {self.shape[-1]}"
+        )
+    if self.dtype.is_complex or dtype.is_complex:
+        raise NotImplementedError("view(dtype) of complex numbers is not supported; use view_as_real, view_as_complex")
+    return as_view(self, ops.bitcast(self, dtype=dtype))
+
+
+@public("torch", "Tensor")
+def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
+    """The elements, in row-major order, in another shape (one length may be -1).
+
+    Raises:
+        RuntimeError: the shape holds another number of elements.
+    """
+    if not args and shape is None:
+        raise TypeError('reshape() missing 1 required positional arguments: "shape"')
+    return reshaped(input, shape_of_arguments(args or (shape,)))
+
+
+@public("Tensor")
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """``view`` with the shape of ``other``."""
+    return reshaped(self, other.shape)
+
+
+@public("Tensor")
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """``reshape`` to the shape of ``other``."""
+    return reshaped(self, other.shape)
+
+
+@public("torch", "Tensor")
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-dim tensor gets one dimension."""
+    start, end = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if input.ndim == 0:
+        return reshaped(input, (1,))
+    if start == end:
+        return input
+    shape = input.shape
+    return reshaped(input, (*shape[:start], shape[start : end + 1].numel(), *shape[end + 1 :]))
+
+
+@public("torch", "Tensor")
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """The dimension ``dim`` spread over several of lengths ``sizes``, one of which may be -1."""
+    axis = wrap_dim(dim, input.ndim)
+    sizes = shape_of_arguments((sizes,))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        sizes = infer_shape(sizes, input.shape[axis])
+    except RuntimeError as error:
+        if "is invalid for" not in str(error):
+            raise
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {axis} "
+            f"({input.shape[axis]}) in the input tensor"
+        ) from None
+    return reshaped(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
+
+
+@public("torch", "Tensor")
+def ravel(input: Tensor) -> Tensor:
+    """All elements along one dimension."""
+    return reshaped(input, (-1,) if input._spec.numel else (0,))
+
+
+@public("torch", "Tensor")
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """``input`` without its dimensions of length 1, or without those among ``dim``."""
+    if dim is None:
+        return as_view(input, ops.squeeze(input))
+    if isinstance(dim, (tuple, list)):
+        axes = wrap_dims(dim, input.ndim) if dim else ()
+        return as_view(input, ops.squeeze_axes(input, axis=axes))
+    return as_view(input, ops.squeeze_axis(input, axis=wrap_dim(dim, input.ndim)))
+
+
+@public("torch", "Tensor")
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """``input`` with a dimension of length 1 inserted at ``dim``."""
+    return as_view(input, ops.unsqueeze(input, axis=wrap_dim(dim, input.ndim + 1)))
+
+
+def _atleast(ndim: int, tensors: tuple) -> Any:
+    """Every tensor with at least ``ndim`` dimensions; one tensor, or a tuple for a list or several."""
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return _with_dimensions(tensors[0], ndim)
+    listed = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(_with_dimensions(tensor, ndim) for tensor in listed)
+
+
+def _with_dimensions(tensor: Tensor, ndim: int) -> Tensor:
+    if tensor.ndim >= ndim:
+        return tensor
+    if tensor.ndim == 0:
+        return reshaped(tensor, (1,) * ndim)
+    if tensor.ndim == 1:
+        tensor = unsqueeze(tensor, 0)
+    return unsqueeze(tensor, -1) if ndim == 3 else tensor
+
+
+@public("torch", out=False)
+def atleast_1d(*tensors: Any) -> Any:
+    """Tensors with at least one dimension."""
+    return _atleast(1, tensors)
+
+
+@public("torch", out=False)
+def atleast_2d(*tensors: Any) -> Any:
+    """Tensors with at least two dimensions, new ones in front."""
+    return _atleast(2, tensors)
+
+
+@public("torch", out=False)
+def atleast_3d(*tensors: Any) -> Any:
+    """Tensors with at least three dimensions: vectors become (1, N, 1), matrices (M, N, 1)."""
+    return _atleast(3, tensors)
+
+
+@public("torch", "Tensor")
+def view_as_real(input: Tensor) -> Tensor:
+    """The real and imaginary parts of a complex tensor along a new last dimension."""
+    if not input.dtype.is_complex:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return as_view(input, ops.view_as_real(input))
+
+
+@public("torch", "Tensor")
+def view_as_complex(input: Tensor) -> Tensor:
+    """A last dimension of length 2, real and imaginary part, as complex numbers."""
+    if input.dtype.name not in ("float16", "float32", "float64"):
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{input.dtype.scalar_name}"
+        )
+    if input.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    return as_view(input, ops.view_as_complex(input))
+
+
+# -- the order of dimensions -------------------------------------------------------------------------------------------
+
+
+def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """``input`` with two dimensions exchanged."""
+    return as_view(
+        input, ops.transpose(input, axis0=wrap_dim(dim0, input.ndim), axis1=wrap_dim(dim1, input.ndim))
+    )
+
+
+@public("torch", "Tensor", aliases=("swapdims",))
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """``input`` with two dimensions exchanged."""
+    return transposed(input, dim0, dim1)
+
+
+@public("torch", "Tensor")
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """``input`` with two dimensions exchanged."""
+    return transposed(input, axis0, axis1)
+
+
+@public("torch", "Tensor")
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; a tensor of fewer dimensions as it is."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return as_view(input, ops.t(input))
+
+
+def permuted(input: Tensor, axes: Sequence[int]) -> Tensor:
+    """``input`` with its dimensions in the order ``axes``."""
+    return as_view(input, ops.permute(input, axes=tuple(axes)))
+
+
+@public("torch", "Tensor")
+def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
+    """``input`` with its dimensions in the order given."""
+    order = shape_of_arguments(args or (dims,))
+    if len(order) != input.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
+        )
+    axes = [wrap_dim(axis, input.ndim) for axis in order]
+    if len(set(axes)) != len(axes):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return permuted(input, axes)
+
+
+@public("torch", "Tensor", aliases=("moveaxis",))
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """``input`` with the dimensions ``source`` moved to the positions ``destination``, the others in their order."""
+    source, destination = ((dims,) if isinstance(dims, int) else tuple(dims) for dims in (source, destination))
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
+            f"number of dims as destination ({list(destination)} dims)"
+        )
+    positions = []
+    for name, dims in (("source", source), ("destination", destination)):
+        wrapped = [wrap_dim(dim, input.ndim) for dim in dims]
+        if len(set(wrapped)) != len(wrapped):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
+        positions.append(wrapped)
+    if input.ndim == 0:
+        return as_view(input, ops.alias(input))
+    rest = iter(axis for axis in range(input.ndim) if axis not in positions[0])
+    targets = dict(zip(positions[1], positions[0], strict=True))
+    return permuted(input, [targets[axis] if axis in targets else next(rest) for axis in range(input.ndim)])
+
+
+def _conjugated(input: Tensor) -> Tensor:
+    return as_view(input, conj_op(input)) if input.dtype.is_complex else input
+
+
+@public("torch", "Tensor")
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transposes of matrices in the last two dimensions."""
+    return _matrix_adjoint(input, "tensor.adjoint()")
+
+
+def _matrix_adjoint(input: Tensor, name: str) -> Tensor:
+    return _conjugated(_matrix_transpose(input, name))
+
+
+def _matrix_transpose(self: Tensor, name: str) -> Tensor:
+    if self.ndim == 0:
+        return as_view(self, ops.alias(self))
+    if self.ndim == 1:
+        raise RuntimeError(f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return transposed(self, -2, -1)
+
+
+def _transpose_all(self: Tensor) -> Tensor:
+    """The tensor with its dimensions reversed."""
+    if self.ndim != 2:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            stacklevel=3,
+        )
+    return permuted(self, range(self.ndim - 1, -1, -1))
+
+
+def _conjugate_transpose(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    if self.ndim not in (0, 2):
+        hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
+    return _matrix_adjoint(self, "tensor.H")
+
+
+PROPERTIES.update(
+    T=property(_transpose_all),
+    mT=property(lambda self: _matrix_transpose(self, "tensor.mT"), doc="The transposes of matrices."),
+    H=property(_conjugate_transpose),
+    mH=property(lambda self: _matrix_adjoint(self, "tensor.mH"), doc="The conjugate transposes of matrices."),
+)
+
+
+# -- broadcasting ------------------------------------------------------------------------------------------------------
+
+
+def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """``input`` broadcast to ``shape``, in which -1 keeps a length.
+
+    Raises:
+        RuntimeError: PyTorch's messages, when a length is neither 1 nor the one asked for.
+    """
+    extra = len(shape) - input.ndim
+    if extra < 0:
+        raise RuntimeError(
+            f"expand({legacy_type_name(input._spec)}{{{list(input.shape)}}}, size={list(shape)}): the number of sizes "
+            f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({input.ndim})"
+        )
+    target = list(shape)
+    for axis, length in enumerate(shape):
+        existing = input.shape[axis - extra] if axis >= extra else None
+        if length == -1 and existing is None:
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {axis}"
+            )
+        if length == -1:
+            target[axis] = existing
+        elif (existing is not None and existing not in (1, length)) or length < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({length}) must match the existing size ({existing}) at "
+                f"non-singleton dimension {axis}.  Target sizes: {list(shape)}.  Tensor sizes: {list(input.shape)}"
+            )
+    return as_view(input, broadcast_to_op(input, shape=tuple(target)))
+
+
+@public("Tensor")
+def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
+    """The tensor broadcast to a larger shape; -1 keeps a length."""
+    return expanded(self, shape_of_arguments(sizes or (size,)))
+
+
+@public("Tensor")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor broadcast to the shape of ``other``."""
+    return expanded(self, other.shape)
+
+
+@public("torch", "Tensor")
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """``input`` broadcast to a shape."""
+    return expanded(input, shape_of_arguments((size,)))
+
+
+@public("torch", out=False)
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to; an int stands for one length."""
+    result: list[int] = []
+    for position, shape in enumerate(shapes):
+        lengths = [shape] if isinstance(shape, int) else list(shape)
+        result[:0] = [1] * (len(lengths) - len(result))
+        for axis in range(-1, -len(lengths) - 1, -1):
+            if lengths[axis] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if lengths[axis] in (1, result[axis]):
+                continue
+            if result[axis] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {lengths[axis]} at {axis}! Mismatching argument "
+                    f"at index {position} had {tuple(lengths)}; but expected shape should be broadcastable to {result}"
+                )
+            result[axis] = lengths[axis]
+    return Size(result)

@@ -1,0 +1,180 @@
+"""PyTorch's vocabulary for parts of a tensor that need no index tensor: slices, diagonals, windows, triangles."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.registry import public
+from tapegrad.functions.shape import as_view, ravel
+from tapegrad.ops import shape as ops
+from tapegrad.tensor.tensor import Tensor
+
+
+def selected(input: Tensor, axis: int, index: int) -> Tensor:
+    """The slice of ``input`` at a non-negative ``index`` of a dimension."""
+    return as_view(input, ops.select(input, index, axis=axis))
+
+
+def sliced(input: Tensor, axis: int, start: int, length: int, step: int = 1) -> Tensor:
+    """``length`` items of a dimension from ``start`` on; all in range."""
+    return as_view(input, ops.slice_(input, start, axis=axis, length=length, step=step))
+
+
+@public("torch", "Tensor")
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice of ``input`` at ``index`` of dimension ``dim``, without that dimension.
+
+    Raises:
+        IndexError: out of range.
+    """
+    if input.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    axis, index = wrap_dim(dim, input.ndim), operator.index(index)
+    return selected(input, axis, _index_in_range(input, axis, index))
+
+
+def _index_in_range(input: Tensor, axis: int, index: int) -> int:
+    length = input.shape[axis]
+    if not -length <= index < length:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis}"
+        )
+    return index % length
+
+
+@public("torch", "Tensor")
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """``length`` items of dimension ``dim``, from ``start`` on.
+
+    Raises:
+        RuntimeError: the dimension is shorter than that.
+    """
+    if input.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    axis, start = wrap_dim(dim, input.ndim), operator.index(start)
+    available = input.shape[axis]
+    if not -available <= start <= available:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-available}, {available}], but got {start})"
+        )
+    start = start + available if start < 0 else start
+    if start + length > available:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({available}).")
+    return sliced(input, axis, start, length)
+
+
+def slice_bounds(length: int, start: Any, end: Any, step: int) -> tuple[int, int]:
+    """The first item of a Python slice of a dimension, and how many there are."""
+    places = range(*slice(start, end, step).indices(length))
+    return (places.start if len(places) else 0), len(places)
+
+
+@public("torch", "Tensor")
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """``input`` with ``src`` at ``index`` of dimension ``dim``, as a new tensor."""
+    axis = wrap_dim(dim, input.ndim)
+    index = _index_in_range(input, axis, operator.index(index))
+    _check_source(src, (*input.shape[:axis], *input.shape[axis + 1 :]))
+    return ops.select_scatter(input, src, index, axis=axis)
+
+
+@public("torch", "Tensor")
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """``input`` with ``src`` in place of a slice of dimension ``dim``, as a new tensor."""
+    axis = wrap_dim(dim, input.ndim)
+    first, length = slice_bounds(input.shape[axis], start, end, step)
+    _check_source(src, (*input.shape[:axis], length, *input.shape[axis + 1 :]))
+    return ops.slice_scatter(input, src, first, axis=axis, length=length, step=step)
+
+
+@public("torch", "Tensor")
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """``input`` with ``src`` on a diagonal, as a new tensor."""
+    axis1, axis2 = _diagonal_dims(input.ndim, dim1, dim2)
+    rows, columns = input.shape[axis1] - max(-offset, 0), input.shape[axis2] - max(offset, 0)
+    rest = [length for axis, length in enumerate(input.shape) if axis not in (axis1, axis2)]
+    _check_source(src, (*rest, max(min(rows, columns), 0)))
+    return ops.diagonal_scatter(input, src, offset=offset, axis1=axis1, axis2=axis2)
+
+
+def _check_source(src: Tensor, shape: Sequence[int]) -> None:
+    if tuple(src.shape) != tuple(shape):
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(shape)}"
+        )
+
+
+@public("torch", "Tensor")
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension."""
+    axis1, axis2 = _diagonal_dims(input.ndim, dim1, dim2)
+    return as_view(input, ops.diagonal(input, offset=offset, axis1=axis1, axis2=axis2))
+
+
+def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
+    axis1, axis2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return axis1, axis2
+
+
+@public("torch", "Tensor")
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor."""
+    if input.ndim == 1:
+        return ops.diag_embed(input, offset=diagonal, axis1=0, axis2=1)
+    if input.ndim == 2:
+        return ops.diagonal_copy(input, offset=diagonal)
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+
+
+@public("torch", "Tensor")
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices in dimensions ``dim1`` and ``dim2`` of the result that have the last dimension on a diagonal."""
+    ndim = input.ndim + 1
+    axis1, axis2 = _diagonal_dims(ndim, dim1, dim2)
+    return ops.diag_embed(input, offset=offset, axis1=axis1, axis2=axis2)
+
+
+@public("torch", "Tensor")
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The matrix that has all elements on a diagonal."""
+    return ops.diag_embed(ravel(input), offset=offset, axis1=0, axis2=1)
+
+
+@public("Tensor")
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of ``size`` items of a dimension, ``step`` apart; the items of a window are the last dimension."""
+    axis = wrap_dim(dimension, self.ndim)
+    length = self.shape[axis] if self.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {length} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return as_view(self, ops.unfold(self, axis=axis, size=size, step=step))
+
+
+@public("torch", "Tensor")
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangles of matrices, up to a diagonal; the rest is zero."""
+    if input.ndim < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    return ops.tril(input, diagonal=diagonal)
+
+
+@public("torch", "Tensor")
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangles of matrices, from a diagonal on; the rest is zero."""
+    if input.ndim < 2:
+        raise RuntimeError("triu: input tensor must have at least 2 dimensions")
+    return ops.triu(input, diagonal=diagonal)

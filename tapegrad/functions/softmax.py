@@ -1,0 +1,108 @@
+"""PyTorch's softmax and its kin."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.execution.dtypes import FLOATING, dtype
+from tapegrad.functions.reduction import check_dtype, not_implemented, one_dim, several_dims
+from tapegrad.functions.registry import public
+from tapegrad.ops import reductions
+from tapegrad.ops.operator import cast
+from tapegrad.tensor.tensor import Tensor
+
+
+def _softmax(name: str, operator: Callable, input: Tensor, dim: Any, wanted: dtype | None) -> Tensor:
+    axis = one_dim(name, dim, input.ndim)
+    check_dtype(name, wanted)
+    if wanted is not None and wanted is not input.dtype:
+        input = cast(input, dtype=wanted)
+    if input.dtype.category != FLOATING:
+        last = "_lastdim" if axis == max(input.ndim, 1) - 1 else ""
+        raise not_implemented(f"{name}{last}_kernel_impl", input.dtype)
+    return operator(input, axis=axis)
+
+
+@public("torch", "Tensor")
+def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf.
+
+    Raises:
+        NotImplementedError: other than floating elements.
+    """
+    return _softmax("softmax", reductions.softmax, input, dim, dtype)
+
+
+@public("torch", "Tensor")
+def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    """The logarithm of ``softmax``, without forming it.
+
+    Raises:
+        NotImplementedError: other than floating elements.
+    """
+    return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
+
+
+@public("special", name="softmax", out=False)
+def special_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    """See ``torch.softmax``."""
+    return _softmax("softmax", reductions.softmax, input, dim, dtype)
+
+
+@public("special", name="log_softmax", out=False)
+def special_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    """See ``torch.log_softmax``."""
+    return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
+
+
+def implicit_dim(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
+    """The dimension that old code meant when it gave none; giving none is deprecated.
+
+    >>> implicit_dim("softmax", 2, 3, 3)
+    2
+    """
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@public("nn.functional", name="softmax", out=False)
+def functional_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """See ``torch.softmax``; ``dim`` should be given."""
+    dim = implicit_dim("softmax", dim, input.ndim, _stacklevel)
+    return _softmax("softmax", reductions.softmax, input, dim, dtype)
+
+
+@public("nn.functional", name="softmin", out=False)
+def functional_softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """``softmax`` of the negative; ``dim`` should be given."""
+    dim = implicit_dim("softmin", dim, input.ndim, _stacklevel)
+    return _softmax("softmax", reductions.softmax, -input, dim, dtype)
+
+
+@public("nn.functional", name="log_softmax", out=False)
+def functional_log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """See ``torch.log_softmax``; ``dim`` should be given."""
+    dim = implicit_dim("log_softmax", dim, input.ndim, _stacklevel)
+    return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
+
+
+@public("torch", "Tensor", "special")
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum over ``dim`` of ``exp(input)``, without overflow; -inf of nothing.
+
+    Integers become floats.
+    """
+    return reductions.logsumexp(input, axis=several_dims("logsumexp", dim, input.ndim), keepdims=keepdim)

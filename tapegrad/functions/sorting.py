@@ -1,0 +1,348 @@
+"""PyTorch's order: sorting, ranks, searching, counting; what depends on data in its shape is computed on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution import dtypes
+from tapegrad.execution.dtypes import COMPLEX, FLOATING
+from tapegrad.execution.host import from_host, to_host
+from tapegrad.functions import return_types
+from tapegrad.functions.arguments import is_scalar, wrap_dim
+from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, not_implemented, one_dim
+from tapegrad.functions.registry import UNSET, public
+from tapegrad.ops import indexing, reductions, sorting
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, value_of, wrap
+
+
+def numbers(array: np.ndarray, like: Tensor) -> Tensor:
+    """An int64 tensor of numbers found on the host, on the device of another tensor."""
+    array = np.ascontiguousarray(array, np.int64).reshape(array.shape)
+    return wrap(from_host(array, like.device), Spec.of(array.shape, dtypes.int64, like.device))
+
+
+def on_host(input: Tensor) -> np.ndarray:
+    """The elements of a tensor, now: waits for them, and fails under ``jax.jit``."""
+    return to_host(value_of(input))
+
+
+# -- sorting -----------------------------------------------------------------------------------------------------------
+
+
+def check_sortable(name: str, input: Tensor) -> None:
+    """Refuse what has no order.
+
+    Raises:
+        RuntimeError: complex elements.
+    """
+    if input.dtype.is_complex:
+        raise RuntimeError(f" {name} does not support complex dtypes on CPU")
+
+
+@public("torch", "Tensor")
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = UNSET) -> Any:
+    """The elements along ``dim`` in order, a named tuple of ``values`` and ``indices``; nan is the largest.
+
+    Equal elements keep their order, whether ``stable`` is asked for or not.
+
+    Raises:
+        RuntimeError: complex elements.
+    """
+    if not isinstance(descending, bool) or isinstance(dim, bool):
+        raise invalid("sort", dim, descending)
+    axis = one_dim("sort", dim, input.ndim)
+    check_sortable("Sort", input)
+    operator = sorting.sort if stable is UNSET else sorting.sort_stable
+    return return_types.sort(operator(input, axis=axis, descending=descending))
+
+
+@public("torch", "Tensor")
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+    """The indices (int64) that sort ``input`` along ``dim``; equal elements keep their order.
+
+    Raises:
+        RuntimeError: complex elements.
+    """
+    check_flag("argsort", "descending", descending)
+    axis = one_dim("argsort", dim, input.ndim)
+    check_sortable("Sort", input)
+    return sorting.argsort(input, axis=axis, descending=descending)
+
+
+@public("torch", "Tensor")
+def msort(input: Tensor) -> Tensor:
+    """The elements in order along the first dimension."""
+    return sort(input, 0)[0]
+
+
+@public("torch", "Tensor")
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The ``k`` largest (or smallest) elements along ``dim``, best first: a named tuple of ``values`` and ``indices``.
+
+    nan is the largest. ``sorted=False`` allows any order, and changes nothing here.
+
+    Raises:
+        RuntimeError: fewer than ``k`` elements; bool or complex elements.
+    """
+    if isinstance(k, (bool, float, str)) or k is None:
+        raise TypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
+    axis, k = one_dim("topk", dim, input.ndim), int(k)
+    if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    check_sortable("topk", input)
+    if input.dtype is dtypes.bool:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    return return_types.topk(sorting.topk(input, k=k, axis=axis, largest=largest))
+
+
+@public("torch", "Tensor")
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The ``k``-th smallest elements over ``dim``, counted from 1: a named tuple of ``values`` and ``indices``.
+
+    Raises:
+        RuntimeError: fewer than ``k`` elements.
+        NotImplementedError: bool or complex elements.
+    """
+    axis = one_dim("kthvalue", dim, input.ndim)
+    check_nonempty("kthvalue", input, (axis,))
+    if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    if input.dtype is dtypes.bool or input.dtype.category == COMPLEX:
+        raise not_implemented("kthvalue_cpu", input.dtype)
+    return return_types.kthvalue(sorting.kthvalue(input, k=int(k), axis=axis, keepdims=keepdim))
+
+
+@public("torch", "Tensor")
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``.
+
+    Raises:
+        NotImplementedError: complex elements.
+    """
+    axis = one_dim("mode", dim, input.ndim)
+    check_nonempty("mode", input, (axis,))
+    if input.dtype.category == COMPLEX:
+        raise not_implemented("mode_cpu", input.dtype)
+    return return_types.mode(sorting.mode(input, axis=axis, keepdims=keepdim))
+
+
+# -- where nonzero -----------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero: int64 of shape (number, ndim), or a tuple with one tensor for each
+    dimension (``as_tuple``; a 0-dim tensor counts as one of length 1).
+
+    The elements are read on the host: not under ``jax.jit``.
+    """
+    array = on_host(input)
+    if as_tuple:
+        return tuple(numbers(places, input) for places in np.nonzero(np.atleast_1d(array)))
+    return numbers(np.argwhere(array), input)
+
+
+@public("torch", "Tensor")
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero: int64 of shape (number, ndim)."""
+    return nonzero(input)
+
+
+# -- searching ---------------------------------------------------------------------------------------------------------
+
+
+def _search_side(right: bool, side: str | None) -> bool:
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    return right or side == "right"
+
+
+def _check_search(boundaries: Tensor, values: Any) -> None:
+    ndim = values.ndim if isinstance(values, Tensor) else 0
+    if ndim == 0 and boundaries.ndim != 1:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({boundaries.ndim}) and input value's dim(0) numel(1)"
+        )
+    if boundaries.ndim != 1 and boundaries.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(boundaries.shape)} and "
+            f"input value tensor {list(values.shape)}"
+        )
+
+
+def _scalar(value: Any, like: Tensor) -> Tensor:
+    """A number as a 0-dim tensor of its own type."""
+    array = np.asarray(value, dtypes.int64.numpy if isinstance(value, int) else dtypes.get_default_dtype().numpy)
+    return wrap(from_host(array, like.device), Spec.of((), dtypes.from_numpy(array.dtype), like.device))
+
+
+@public("torch")
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where each number of ``input`` would be inserted into ``sorted_sequence``, ascending along its last dimension.
+
+    In front of equal ones, or behind them (``right=True`` or ``side="right"``). ``sorter`` holds the indices that sort
+    ``sorted_sequence`` where it is not. int64, or int32 if ``out_int32``.
+
+    Raises:
+        RuntimeError: shapes that don't match; contradictory sides.
+    """
+    right = _search_side(right, side)
+    _check_search(sorted_sequence, input)
+    if sorter is not None:
+        sorted_sequence = indexing.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
+    values = _scalar(input, sorted_sequence) if is_scalar(input) else input
+    return sorting.searchsorted(
+        sorted_sequence, values, right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64
+    )
+
+
+@public("torch")
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the interval between ``boundaries`` (ascending) in which each number lies; see ``searchsorted``.
+
+    Raises:
+        RuntimeError: ``boundaries`` is not 1-dimensional.
+    """
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+# -- counting ----------------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number occurs in a 1-dimensional tensor of integers that are not negative, or the sums of its
+    ``weights``; as long as the largest number asks for, or ``minlength``. Not differentiable.
+
+    The largest number is read on the host: not under ``jax.jit``.
+
+    Raises:
+        RuntimeError: negative numbers, more dimensions, other lengths of weights.
+        NotImplementedError: not integers.
+    """
+    if input.dtype.category >= FLOATING or input.dtype is dtypes.bool:
+        raise not_implemented("bincount_cpu", input.dtype)
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    array = on_host(input)
+    if input.ndim != 1 or (array.size and array.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    size = max(int(array.max()) + 1 if array.size else 0, minlength)
+    return sorting.bincount(input, weights, size=size)
+
+
+def _histogram_bounds(input: Tensor, low: float, high: float) -> tuple[float, float]:
+    if low == high and input._spec.numel:
+        bounds = reductions.aminmax(input, axis=tuple(range(input.ndim)), keepdims=False)
+        low, high = (float(on_host(bound)) for bound in bounds)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    return (low - 1, high + 1) if low == high else (low, high)
+
+
+@public("torch", "Tensor")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the
+    extrema if they are equal; in the dtype of ``input``. Not differentiable.
+
+    Raises:
+        RuntimeError: no bins; bounds in the wrong order or not finite.
+        NotImplementedError: not floating.
+    """
+    if input.dtype.category != FLOATING:
+        raise not_implemented("histogram_cpu", input.dtype)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if max < min:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    low, high = _histogram_bounds(input, float(min), float(max))
+    return sorting.histc(input, low, high, bins=bins)
+
+
+# -- distinct elements -------------------------------------------------------------------------------------------------
+
+
+def _results(values: Tensor, inverse: np.ndarray, counts: np.ndarray, want_inverse: bool, want_counts: bool) -> Any:
+    extra = [numbers(inverse, values)] if want_inverse else []
+    extra += [numbers(counts, values)] if want_counts else []
+    return (values, *extra) if extra else values
+
+
+def _check_slices(name: str, input: Tensor, axis: int) -> None:
+    if 0 in (*input.shape[:axis], *input.shape[axis + 1 :]):
+        raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied")
+
+
+def _unique(name: str, find: Callable, input: Tensor, dim: int | None) -> tuple[Any, ...]:
+    """The axis, and on the host: where the distinct elements are, the inverse and the counts."""
+    if input.dtype.category == COMPLEX:
+        raise not_implemented(name, input.dtype)
+    axis = None if dim is None else wrap_dim(dim, input.ndim)
+    if axis is not None:
+        _check_slices(name, input, axis)
+    array = on_host(input)
+    rows = array.reshape(-1, 1) if axis is None else np.moveaxis(array, axis, 0)
+    places, inverse, counts = find(rows.reshape(rows.shape[0], -1) if rows.size else rows.reshape(len(rows), 0))
+    return axis, numbers(places, input), inverse.reshape(array.shape) if axis is None else inverse, counts
+
+
+def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of a matrix: the numbers of its distinct rows in order, which of them each row is, how often each occurs."""
+    order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+    first, inverse, counts = _runs(rows[order])
+    back = np.empty(len(rows), np.int64)
+    back[order] = inverse
+    return order[first], back, counts
+
+
+def _runs(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of a matrix: where runs of equal rows begin, in which run each row is, how long each run is."""
+    new = np.ones(len(rows), bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(1)
+    first = np.flatnonzero(new)
+    return first, np.cumsum(new) - 1, np.diff([*first, len(rows)])
+
+
+@public("torch", "Tensor", out=False)
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct elements in ascending order, or the distinct slices along ``dim``; each nan is distinct.
+
+    With ``return_inverse`` also the index of each element among them, with ``return_counts`` also how often each occurs
+    (int64). They are found on the host: not under ``jax.jit``. Not differentiable: backward raises.
+
+    Raises:
+        NotImplementedError: complex elements.
+    """
+    axis, places, inverse, counts = _unique("unique", _distinct_rows, input, dim)
+    values = sorting.unique(input, places) if axis is None else sorting.unique_dim(input, places, axis=axis)
+    return _results(values, inverse, counts, return_inverse, return_counts)
+
+
+@public("torch", "Tensor", out=False)
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first element (or slice along ``dim``) of every run of equal ones: see ``unique``."""
+    axis, places, inverse, counts = _unique("unique_consecutive", _runs, input, dim)
+    values = sorting.unique_consecutive(input, places, axis=axis)
+    return _results(values, inverse, counts, return_inverse, return_counts)

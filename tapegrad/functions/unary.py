@@ -1,0 +1,313 @@
+"""Functions of one tensor: exponentials, roots, trigonometry, rounding, signs, special functions.
+
+They are declared from tables: an operator, its further names, and which dtypes PyTorch refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.functions.registry import PROPERTIES, public
+from tapegrad.functions.scalars import unsupported
+from tapegrad.functions.shape import as_view
+from tapegrad.ops import elementwise, special
+from tapegrad.ops.operator import Operator
+from tapegrad.ops.operator import conj as conj_op
+from tapegrad.tensor.tensor import Tensor
+
+NEGATED_BOOL = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+
+COMPLEX_SIGN = "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+
+Refusals = dict[int, str | tuple[type[Exception], str]]
+"""For each category of dtypes that is refused: the error, or only the name of the kernel that PyTorch has not got."""
+
+
+def check(input: Tensor, refusals: Refusals) -> None:
+    """Raise PyTorch's error if the tensor's dtype is of a category that is refused."""
+    refusal = refusals.get(input.dtype.category)
+    if refusal is None:
+        return
+    if isinstance(refusal, str):
+        raise unsupported(refusal, input.dtype)
+    error, text = refusal
+    raise error(text)
+
+
+def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], Tensor]:
+    """The function of PyTorch's vocabulary that calls an operator of one input."""
+    if refusals is None:
+
+        def function(input: Tensor) -> Tensor:
+            return op(input)
+
+    else:
+
+        def function(input: Tensor) -> Tensor:
+            check(input, refusals)
+            return op(input)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.__doc__
+    return function
+
+
+FLOATING_RESULTS: dict[Operator, tuple[str, ...]] = {
+    elementwise.exp: (),
+    elementwise.exp2: ("special.exp2",),
+    elementwise.expm1: ("special.expm1",),
+    elementwise.log: (),
+    elementwise.log2: (),
+    elementwise.log10: (),
+    elementwise.log1p: ("special.log1p",),
+    elementwise.sqrt: (),
+    elementwise.rsqrt: (),
+    elementwise.reciprocal: (),
+    elementwise.sin: (),
+    elementwise.cos: (),
+    elementwise.tan: (),
+    elementwise.asin: ("arcsin",),
+    elementwise.acos: ("arccos",),
+    elementwise.atan: ("arctan",),
+    elementwise.sinh: (),
+    elementwise.cosh: (),
+    elementwise.asinh: ("arcsinh",),
+    elementwise.acosh: ("arccosh",),
+    elementwise.atanh: ("arctanh",),
+    elementwise.tanh: (),
+    elementwise.sigmoid: ("special.expit",),
+    elementwise.angle: (),
+    elementwise.sinc: ("special.sinc",),
+}
+"""Operators that turn integers into the default floating dtype and take complex numbers too, and further names."""
+
+REAL_ONLY: dict[Operator, tuple[str, tuple[str, ...]]] = {
+    special.erf: ("erf_vml_cpu", ("special.erf",)),
+    special.erfc: ("erfc_vml_cpu", ("special.erfc",)),
+    special.erfinv: ("erfinv_vml_cpu", ("special.erfinv",)),
+    special.lgamma: ("lgamma_vml_cpu", ("special.gammaln",)),
+    special.digamma: ("digamma", ("special.digamma", "special.psi")),
+    special.i0: ("i0_vml_cpu", ("special.i0",)),
+}
+"""Operators that turn integers into floats and refuse complex numbers: PyTorch's kernel, and further names."""
+
+SPECIAL_ONLY: dict[Operator, str] = {
+    special.entr: "entr", special.ndtri: "ndtri", special.log_ndtr: "log_ndtr", special.i0e: "i0e", special.i1: "i1",
+    special.i1e: "i1e",
+}  # fmt: skip
+"""Operators that PyTorch has in ``torch.special`` only."""
+
+
+def _whole(name: str) -> Refusals:
+    return {BOOL: f"{name}_vml_cpu", COMPLEX: (NotImplementedError, f"{name} is not supported for complex inputs")}
+
+
+ROUNDING: dict[Operator, Refusals] = {
+    elementwise.floor: _whole("floor"),
+    elementwise.ceil: _whole("ceil"),
+    elementwise.trunc: _whole("trunc"),
+    elementwise.frac: {BOOL: "frac_cpu", INTEGRAL: "frac_cpu", COMPLEX: "frac_cpu"},
+    elementwise.abs: {BOOL: "abs_cpu"},
+    elementwise.neg: {BOOL: (RuntimeError, NEGATED_BOOL)},
+    elementwise.sgn: {},
+    elementwise.sign: {COMPLEX: (NotImplementedError, COMPLEX_SIGN)},
+    elementwise.deg2rad: {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")},
+    elementwise.rad2deg: {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")},
+}
+"""Operators that keep the dtype (or nearly), and what they refuse."""
+
+ALIASES = {"abs": ("absolute",), "neg": ("negative",), "trunc": ("fix",)}
+
+
+def _declare(op: Operator, refusals: Refusals | None, names: tuple[str, ...]) -> None:
+    function = unary(op, refusals)
+    public("torch", "Tensor", aliases=tuple(name for name in names if "." not in name))(function)
+    for name in names:
+        home, dot, short = name.rpartition(".")
+        if dot:
+            public(home, name=short)(function)
+
+
+for _op, _names in FLOATING_RESULTS.items():
+    _declare(_op, None, _names)
+for _op, (_kernel, _names) in REAL_ONLY.items():
+    _declare(_op, {COMPLEX: _kernel}, _names)
+for _op, _refusals in ROUNDING.items():
+    _declare(_op, _refusals, ALIASES.get(_op.name, ()))
+for _op, _name in SPECIAL_ONLY.items():
+    public("special", name=_name)(unary(_op, {COMPLEX: _name}))
+
+
+@public("torch", "Tensor")
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest whole number, the even one of two; with ``decimals``, rounded to so many digits after the point.
+
+    Raises:
+        NotImplementedError: for booleans and complex numbers; for integers with ``decimals``.
+    """
+    check(input, {BOOL: "round_vml_cpu", COMPLEX: "round_vml_cpu"})
+    if decimals == 0:
+        return elementwise.round(input)
+    check(input, {INTEGRAL: "round_cpu"})
+    return elementwise.round_decimals(input, decimals=decimals)
+
+
+public("special")(round)
+
+
+@public("torch", "Tensor")
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Raises:
+        RuntimeError: for booleans.
+    """
+    check(input, {BOOL: (RuntimeError, "The `+` operator, on a bool tensor is not supported.")})
+    return input
+
+
+@public("torch", "Tensor")
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """``log(x / (1 - x))``, of ``input`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given."""
+    check(input, {COMPLEX: "logit_cpu"})
+    return elementwise.logit(input, eps=None if eps is None else float(eps))
+
+
+public("special")(logit)
+
+
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The ``n``-th derivative of ``digamma``.
+
+    Raises:
+        RuntimeError: ``n`` is negative.
+    """
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    check(input, {COMPLEX: "trigamma" if n == 1 else "polygamma"})
+    return special.polygamma(input, n=n)
+
+
+public("torch", "special")(polygamma)
+
+
+@public("Tensor", name="polygamma")
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The ``n``-th derivative of ``digamma``."""
+    return polygamma(n, self)
+
+
+@public("special")
+def ndtr(input: Tensor) -> Tensor:
+    """The distribution function of the standard normal distribution."""
+    return 0.5 * special.erfc(input * -(0.5**0.5))
+
+
+@public("torch", "Tensor")
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """``input`` with 0, the greatest and the least finite number (or those given) for nan, inf and -inf."""
+    dtype = input.dtype
+    if dtype.category < FLOATING:
+        return elementwise.trunc(input)  # which is a copy
+    largest = _largest_finite(dtype.to_real().name)
+    chosen = (
+        0.0 if nan is None else nan,
+        largest if posinf is None else posinf,
+        -largest if neginf is None else neginf,
+    )
+    return elementwise.nan_to_num(input, *[float(value) for value in chosen])
+
+
+def _largest_finite(name: str) -> float:
+    return {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}.get(
+        name, 1.7976931348623157e308
+    )
+
+
+# -- complex numbers ---------------------------------------------------------------------------------------------------
+
+
+@public("torch")
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; of a real tensor, the tensor itself."""
+    return as_view(input, elementwise.real(input)) if input.dtype.is_complex else input
+
+
+@public("torch")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    if not input.dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return as_view(input, elementwise.imag(input))
+
+
+PROPERTIES["real"] = property(real, doc="The real part; of a real tensor, the tensor itself.")
+PROPERTIES["imag"] = property(imag, doc="The imaginary part of a complex tensor.")
+
+
+@public("torch", "Tensor", out=False)
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; of a real tensor, the tensor itself."""
+    return conj_op(input) if input.dtype.is_complex else input
+
+
+@public("torch", "Tensor")
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate; of a real tensor, the tensor itself."""
+    return conj_op(input) if input.dtype.is_complex else input
+
+
+@public("torch", "Tensor", aliases=("resolve_neg",), out=False)
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation and negation are never postponed here."""
+    return input
+
+
+@public("torch", "Tensor", aliases=("is_neg",), out=False)
+def is_conj(input: Tensor) -> bool:
+    """False: conjugation and negation are never postponed here."""
+    return False
+
+
+@public("torch", out=True)
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """The complex tensor of these parts, broadcast together.
+
+    Raises:
+        RuntimeError: the parts are not floating, or not of one dtype.
+    """
+    _check_parts("complex", real, imag)
+    return elementwise.complex(real, imag)
+
+
+@public("torch", out=True)
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """The complex tensor of these absolute values and angles, broadcast together.
+
+    Raises:
+        RuntimeError: the parts are not floating, or not of one dtype.
+    """
+    _check_parts("polar", abs, angle)
+    return elementwise.polar(abs, angle)
+
+
+def _check_parts(function: str, first: Tensor, second: Tensor) -> None:
+    parts = (first.dtype, second.dtype)
+    if any(dtype.name not in ("float16", "float32", "float64") for dtype in parts):
+        got = " and ".join(dtype.scalar_name for dtype in parts)
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {got}")
+    if parts[0] is not parts[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {parts[0].scalar_name} but got scalar type {parts[1].scalar_name} for "
+            "second argument"
+        )

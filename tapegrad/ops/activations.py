@@ -1,0 +1,174 @@
+"""The nonlinearities of neural networks: one operator each, whose parameters are settings.
+
+A gradient at a kink, and of nan, is PyTorch's choice. Where a formula has a branch that overflows far out, it is
+written so that its own derivative stays finite: ``sigmoid(x)`` rather than ``exp(x) / (1 + exp(x))``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from tapegrad.ops.elementwise import exp, sigmoid, tanh, where
+from tapegrad.ops.joining import cat, split
+from tapegrad.ops.operator import conj, elementwise, general
+from tapegrad.ops.special import erf
+
+_SQRT_HALF = math.sqrt(0.5)
+_SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
+
+
+@elementwise(x=lambda g, out: where(out <= 0, 0, g))
+def relu(x):
+    """``x`` where positive, else 0."""
+    return jnp.maximum(x, 0)
+
+
+@elementwise(x=lambda g, x, min_val, max_val: where((x <= min_val) | (x >= max_val), 0, g))
+def hardtanh(x, *, min_val, max_val):
+    """``x`` limited to ``[min_val, max_val]``; no gradient at the bounds."""
+    return jnp.minimum(jnp.maximum(x, min_val), max_val)
+
+
+@elementwise(x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
+def leaky_relu(x, *, negative_slope):
+    """``x`` where positive, else ``negative_slope * x``."""
+    return jnp.where(x > 0, x, x * negative_slope)
+
+
+@elementwise(
+    x=lambda g, x, weight: where(x > 0, g, weight * g),
+    weight=lambda g, x: where(x > 0, 0, x * g),
+    node="PreluKernelBackward0",
+)
+def prelu(x, weight):
+    """``x`` where positive, else ``weight * x``."""
+    return jnp.where(x > 0, x, weight * x)
+
+
+def _elu_gradient(g, x, alpha, scale, input_scale):
+    return g * where(x <= 0, alpha * scale * input_scale * exp(where(x <= 0, x, 0) * input_scale), scale)
+
+
+@elementwise(x=_elu_gradient)
+def elu(x, *, alpha, scale, input_scale):
+    """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
+
+
+@elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x <= 0, x, 0) / alpha), 1))
+def celu(x, *, alpha):
+    """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
+    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) / alpha))
+
+
+def _gelu_gradient(g, x, approximate):
+    """The product rule on ``x * cdf(x)``, for the normal distribution or its approximation by tanh."""
+    if approximate == "none":
+        cdf = 0.5 * (1 + erf(x * _SQRT_HALF))
+        return g * (cdf + x * (0.5 * _SQRT_2_OVER_PI * exp(-0.5 * x * x)))
+    square = x * x
+    half = tanh(_SQRT_2_OVER_PI * (x + 0.044715 * x * square))
+    slope = _SQRT_2_OVER_PI * (1 + 3 * 0.044715 * square)
+    return g * (0.5 * (1 + half) + 0.5 * x * (1 - half * half) * slope)
+
+
+@elementwise(x=_gelu_gradient)
+def gelu(x, *, approximate):
+    """``x`` times the standard normal distribution function of it (``"none"``), or ``"tanh"``'s approximation."""
+    if approximate == "none":
+        return x * (0.5 * (1 + lax.erf(x * _SQRT_HALF)))
+    return 0.5 * x * (1 + jnp.tanh(_SQRT_2_OVER_PI * (x + 0.044715 * x * x * x)))
+
+
+def _silu_gradient(g, x):
+    gate = sigmoid(x)
+    return g * conj(gate * (1 + x * (1 - gate)))
+
+
+@elementwise(x=_silu_gradient)
+def silu(x):
+    """``x * sigmoid(x)``."""
+    return x * lax.logistic(x)
+
+
+def _mish_gradient(g, x):
+    bend = tanh(softplus(x, beta=1.0, threshold=math.inf))
+    return g * (bend + x * sigmoid(x) * (1 - bend * bend))
+
+
+@elementwise(x=_mish_gradient)
+def mish(x):
+    """``x * tanh(log(1 + exp(x)))``."""
+    return x * jnp.tanh(_softplus(x))
+
+
+def _softplus(x):
+    return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
+
+
+@elementwise(x=lambda g, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta)))
+def softplus(x, *, beta, threshold):
+    """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above the threshold."""
+    return jnp.where(x * beta > threshold, x, _softplus(x * beta) / beta)
+
+
+@elementwise(x=lambda g, x: g * sigmoid(-x), node="LogSigmoidBackward0")
+def logsigmoid(x):
+    """``log(sigmoid(x))``, without overflow."""
+    return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
+
+
+@elementwise(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0))
+def hardsigmoid(x):
+    """``x / 6 + 1/2``, limited to ``[0, 1]``."""
+    return jnp.clip(x + 3, 0, 6) / 6
+
+
+@elementwise(x=lambda g, x: where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g)))
+def hardswish(x):
+    """``x * hardsigmoid(x)``."""
+    return x * (jnp.clip(x + 3, 0, 6) / 6)
+
+
+@elementwise(x=lambda g, x, lambd: where((x >= -lambd) & (x <= lambd), 0, g))
+def hardshrink(x, *, lambd):
+    """0 within ``[-lambd, lambd]``, ``x`` outside."""
+    return jnp.where((x >= -lambd) & (x <= lambd), 0, x)
+
+
+@elementwise(x=lambda g, x, lambd: where((x >= -lambd) & (x <= lambd), 0, g))
+def softshrink(x, *, lambd):
+    """``x`` moved towards 0 by ``lambd``, not beyond."""
+    return jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0))
+
+
+@elementwise(x=lambda g, x, threshold: where(x <= threshold, 0, g))
+def threshold(x, *, threshold, value):
+    """``x`` where above the threshold, ``value`` elsewhere."""
+    return jnp.where(x <= threshold, jnp.asarray(value, x.dtype), x)
+
+
+def _halves(x, axis):
+    return split(x, axis=axis, size=x.shape[axis] // 2)
+
+
+def _glu_gradient(g, x, axis):
+    value, gate = _halves(x, axis)
+    opening = sigmoid(gate)
+    return cat(g * opening, g * value * opening * (1 - opening), axis=axis)
+
+
+def _glu_tangent(t_x, x, axis):
+    (value, gate), (t_value, t_gate) = _halves(x, axis), _halves(t_x, axis)
+    opening = sigmoid(gate)
+    return t_value * opening + t_gate * value * opening * (1 - opening)
+
+
+@general(x=_glu_gradient, jvp=_glu_tangent)
+def glu(x, *, axis):
+    """The first half along an axis times the sigmoid of the second."""
+    value, gate = jnp.split(x, 2, axis)
+    return value * lax.logistic(gate)

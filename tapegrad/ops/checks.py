@@ -1,0 +1,53 @@
+"""What operators that refuse mixed dtypes share: PyTorch's names of types in messages, and how a check is attached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.execution.dtypes import dtype
+from tapegrad.ops.operator import Operator
+
+CPP_NAMES = {
+    "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",
+    "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""What PyTorch's C++ calls a dtype in some messages."""
+
+
+def cpp_name(of: dtype) -> str:
+    """The C++ name of a dtype, as PyTorch prints it: ``float``, ``long int``, ``c10::Half``."""
+    return CPP_NAMES.get(of.name, of.name)
+
+
+def checked(check: Callable[[Sequence, dict], None]) -> Callable[[Operator], Operator]:
+    """Let ``check(specs, settings)`` refuse arguments of an operator, once for each plan, before anything is run."""
+
+    def attach(operator: Operator) -> Operator:
+        operator.check = check  # type: ignore[method-assign]
+        return operator
+
+    return attach
+
+
+def expect_same_scalar_type(*specs: Any) -> None:
+    """Refuse operands whose dtype is not that of the first; absent ones (None) are no operands.
+
+    Raises:
+        RuntimeError: ``expected scalar type Float but found Double``.
+    """
+    first = specs[0].dtype
+    for spec in specs[1:]:
+        if spec is not None and spec.dtype is not first:
+            raise RuntimeError(f"expected scalar type {first.scalar_name} but found {spec.dtype.scalar_name}")
+
+
+def refuse_dtypes(kernel: str, spec: Any, *, bool: bool = False, integral: bool = False, complex: bool = False) -> None:
+    """Refuse the dtypes that PyTorch has no ``kernel`` for: the categories given as True.
+
+    Raises:
+        NotImplementedError: ``"bmm" not implemented for 'Bool'``.
+    """
+    if (bool, integral, False, complex)[spec.dtype.category]:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{spec.dtype.scalar_name}'")

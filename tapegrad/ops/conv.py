@@ -1,0 +1,154 @@
+"""Convolution, and its two adjoints, which are operators of their own.
+
+Note [Three faces of one form]
+``sum(convolution(x, w) * y)`` is linear in each of ``x``, ``w`` and ``y``. Taking out one of them leaves three operators::
+
+    convolution(x, w)       what multiplies y
+    conv_transpose(y, w)    what multiplies x: the gradient of the input, and PyTorch's transposed convolution
+    conv_weight(x, y)       what multiplies w: the gradient of the weight
+
+The gradients of each are the other two, so the family is closed under differentiation to any order.
+
+All have the layout (batch, channels, *space), weights (out, in / groups, *kernel), and the same settings: ``stride``,
+``padding`` (a pair for each dimension of space), ``dilation`` and ``groups``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from tapegrad.ops.checks import checked, cpp_name, refuse_dtypes
+from tapegrad.ops.matmul import FULL, affine
+from tapegrad.ops.operator import broadcast_to, conj, multilinear
+from tapegrad.ops.reductions import sum
+from tapegrad.ops.shape import view
+
+Pairs = Sequence[tuple[int, int]]
+
+
+def _with_bias(y, bias):
+    return y if bias is None else y + bias.reshape([-1] + [1] * (y.ndim - 2))
+
+
+def _along_channels(bias, shape):
+    """A number for each channel, repeated to the shape of a result."""
+    return broadcast_to(view(bias, shape=(bias.shape[0], *[1] * (len(shape) - 2))), shape=tuple(shape))
+
+
+def _over_channels(g):
+    """The adjoint of ``_along_channels``: the sum over everything but channels."""
+    return sum(g, axis=(0, *range(2, g.ndim)), keepdims=False)
+
+
+def _check_dtypes(specs: Sequence, settings: dict) -> None:
+    x, weight, bias = specs
+    if x.dtype is not weight.dtype:
+        raise RuntimeError(f"expected scalar type {x.dtype.scalar_name} but found {weight.dtype.scalar_name}")
+    if bias is not None and bias.dtype is not x.dtype:
+        raise RuntimeError(
+            f"Input type ({cpp_name(x.dtype)}) and bias type ({cpp_name(bias.dtype)}) should be the same"
+        )
+    refuse_dtypes(f"slow_conv{x.ndim - 2}d_cpu", x, bool=True)
+
+
+@checked(_check_dtypes)
+@affine(
+    x=lambda g, weight, x_shape, stride, padding, dilation, groups: conv_transpose(
+        g, conj(weight), None, output_size=tuple(x_shape[2:]),
+        stride=stride, padding=padding, dilation=dilation, groups=groups,
+    ),
+    weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
+        conj(x), g, kernel_size=tuple(weight_shape[2:]),
+        stride=stride, padding=padding, dilation=dilation, groups=groups,
+    ),
+    bias=lambda g: _over_channels(g),
+    jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
+)  # fmt: skip
+def convolution(x, weight, bias=None, *, stride, padding, dilation, groups):
+    """The cross-correlation of ``x`` with ``weight``, plus a bias for each channel. See Note [Three faces of one form]."""
+    y = lax.conv_general_dilated(
+        x, weight, stride, padding, rhs_dilation=dilation, feature_group_count=groups, precision=FULL
+    )
+    return _with_bias(y, bias)
+
+
+def _flipped(weight: Any, groups: int) -> Any:
+    """A weight with input and output exchanged and its kernel reversed."""
+    out, inner, *kernel = weight.shape
+    split = weight.reshape(groups, out // groups, inner, *kernel).swapaxes(1, 2)
+    return jnp.flip(split.reshape(groups * inner, out // groups, *kernel), tuple(range(2, weight.ndim)))
+
+
+def _transposed_padding(
+    lengths: Sequence[int], sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Pairs,
+    dilation: Sequence[int],
+) -> list[tuple[int, int]]:  # fmt: skip
+    """The padding with which a convolution of ``lengths`` elements, ``stride`` apart, gives ``sizes`` ones."""
+    pairs = []
+    for length, size, k, s, (low, _), d in zip(lengths, sizes, kernel, stride, padding, dilation, strict=True):
+        reach = d * (k - 1)
+        left = reach - low
+        pairs.append((left, size - ((length - 1) * s + 1) - left + reach))
+    return pairs
+
+
+@checked(_check_dtypes)
+@affine(
+    x=lambda g, weight, stride, padding, dilation, groups: convolution(
+        g, conj(weight), None, stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
+        g, conj(x), kernel_size=tuple(weight_shape[2:]),
+        stride=stride, padding=padding, dilation=dilation, groups=groups,
+    ),
+    bias=lambda g: _over_channels(g),
+    jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
+    node="ConvolutionBackward0",
+)  # fmt: skip
+def conv_transpose(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
+    """What ``convolution`` with ``weight`` takes from arrays of ``output_size`` to ``x``, transposed. See the Note."""
+    pairs = _transposed_padding(x.shape[2:], output_size, weight.shape[2:], stride, padding, dilation)
+    y = lax.conv_general_dilated(
+        x, _flipped(weight, groups), (1,) * len(stride), pairs,
+        lhs_dilation=stride, rhs_dilation=dilation, feature_group_count=groups, precision=FULL,
+    )  # fmt: skip
+    return _with_bias(y, bias)
+
+
+def _weight_padding(
+    lengths: Sequence[int], sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Pairs,
+    dilation: Sequence[int],
+) -> list[tuple[int, int]]:  # fmt: skip
+    """The padding with which ``sizes`` elements, ``stride`` apart, have ``kernel`` places on ``lengths`` elements."""
+    return [
+        (low, d * (k - 1) + s * (size - 1) + 1 - length - low)
+        for length, size, k, s, (low, _), d in zip(lengths, sizes, kernel, stride, padding, dilation, strict=True)
+    ]
+
+
+@multilinear(
+    x=lambda g, y, x_shape, stride, padding, dilation, groups: conv_transpose(
+        conj(y), g, None, output_size=tuple(x_shape[2:]),
+        stride=stride, padding=padding, dilation=dilation, groups=groups,
+    ),
+    y=lambda g, x, stride, padding, dilation, groups: convolution(
+        conj(x), g, None, stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    node="ConvolutionBackwardBackward0",
+)  # fmt: skip
+def conv_weight(x, y, *, kernel_size, stride, padding, dilation, groups):
+    """The weight whose inner product with any ``w`` is that of ``convolution(x, w)`` with ``y``. See the Note."""
+    if not math.prod(y.shape) or not x.shape[1]:
+        return jnp.zeros((y.shape[1], x.shape[1] // groups, *kernel_size), y.dtype)
+    pairs = _weight_padding(x.shape[2:], y.shape[2:], kernel_size, stride, padding, dilation)
+    space = tuple(range(2, x.ndim))
+    batch_is_feature = (1, 0, *space)
+    return lax.conv_general_dilated(
+        x, y, dilation, pairs, rhs_dilation=stride, batch_group_count=groups, precision=FULL,
+        dimension_numbers=lax.ConvDimensionNumbers(batch_is_feature, batch_is_feature, batch_is_feature),
+    )  # fmt: skip

@@ -1,0 +1,768 @@
+"""Arithmetic, powers, exponentials, trigonometry, rounding, selection: what acts on each element by itself.
+
+Formulas are PyTorch's choices where a function has a kink or a pole; otherwise textbook derivatives. A formula that
+masks does so with ``where``, not with a product, so that what is masked out can't bring in a nan.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from tapegrad.execution.dtypes import as_dtype
+from tapegrad.ops.comparison import eq as eq
+from tapegrad.ops.comparison import integral, isfinite, isnan
+from tapegrad.ops.operator import Elementwise, Operator, conj, elementwise, linear, zeros_of
+
+
+def _zero(g):
+    """The gradient of a function that is constant wherever it has a derivative: zeros, not "no gradient"."""
+    return zeros_of(g, shape=tuple(g.shape), dtype=as_dtype(g.dtype))
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+@elementwise(x=lambda g: g, y=lambda g: g)
+def add(x, y):
+    """``x + y``; of booleans, "or"."""
+    return jnp.add(x, y)
+
+
+@elementwise(x=lambda g: g, y=lambda g, alpha: g * conj(alpha), node="AddBackward0")
+def add_scaled(x, y, alpha):
+    """``x + alpha * y``, for a number ``alpha``."""
+    return x + alpha * y
+
+
+@elementwise(x=lambda g: g, y=lambda g: -g)
+def sub(x, y):
+    """``x - y``."""
+    return jnp.subtract(x, y)
+
+
+@elementwise(x=lambda g: g, y=lambda g, alpha: -(g * conj(alpha)), node="SubBackward0")
+def sub_scaled(x, y, alpha):
+    """``x - alpha * y``, for a number ``alpha``."""
+    return x - alpha * y
+
+
+@elementwise(x=lambda g: -g, y=lambda g: g)
+def rsub(x, y):
+    """``y - x``."""
+    return jnp.subtract(y, x)
+
+
+@elementwise(x=lambda g: -g, node="RsubBackward1")
+def rsub_number(x, y):
+    """``y - x``, for a number ``y``."""
+    return jnp.subtract(y, x)
+
+
+@elementwise(x=lambda g, alpha: -(g * conj(alpha)), y=lambda g: g, node="RsubBackward0")
+def rsub_scaled(x, y, alpha):
+    """``y - alpha * x``, for a number ``alpha``."""
+    return y - alpha * x
+
+
+@elementwise(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
+def mul(x, y):
+    """``x * y``; of booleans, "and"."""
+    return jnp.multiply(x, y)
+
+
+@elementwise(x=lambda g, y: g / conj(y), y=lambda g, x, y: -g * conj((x / y) / y), promote="float")
+def div(x, y):
+    """``x / y``; integers are divided as floating numbers."""
+    return jnp.true_divide(x, y)
+
+
+def _floor_divide(x, y):
+    """The quotient that goes with a remainder of the sign of ``y``, as that of Python's ``//``."""
+    if integral(x):
+        quotient, rest = lax.div(x, y), jnp.fmod(x, y)
+        return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
+    rest = jnp.fmod(x, y)
+    quotient = (x - rest) / y
+    quotient = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
+    whole = jnp.floor(quotient)
+    whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = jnp.where(quotient == 0, jnp.copysign(jnp.zeros_like(x), x / y), whole)
+    return jnp.where(y == 0, x / y, whole)
+
+
+@elementwise(x=_zero, y=_zero, node="DivBackward2")
+def div_rounded(x, y, *, rounding_mode):
+    """``x / y`` rounded to a whole number: ``"floor"`` downwards, ``"trunc"`` towards zero."""
+    if rounding_mode == "floor":
+        return _floor_divide(x, y)
+    return lax.div(x, y) if integral(x) else jnp.trunc(x / y)
+
+
+def underivable(what: str):
+    """The formula of an operator that PyTorch records but can't differentiate: raises once backward gets there."""
+
+    def formula(g):
+        raise RuntimeError(f"derivative for {what} is not implemented")
+
+    return formula
+
+
+_NO_FLOOR_DIVIDE = underivable("aten::floor_divide")
+_NO_REMAINDER = underivable("aten::remainder")
+
+
+@elementwise(x=_NO_FLOOR_DIVIDE, y=_NO_FLOOR_DIVIDE, node="torch::autograd::NotImplemented")
+def floor_divide(x, y):
+    """``x // y``. Not differentiable in PyTorch: use ``div(x, y, rounding_mode="floor")``, whose gradient is zero."""
+    return _floor_divide(x, y)
+
+
+def _remainder(x, y):
+    rest = jnp.fmod(x, y)
+    return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
+
+
+@elementwise(x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="floor"), node="RemainderBackward1")
+def remainder(x, y):
+    """``x`` modulo ``y``, with the sign of ``y``."""
+    return _remainder(x, y)
+
+
+@elementwise(x=lambda g: g, node="RemainderBackward0")
+def remainder_number(x, y):
+    """``x`` modulo a number ``y``."""
+    return _remainder(x, y)
+
+
+@elementwise(y=_NO_REMAINDER, node="torch::autograd::NotImplemented")
+def number_remainder(x, y):
+    """A number ``x`` modulo ``y``; PyTorch has no derivative."""
+    return _remainder(x, y)
+
+
+@elementwise(x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="trunc"), node="FmodBackward1")
+def fmod(x, y):
+    """The remainder of ``x / y``, with the sign of ``x``."""
+    return jnp.fmod(x, y)
+
+
+@elementwise(x=lambda g: g, node="FmodBackward0")
+def fmod_number(x, y):
+    """The remainder of ``x`` divided by a number ``y``, with the sign of ``x``."""
+    return jnp.fmod(x, y)
+
+
+@elementwise(x=lambda g: -g)
+def neg(x):
+    """``-x``."""
+    return jnp.negative(x)
+
+
+@elementwise(x=lambda g, out: -g * conj(out * out), promote="float")
+def reciprocal(x):
+    """``1 / x``."""
+    return 1 / x
+
+
+# -- powers ------------------------------------------------------------------------------------------------------------
+
+
+def _power_to_base(g, x, y):
+    return g * where(y == 0, 0, conj(y * x ** (y - 1)))
+
+
+def _power_to_exponent(g, x, y, out):
+    return g * where((x == 0) & (real(y) >= 0), 0, conj(out * log(x)))
+
+
+def _fixed_power_to_base(g, x, exponent):
+    if exponent == 0:
+        return _zero(g)
+    return g * conj(exponent * power(x, exponent=exponent - 1))
+
+
+@elementwise(x=_power_to_base, y=_power_to_exponent, node="PowBackward1")
+def pow(x, y):
+    """``x ** y``. The gradients at ``x == 0`` are those of PyTorch: zero where the power is constant there."""
+    return _int_power(x, y) if integral(x) else jnp.power(x, y)
+
+
+def _int_power(x, y):
+    """Whole powers; to a negative exponent 1 and -1 stay what they are and the others become 0."""
+    inverse = jnp.where(x == 1, 1, jnp.where((x == -1) if jnp.issubdtype(x.dtype, jnp.signedinteger) else False,
+                                             1 - 2 * (y & 1), 0))  # fmt: skip
+    return jnp.where(y < 0, inverse, jnp.power(x, jnp.maximum(y, 0))).astype(x.dtype)
+
+
+@elementwise(x=lambda g, x, y: g * conj(y * x ** (y - 1)), node="PowBackward0")
+def pow_number(x, y):
+    """``x ** y`` for a number ``y`` other than 0."""
+    return _int_power(x, y) if integral(x) else jnp.power(x, y)
+
+
+@elementwise(y=lambda g, x, y, out: _power_to_exponent(g, filled_like(y, x), y, out), node="PowBackward2")
+def number_pow(x, y):
+    """``x ** y`` for a number ``x``."""
+    return _int_power(x, y) if integral(x) else jnp.power(x, y)
+
+
+@elementwise(x=_fixed_power_to_base, node="PowBackward0")
+def power(x, *, exponent):
+    """``x ** exponent`` for an exponent that is compiled in: whole and half powers become products and roots."""
+    cases = {0: jnp.ones_like, 1: lambda x: x, 2: lambda x: x * x, 3: lambda x: x * x * x, -1: lambda x: 1 / x,
+             -2: lambda x: 1 / (x * x), 0.5: jnp.sqrt, -0.5: lambda x: 1 / jnp.sqrt(x)}  # fmt: skip
+    return cases[exponent](x) if exponent in cases else jnp.power(x, exponent)
+
+
+@elementwise(value=lambda g: g)
+def filled_like(x, value):
+    """``value`` in the shape of ``x`` and in the dtype of both."""
+    return jnp.broadcast_to(value, x.shape)
+
+
+@elementwise(x=lambda g, out: g / (2 * conj(out)), promote="float")
+def sqrt(x):
+    """The square root."""
+    return jnp.sqrt(x)
+
+
+@elementwise(x=lambda g, out: -0.5 * g * conj(power(out, exponent=3)), promote="float")
+def rsqrt(x):
+    """``1 / sqrt(x)``."""
+    return 1 / jnp.sqrt(x)
+
+
+# -- exponentials ------------------------------------------------------------------------------------------------------
+
+
+@elementwise(x=lambda g, out: g * conj(out), promote="float")
+def exp(x):
+    """``e ** x``."""
+    return jnp.exp(x)
+
+
+@elementwise(x=lambda g, out: g * conj(out) * math.log(2), promote="float")
+def exp2(x):
+    """``2 ** x``."""
+    return jnp.exp2(x)
+
+
+@elementwise(x=lambda g, out: g * (conj(out) + 1), promote="float")
+def expm1(x):
+    """``e ** x - 1``, accurate near 0."""
+    return jnp.expm1(x)
+
+
+@elementwise(x=lambda g, x: g / conj(x), promote="float")
+def log(x):
+    """The natural logarithm."""
+    return jnp.log(x)
+
+
+@elementwise(x=lambda g, x: g / (conj(x) * math.log(2)), promote="float", node="Log2Backward0")
+def log2(x):
+    """The logarithm to base 2."""
+    return jnp.log2(x)
+
+
+@elementwise(x=lambda g, x: g / (conj(x) * math.log(10)), promote="float", node="Log10Backward0")
+def log10(x):
+    """The logarithm to base 10."""
+    return jnp.log10(x)
+
+
+@elementwise(x=lambda g, x: g / (conj(x) + 1), promote="float", node="Log1PBackward0")
+def log1p(x):
+    """``log(1 + x)``, accurate near 0."""
+    return jnp.log1p(x)
+
+
+@elementwise(x=lambda g, x, y: g / (1 + exp(y - x)), y=lambda g, x, y: g / (1 + exp(x - y)))
+def logaddexp(x, y):
+    """``log(exp(x) + exp(y))``, without overflow."""
+    return jnp.logaddexp(x, y)
+
+
+@elementwise(
+    x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1 + exp2(x - y)), node="Logaddexp2Backward0"
+)
+def logaddexp2(x, y):
+    """``log2(2 ** x + 2 ** y)``, without overflow."""
+    return jnp.logaddexp2(x, y)
+
+
+@elementwise(x=lambda g, out: g * conj((1 - out) * out), promote="float")
+def sigmoid(x):
+    """``1 / (1 + exp(-x))``."""
+    return lax.logistic(x)
+
+
+def _logit_gradient(g, x, eps):
+    inside = (x >= (0 if eps is None else eps)) & (x <= (1 if eps is None else 1 - eps))
+    return where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
+
+
+@elementwise(x=_logit_gradient, promote="float")
+def logit(x, *, eps):
+    """``log(x / (1 - x))``, of ``x`` clamped to ``[eps, 1 - eps]`` unless ``eps`` is None."""
+    if eps is not None:
+        x = jnp.clip(x, eps, 1 - eps)
+    return jnp.log(x / (1 - x))
+
+
+# -- trigonometry ------------------------------------------------------------------------------------------------------
+
+
+@elementwise(x=lambda g, x: g * conj(cos(x)), promote="float")
+def sin(x):
+    """The sine, of radians."""
+    return jnp.sin(x)
+
+
+@elementwise(x=lambda g, x: -g * conj(sin(x)), promote="float")
+def cos(x):
+    """The cosine, of radians."""
+    return jnp.cos(x)
+
+
+@elementwise(x=lambda g, out: g * conj(1 + out * out), promote="float")
+def tan(x):
+    """The tangent, of radians."""
+    return jnp.tan(x)
+
+
+@elementwise(x=lambda g, x: g * conj(rsqrt(1 - x * x)), promote="float")
+def asin(x):
+    """The inverse sine."""
+    return jnp.arcsin(x)
+
+
+@elementwise(x=lambda g, x: -g * conj(rsqrt(1 - x * x)), promote="float")
+def acos(x):
+    """The inverse cosine."""
+    return jnp.arccos(x)
+
+
+@elementwise(x=lambda g, x: g / conj(x * x + 1), promote="float")
+def atan(x):
+    """The inverse tangent."""
+    return jnp.arctan(x)
+
+
+@elementwise(x=lambda g, x: g * conj(cosh(x)), promote="float")
+def sinh(x):
+    """The hyperbolic sine."""
+    return jnp.sinh(x)
+
+
+@elementwise(x=lambda g, x: g * conj(sinh(x)), promote="float")
+def cosh(x):
+    """The hyperbolic cosine."""
+    return jnp.cosh(x)
+
+
+@elementwise(x=lambda g, out: g * conj(1 - out * out), promote="float")
+def tanh(x):
+    """The hyperbolic tangent."""
+    return jnp.tanh(x)
+
+
+@elementwise(x=lambda g, x: g * conj(rsqrt(x * x + 1)), promote="float")
+def asinh(x):
+    """The inverse hyperbolic sine."""
+    return jnp.arcsinh(x)
+
+
+def _acosh_gradient(g, x):
+    if as_dtype(x.dtype).is_complex:  # the product of two roots has the right branch, the root of the product has not
+        return g * conj(rsqrt(x + 1) * rsqrt(x - 1))
+    return g * rsqrt(x * x - 1)
+
+
+@elementwise(x=_acosh_gradient, promote="float")
+def acosh(x):
+    """The inverse hyperbolic cosine."""
+    return jnp.arccosh(x)
+
+
+@elementwise(x=lambda g, x: g / conj(1 - x * x), promote="float")
+def atanh(x):
+    """The inverse hyperbolic tangent."""
+    return jnp.arctanh(x)
+
+
+def _inverse_square_radius(x, y):
+    radius = x * x + y * y
+    return where(radius == 0, 0, reciprocal(radius))
+
+
+@elementwise(
+    x=lambda g, x, y: g * y * _inverse_square_radius(x, y),
+    y=lambda g, x, y: -g * x * _inverse_square_radius(x, y),
+    promote="float",
+    node="Atan2Backward0",
+)
+def atan2(x, y):
+    """The angle of the point with ordinate ``x`` and abscissa ``y``."""
+    return jnp.arctan2(x, y)
+
+
+@elementwise(x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out))
+def hypot(x, y):
+    """``sqrt(x * x + y * y)``, without overflow."""
+    return jnp.hypot(x, y)
+
+
+def _sinc_gradient(g, x):
+    angle, square = x * math.pi, x * x * math.pi
+    return where(square == 0, 0, g * conj((angle * cos(angle) - sin(angle)) / square))
+
+
+@elementwise(x=_sinc_gradient, promote="float")
+def sinc(x):
+    """``sin(pi x) / (pi x)``, 1 at 0."""
+    angle = x * math.pi
+    return jnp.where(angle == 0, 1, jnp.sin(angle) / angle)
+
+
+@elementwise(x=lambda g: g * (math.pi / 180), promote="float", node="Deg2RadBackward0")
+def deg2rad(x):
+    """Degrees as radians."""
+    return x * (math.pi / 180)
+
+
+@elementwise(x=lambda g: g * (180 / math.pi), promote="float", node="Rad2DegBackward0")
+def rad2deg(x):
+    """Radians as degrees."""
+    return x * (180 / math.pi)
+
+
+# -- signs and rounding ------------------------------------------------------------------------------------------------
+
+
+@elementwise(x=_zero)
+def sign(x):
+    """-1, 0 or 1; 0 of nan."""
+    if x.dtype == jnp.bool_:
+        return x
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
+def _sgn_gradient(g, x, out):
+    """What is left of ``g`` when its component along ``x`` is taken out, over ``|x|``; on the real line nothing."""
+    if not as_dtype(x.dtype).is_complex:
+        return _zero(g)
+    return where(x == 0, 0, (g - out * real(conj(out) * g)) / abs(x))
+
+
+@elementwise(x=_sgn_gradient, jvp=lambda t_x, x, out: _sgn_gradient(t_x, x, out))
+def sgn(x):
+    """``x / |x|``, 0 at 0."""
+    return jnp.sign(x) if jnp.iscomplexobj(x) else sign.function(x)
+
+
+@elementwise(x=lambda g, x: g * sgn(x), jvp=lambda t_x, x: real(t_x * conj(sgn(x))))
+def abs(x):
+    """The absolute value; real, of complex numbers too."""
+    return jnp.abs(x)
+
+
+def _angle_gradient(g, x):
+    if not as_dtype(x.dtype).is_complex:
+        return _zero(g)
+    return where(x == 0, 0, g * x * 1j / real(x * conj(x)))
+
+
+def _angle_tangent(t_x, x):
+    if not as_dtype(x.dtype).is_complex:
+        return _zero(t_x)
+    return where(x == 0, 0, imag(t_x * conj(x)) / real(x * conj(x)))
+
+
+@elementwise(x=_angle_gradient, jvp=_angle_tangent, promote="float")
+def angle(x):
+    """The angle of a complex number; of a real one 0 or pi, or nan."""
+    return jnp.angle(x) if jnp.iscomplexobj(x) else jnp.where(x < 0, math.pi, jnp.where(jnp.isnan(x), x, 0))
+
+
+@elementwise(x=_zero)
+def floor(x):
+    """The next whole number below."""
+    return x if integral(x) else jnp.floor(x)
+
+
+@elementwise(x=_zero)
+def ceil(x):
+    """The next whole number above."""
+    return x if integral(x) else jnp.ceil(x)
+
+
+@elementwise(x=_zero)
+def trunc(x):
+    """The next whole number towards 0."""
+    return x if integral(x) else jnp.trunc(x)
+
+
+@elementwise(x=_zero)
+def round(x):
+    """The nearest whole number, the even one of two."""
+    return x if integral(x) else lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+
+
+@elementwise(x=_zero, node="RoundBackward1")
+def round_decimals(x, *, decimals):
+    """Rounded to so many digits after the point (before it, if negative)."""
+    ten = 10.0 ** builtins.abs(decimals)
+    nearest = lax.RoundingMethod.TO_NEAREST_EVEN
+    return lax.round(x * ten, nearest) / ten if decimals > 0 else lax.round(x / ten, nearest) * ten
+
+
+@elementwise(x=lambda g: g)
+def frac(x):
+    """``x - trunc(x)``."""
+    return x - jnp.trunc(x)
+
+
+@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), y=_zero, promote="float")
+def copysign(x, y):
+    """``x`` with the sign of ``y``."""
+    return jnp.copysign(x, y)
+
+
+@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), promote="float", node="CopysignBackward1")
+def copysign_number(x, y):
+    """``x`` with the sign of a number ``y``."""
+    return jnp.copysign(x, y)
+
+
+def _nan_to_num(x, nan, posinf, neginf):
+    return jnp.where(jnp.isnan(x), nan, jnp.where(x == jnp.inf, posinf, jnp.where(x == -jnp.inf, neginf, x)))
+
+
+@elementwise(x=lambda g, x: where(isfinite(x), g, 0))
+def nan_to_num(x, nan, posinf, neginf):
+    """``x`` with numbers in place of nan and infinities; part by part, if complex."""
+    if jnp.iscomplexobj(x):
+        limits = [jnp.real(limit) for limit in (nan, posinf, neginf)]
+        return lax.complex(_nan_to_num(jnp.real(x), *limits), _nan_to_num(jnp.imag(x), *limits))
+    return _nan_to_num(x, nan, posinf, neginf)
+
+
+@elementwise(x=underivable("aten::heaviside"), y=underivable("aten::heaviside"), node="torch::autograd::NotImplemented")
+def heaviside(x, y):
+    """0 below 0, 1 above, ``y`` at 0."""
+    return jnp.where(x == 0, y, (x > 0).astype(x.dtype))
+
+
+# -- complex numbers ---------------------------------------------------------------------------------------------------
+
+
+@linear(x=lambda g: g, node="SelectBackward0")
+def real(x):
+    """The real part; of a real array, the array."""
+    return jnp.real(x)
+
+
+@linear(x=lambda g: g * 1j, node="SelectBackward0")
+def imag(x):
+    """The imaginary part of a complex array."""
+    return jnp.imag(x)
+
+
+def _zero_unless(tangent, primal):
+    return _zero(primal) if tangent is None else tangent
+
+
+@elementwise(
+    x=lambda g: real(g),
+    y=lambda g: imag(g),
+    jvp=lambda t_x, t_y, x, y: complex(_zero_unless(t_x, x), _zero_unless(t_y, y)),
+)
+def complex(x, y):
+    """``x + i y``, for two real arrays."""
+    return lax.complex(x, y) if x.shape == y.shape else lax.complex(*jnp.broadcast_arrays(x, y))
+
+
+@elementwise(
+    x=lambda g, out: real(conj(g) * sgn(out)),
+    y=lambda g, out: real(conj(g) * (out * 1j)),
+    jvp=lambda t_x, t_y, x, y: complex(
+        _zero_unless(t_x, x) * cos(y) - x * sin(y) * _zero_unless(t_y, y),
+        _zero_unless(t_x, x) * sin(y) + x * cos(y) * _zero_unless(t_y, y),
+    ),
+)
+def polar(x, y):
+    """The complex number of absolute value ``x`` and angle ``y``."""
+    return complex.function(x * jnp.cos(y), x * jnp.sin(y))
+
+
+# -- selection ---------------------------------------------------------------------------------------------------------
+
+
+@elementwise(x=lambda g, condition: where(condition, g, 0), y=lambda g, condition: where(condition, 0, g))
+def where(condition, x, y):
+    """``x`` where the condition holds, ``y`` elsewhere."""
+    return jnp.where(condition, x, y)
+
+
+class _InDtypeOfFirst(Elementwise):
+    """Elementwise, but its first input alone decides the dtype."""
+
+    def compute_dtype(self, specs):
+        return specs[0].dtype
+
+
+def _masked_fill(x, mask, value):
+    return jnp.where(mask, value, x)
+
+
+masked_fill: Operator = _InDtypeOfFirst(
+    _masked_fill, {"x": lambda g, mask: where(mask, 0, g)}, promote="common", name="masked_fill"
+)
+masked_fill_tensor: Operator = _InDtypeOfFirst(
+    _masked_fill,
+    {"x": lambda g, mask: where(mask, 0, g), "value": lambda g, mask: where(mask, g, 0)},
+    promote="common",
+    name="masked_fill_tensor",
+    node="MaskedFillBackward1",
+)
+masked_fill.__doc__ = "``x`` with a number ``value`` where the mask holds."
+masked_fill_tensor.__doc__ = "``x`` with the 0-dim ``value`` where the mask holds."
+
+
+def _inside(g, x, min, max):
+    above = None if min is None else x >= min
+    below = None if max is None else x <= max
+    inside = below if above is None else above if below is None else above & below
+    return where(inside, g, 0)
+
+
+def _below_min(g, x, min, max):
+    return where(x < min if max is None else (x < min) & (min < max), g, 0)
+
+
+def _above_max(g, x, min, max):
+    return where(x > max if min is None else (x > max) | (max < min), g, 0)
+
+
+def _clamp(x, min, max):
+    x = x if min is None else jnp.maximum(x, min)
+    return x if max is None else jnp.minimum(x, max)
+
+
+@elementwise(x=_inside, node="ClampBackward1")
+def clamp(x, min, max):
+    """``x`` limited by two numbers, either of them None; ``max`` where they contradict each other."""
+    return _clamp(x, min, max)
+
+
+@elementwise(x=_inside, min=_below_min, max=_above_max, node="ClampBackward0")
+def clamp_tensor(x, min, max):
+    """``x`` limited by two arrays, either of them None; ``max`` where they contradict each other."""
+    return _clamp(x, min, max)
+
+
+@elementwise(x=lambda g, x, min: where(x >= min, g, 0))
+def clamp_min(x, min):
+    """The greater of ``x`` and a number."""
+    return jnp.maximum(x, min)
+
+
+@elementwise(x=lambda g, x, max: where(x <= max, g, 0))
+def clamp_max(x, max):
+    """The smaller of ``x`` and a number."""
+    return jnp.minimum(x, max)
+
+
+@elementwise(
+    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), node="ClampMinBackward1"
+)
+def clamp_min_tensor(x, min):
+    """The greater of two; a tie's gradient goes to ``x``."""
+    return jnp.maximum(x, min)
+
+
+@elementwise(
+    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), node="ClampMaxBackward1"
+)
+def clamp_max_tensor(x, max):
+    """The smaller of two; a tie's gradient goes to ``x``."""
+    return jnp.minimum(x, max)
+
+
+@elementwise(
+    x=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
+    y=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
+)
+def maximum(x, y):
+    """The greater of two, nan if either is; a tie's gradient is shared."""
+    return jnp.maximum(x, y)
+
+
+@elementwise(
+    x=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
+    y=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
+)
+def minimum(x, y):
+    """The smaller of two, nan if either is; a tie's gradient is shared."""
+    return jnp.minimum(x, y)
+
+
+@elementwise(x=lambda g, x, y: where((x >= y) | isnan(y), g, 0), y=lambda g, x, y: where((x >= y) | isnan(y), 0, g))
+def fmax(x, y):
+    """The greater of two, the other one if one is nan; a tie's gradient goes to ``x``."""
+    return jnp.fmax(x, y)
+
+
+@elementwise(x=lambda g, x, y: where((x <= y) | isnan(y), g, 0), y=lambda g, x, y: where((x <= y) | isnan(y), 0, g))
+def fmin(x, y):
+    """The smaller of two, the other one if one is nan; a tie's gradient goes to ``x``."""
+    return jnp.fmin(x, y)
+
+
+def _lerp(x, y, weight):
+    """From whichever end is nearer, so that both ends are met exactly."""
+    span = y - x
+    return jnp.where(jnp.abs(weight) < 0.5, x + weight * span, y - span * (1 - weight))
+
+
+@elementwise(x=lambda g, weight: g * (1 - conj(weight)), y=lambda g, weight: g * conj(weight), node="LerpBackward0")
+def lerp(x, y, weight):
+    """``x + weight * (y - x)``, for a number ``weight``."""
+    return _lerp(x, y, weight)
+
+
+@elementwise(
+    x=lambda g, weight: g * (1 - conj(weight)),
+    y=lambda g, weight: g * conj(weight),
+    weight=lambda g, x, y: g * conj(y - x),
+    node="LerpBackward1",
+)
+def lerp_tensor(x, y, weight):
+    """``x + weight * (y - x)``."""
+    return _lerp(x, y, weight)
+
+
+@elementwise(
+    x=lambda g: g,
+    tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
+    tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
+)
+def addcmul(x, tensor1, tensor2, value):
+    """``x + value * tensor1 * tensor2``, for a number ``value``."""
+    return x + value * tensor1 * tensor2
+
+
+@elementwise(
+    x=lambda g: g,
+    tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+    tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1) / (tensor2 * tensor2)),
+    promote="float",
+)
+def addcdiv(x, tensor1, tensor2, value):
+    """``x + value * tensor1 / tensor2``, for a number ``value``."""
+    return x + value * tensor1 / tensor2

@@ -1,0 +1,83 @@
+"""Operators that put arrays together and take them apart; each is the other's adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from tapegrad.ops.operator import linear, zeros_of
+from tapegrad.ops.shape import Shape, select, slice_
+
+
+@linear(
+    xs=lambda g, xs_shapes, xs_dtypes, i, axis: _part(g, xs_shapes, xs_dtypes[i], i, axis),
+    promote="common",
+)
+def cat(*xs, axis):
+    """Arrays one after another along a dimension; arrays of shape (0,) don't count, whatever the others' shape."""
+    return jnp.concatenate([x for x in xs if x.shape != (0,)] or xs[:1], axis)
+
+
+def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any:
+    """What belongs to the ``i``-th array of the gradient of ``cat``."""
+    if tuple(shapes[i]) == (0,):
+        return zeros_of(g, shape=(0,), dtype=dtype)
+    start = sum(shape[axis] for shape in shapes[:i] if tuple(shape) != (0,))
+    return slice_(g, start, axis=axis, length=shapes[i][axis], step=1)
+
+
+@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common")
+def stack(*xs, axis):
+    """Arrays of one shape side by side along a new dimension."""
+    return jnp.stack(xs, axis)
+
+
+@linear(x=lambda gs, axis: stack(*gs, axis=axis))
+def unbind(x, *, axis):
+    """The slices of ``x`` along a dimension, without that dimension."""
+    return tuple(lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis]))
+
+
+@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+def split(x, *, axis, size):
+    """``x`` in pieces ``size`` long, of which the last may be shorter."""
+    length = x.shape[axis]
+    starts = range(0, length, size) if length else (0,)
+    return tuple(lax.slice_in_dim(x, start, min(start + size, length), axis=axis) for start in starts)
+
+
+@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+def unsafe_split(x, *, axis, size):
+    """``split`` into tensors of their own."""
+    return split.function(x, axis=axis, size=size)
+
+
+@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+def split_with_sizes(x, *, axis, sizes):
+    """``x`` in pieces of these lengths."""
+    ends = accumulate(sizes)
+    return tuple(lax.slice_in_dim(x, end - size, end, axis=axis) for end, size in zip(ends, sizes, strict=True))
+
+
+@linear(xs=lambda g, xs_shapes, i: _block(g, xs_shapes, i), promote="common")
+def block_diag(*xs):
+    """Matrices along the diagonal of a large one, zeros elsewhere."""
+    rows, columns = (sum(x.shape[axis] for x in xs) for axis in (0, 1))
+    padded, row, column = [], 0, 0
+    for x in xs:
+        height, width = x.shape
+        around = ((row, rows - row - height, 0), (column, columns - column - width, 0))
+        padded.append(lax.pad(x, jnp.zeros((), x.dtype), around))
+        row, column = row + height, column + width
+    return sum(padded[1:], padded[0]) if padded[0].dtype != bool else jnp.any(jnp.stack(padded), 0)
+
+
+def _block(g: Any, shapes: Sequence[Shape], i: int) -> Any:
+    """The block of the ``i``-th matrix."""
+    row, column = (sum(shape[axis] for shape in shapes[:i]) for axis in (0, 1))
+    rows = slice_(g, row, axis=0, length=shapes[i][0], step=1)
+    return slice_(rows, column, axis=1, length=shapes[i][1], step=1)

@@ -1,0 +1,533 @@
+"""Reductions: sums, means, products of statistics, extrema, norms, softmax.
+
+An axis is a non-negative int or a tuple of them; a 0-dim array may be given axis 0. Half precision is computed in
+float32 and rounded once. Where PyTorch has one node for the reduction of everything and another for that of some
+dimensions, there are two operators, ``sum_all`` and ``sum``; the kernel is shared.
+
+Note [Extrema share]
+The gradient of an extremum without an index (amax, max of everything, median of everything, the infinity norm) goes in
+equal parts to all elements that attain it. ``share`` gives the parts; it is locally constant, and has no derivative.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from tapegrad.execution import dtypes
+from tapegrad.ops.comparison import eq
+from tapegrad.ops.elementwise import abs, exp, power, real, sgn, where
+from tapegrad.ops.operator import broadcast_to, cast, conj, general, linear, sum_to
+
+HALVES = (jnp.dtype(jnp.float16), jnp.dtype(jnp.bfloat16))
+
+
+def widened(x):
+    """``x`` in the type that PyTorch computes reductions in: float32 for the half types, its own otherwise."""
+    return x.astype(jnp.float32) if x.dtype in HALVES else x
+
+
+def axes_of(axis, ndim):
+    """An axis, or several, as the tuple to hand to ``jnp``; a 0-dim array has none."""
+    return (() if ndim == 0 else (axis,)) if isinstance(axis, int) else axis
+
+
+def everything(ndim):
+    """All axes of an array."""
+    return tuple(range(ndim))
+
+
+def length(shape, axis):
+    """How many elements one result is made of.
+
+    >>> length((2, 3, 4), (0, 2)), length((2, 3, 4), 1), length((), 0)
+    (8, 3, 1)
+    """
+    return math.prod(shape[i] for i in axes_of(axis, len(shape)))
+
+
+def accumulated(x, dtype):
+    """``x`` in the type in which its sum is given: ``dtype``, or int64 for integers, or its own."""
+    if dtype is None:
+        dtype = dtypes.int64 if dtypes.as_dtype(x.dtype).category < dtypes.FLOATING else None
+    return x if dtype is None else cast(x, dtype=dtype)
+
+
+# -- the adjoint pair --------------------------------------------------------------------------------------------------
+
+
+def _sum(x, axis, keepdims, dtype):
+    x = accumulated(x, dtype)
+    if x.dtype == jnp.bool_:
+        return jnp.any(x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
+    wide = widened(x)
+    return jnp.sum(wide, axis=axes_of(axis, x.ndim), keepdims=keepdims, dtype=wide.dtype).astype(x.dtype)
+
+
+@linear(x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), node="SumBackward1")
+def sum(x, *, axis, keepdims=False, dtype=None):
+    """The sum over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
+    return _sum(x, axis, keepdims, dtype)
+
+
+@linear(x=lambda g, x_shape: broadcast_to(g, shape=x_shape), node="SumBackward0")
+def sum_all(x, *, dtype=None):
+    """The sum of all elements."""
+    return _sum(x, everything(x.ndim), False, dtype)
+
+
+@linear(
+    x=lambda g, x_shape, shape, axis: sum(g, axis=axis, keepdims=len(x_shape) == len(shape)), node="ExpandBackward0"
+)
+def spread(x, *, shape, axis):
+    """The adjoint of ``sum``: ``x`` repeated along the axes that were summed over, whether they were kept or not."""
+    axes = axes_of(axis, len(shape))
+    return jnp.broadcast_to(x.reshape([1 if i in axes else size for i, size in enumerate(shape)]), shape)
+
+
+@linear(x=lambda g, count: over(g, count=count), node="DivBackward0")
+def over(x, *, count):
+    """``x`` divided by a number that is the same for all elements and known beforehand; it may be 0."""
+    return (widened(x) / float(count)).astype(x.dtype)
+
+
+# -- means and moments -------------------------------------------------------------------------------------------------
+
+
+def _mean(x, axis, keepdims, dtype=None):
+    wide = widened(x if dtype is None else cast(x, dtype=dtype))
+    mean = jnp.sum(wide, axis=axes_of(axis, x.ndim), keepdims=keepdims) / float(length(x.shape, axis))
+    return mean.astype(x.dtype if dtype is None else dtype.numpy)
+
+
+@linear(
+    x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)),
+    node="MeanBackward1",
+)
+def mean(x, *, axis, keepdims=False, dtype=None):
+    """The arithmetic mean over ``axis``; nan of nothing."""
+    return _mean(x, axis, keepdims, dtype)
+
+
+@linear(x=lambda g, x_shape: over(broadcast_to(g, shape=x_shape), count=math.prod(x_shape)), node="MeanBackward0")
+def mean_all(x, *, dtype=None):
+    """The arithmetic mean of all elements."""
+    return _mean(x, everything(x.ndim), False, dtype)
+
+
+@general(
+    x=lambda g, x, axis: spread(g, shape=x.shape, axis=axis) * eq(x, x),
+    jvp=lambda t_x, x, axis, keepdims: sum(t_x * eq(x, x), axis=axis, keepdims=keepdims),
+)
+def nansum(x, *, axis, keepdims=False, dtype=None):
+    """The sum of what is not nan."""
+    return _sum(jnp.where(x == x, x, 0), axis, keepdims, dtype)
+
+
+def _moments(x, axis, keepdims, correction):
+    """Variance and mean, in the type of the computation."""
+    axes, count, x = axes_of(axis, x.ndim), length(x.shape, axis), widened(x)
+    center = jnp.sum(x, axis=axes, keepdims=True) / float(count)
+    total = jnp.sum(jnp.square(jnp.abs(x - center)), axis=axes, keepdims=keepdims)
+    return total / max(float(count - correction), 0.0), center if keepdims else jnp.squeeze(center, axes)
+
+
+def _real_dtype(x):
+    return jnp.real(x).dtype
+
+
+def deviation(x, axis, correction):
+    """The derivative of the variance: 2 (x - mean) / (n - correction).
+
+    Without degrees of freedom the variance is infinite, and PyTorch lets it rise with any move away from the mean.
+    """
+    freedom = length(x.shape, axis) - correction
+    centered = x - mean(x, axis=axis, keepdims=True)
+    return over(centered, count=freedom / 2) if freedom > 0 else abs(over(centered, count=0))
+
+
+def along(slope, tangent, axis, keepdims):
+    """The tangent of a real-valued reduction, whose gradient for a cotangent of one is ``slope``."""
+    return sum(real(conj(slope) * tangent), axis=axis, keepdims=keepdims)
+
+
+def halved(g, std):
+    """From the gradient of a standard deviation that of the variance; none where all elements are equal."""
+    return where(std == 0, 0, g / (std * 2))
+
+
+@general(
+    x=lambda g, x, axis, correction: spread(g, shape=x.shape, axis=axis) * deviation(x, axis, correction),
+    jvp=lambda t_x, x, axis, keepdims, correction: along(deviation(x, axis, correction), t_x, axis, keepdims),
+)
+def var(x, *, axis, keepdims=False, correction=1):
+    """The variance over ``axis``: the sum of squared distances from the mean, over the number less ``correction``."""
+    return _moments(x, axis, keepdims, correction)[0].astype(_real_dtype(x))
+
+
+@general(
+    x=lambda g, x, out, axis, correction: (
+        spread(halved(g, out), shape=x.shape, axis=axis) * deviation(x, axis, correction)
+    ),
+    jvp=lambda t_x, x, out, axis, keepdims, correction: halved(
+        along(deviation(x, axis, correction), t_x, axis, keepdims), out
+    ),
+)
+def std(x, *, axis, keepdims=False, correction=1):
+    """The standard deviation over ``axis``: the root of ``var``."""
+    return jnp.sqrt(_moments(x, axis, keepdims, correction)[0]).astype(_real_dtype(x))
+
+
+def mean_part(g, shape, axis):
+    """The gradient of a mean."""
+    return over(spread(g, shape=shape, axis=axis), count=length(shape, axis))
+
+
+@general(
+    x=lambda g_var, g_mean, x, axis, correction: (
+        spread(g_var, shape=x.shape, axis=axis) * deviation(x, axis, correction) + mean_part(g_mean, x.shape, axis)
+    ),
+    jvp=lambda t_x, x, axis, keepdims, correction: (
+        along(deviation(x, axis, correction), t_x, axis, keepdims),
+        mean(t_x, axis=axis, keepdims=keepdims),
+    ),
+    outputs=("var", "mean"),
+)
+def var_mean(x, *, axis, keepdims=False, correction=1):
+    """Variance and mean over ``axis``."""
+    variance, center = _moments(x, axis, keepdims, correction)
+    return variance.astype(_real_dtype(x)), center.astype(x.dtype)
+
+
+@general(
+    x=lambda g_std, g_mean, x, std, axis, correction: (
+        spread(halved(g_std, std), shape=x.shape, axis=axis) * deviation(x, axis, correction)
+        + mean_part(g_mean, x.shape, axis)
+    ),
+    jvp=lambda t_x, x, std, axis, keepdims, correction: (
+        halved(along(deviation(x, axis, correction), t_x, axis, keepdims), std),
+        mean(t_x, axis=axis, keepdims=keepdims),
+    ),
+    outputs=("std", "mean"),
+)
+def std_mean(x, *, axis, keepdims=False, correction=1):
+    """Standard deviation and mean over ``axis``."""
+    variance, center = _moments(x, axis, keepdims, correction)
+    return jnp.sqrt(variance).astype(_real_dtype(x)), center.astype(x.dtype)
+
+
+# -- extrema -----------------------------------------------------------------------------------------------------------
+
+
+@general()
+def share(x, out, *, axis, nan):
+    """The part that each element has in the extremum ``out`` over ``axis``. See Note [Extrema share].
+
+    ``nan`` says what becomes of an extremum that is nan: True: the elements that are nan share it; False: nobody
+    attains it, and all parts are nan.
+    """
+    axes = axes_of(axis, x.ndim)
+    out = out.reshape([1 if i in axes else size for i, size in enumerate(x.shape)])
+    mask = (x == out) | ((x != x) & (out != out)) if nan else x == out
+    mask = mask.astype(widened(x).dtype)
+    return (mask / jnp.sum(mask, axis=axes, keepdims=True)).astype(x.dtype)
+
+
+def shared(g, x, out, axis, nan=False):
+    """The gradient of an extremum over ``axis``."""
+    return spread(g, shape=x.shape, axis=axis) * share(x, out, axis=axis, nan=nan)
+
+
+def shared_all(g, x, out):
+    """The gradient of an extremum of everything; one that is nan belongs to the elements that are."""
+    return broadcast_to(g, shape=x.shape) * share(x, out, axis=everything(x.ndim), nan=True)
+
+
+def collected(t, x, out, axis, keepdims):
+    """The tangent of an extremum over ``axis``."""
+    return sum(t * share(x, out, axis=axis, nan=False), axis=axis, keepdims=keepdims)
+
+
+def collected_all(t, x, out):
+    """The tangent of an extremum of everything."""
+    return sum_all(t * share(x, out, axis=everything(x.ndim), nan=True))
+
+
+@general(
+    x=lambda g, x, out, axis: shared(g, x, out, axis),
+    jvp=lambda t_x, x, out, axis, keepdims: collected(t_x, x, out, axis, keepdims),
+)
+def amax(x, *, axis, keepdims=False):
+    """The largest elements over ``axis``; nan if there is one."""
+    return jnp.max(x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
+
+
+@general(
+    x=lambda g, x, out, axis: shared(g, x, out, axis),
+    jvp=lambda t_x, x, out, axis, keepdims: collected(t_x, x, out, axis, keepdims),
+)
+def amin(x, *, axis, keepdims=False):
+    """The smallest elements over ``axis``; nan if there is one."""
+    return jnp.min(x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
+
+
+@general(
+    x=lambda g_min, g_max, x, min, max, axis: shared(g_min, x, min, axis) + shared(g_max, x, max, axis),
+    jvp=lambda t_x, x, min, max, axis, keepdims: (
+        collected(t_x, x, min, axis, keepdims),
+        collected(t_x, x, max, axis, keepdims),
+    ),
+    outputs=("min", "max"),
+)
+def aminmax(x, *, axis, keepdims=False):
+    """The smallest and the largest elements over ``axis``."""
+    return amin.function(x, axis=axis, keepdims=keepdims), amax.function(x, axis=axis, keepdims=keepdims)
+
+
+@general(
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MaxBackward1"
+)
+def max_all(x):
+    """The largest of all elements; nan if there is one."""
+    return jnp.max(x)
+
+
+@general(
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MinBackward1"
+)
+def min_all(x):
+    """The smallest of all elements; nan if there is one."""
+    return jnp.min(x)
+
+
+def _median(x, ignore_nan):
+    if x.size == 0:
+        return jnp.asarray(jnp.nan if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min, x.dtype)
+    ordered = jnp.sort(x.ravel())
+    numbers = jnp.sum(ordered == ordered, dtype=jnp.int32)
+    middle = jnp.maximum(numbers - 1, 0) // 2
+    if ignore_nan:
+        return ordered[middle]
+    return jnp.where(numbers < x.size, ordered[-1], ordered[middle])
+
+
+@general(
+    x=lambda g, x, out: shared_all(g, x, out),
+    jvp=lambda t_x, x, out: collected_all(t_x, x, out),
+    node="MedianBackward0",
+)
+def median_all(x):
+    """The median of all elements, the lower one of two; nan if there is one."""
+    return _median(x, ignore_nan=False)
+
+
+@general(
+    x=lambda g, x, out: shared_all(g, x, out),
+    jvp=lambda t_x, x, out: collected_all(t_x, x, out),
+    node="NanmedianBackward0",
+)
+def nanmedian_all(x):
+    """The median of all elements that are not nan, the lower one of two."""
+    return _median(x, ignore_nan=True)
+
+
+def _position(find, x, axis, keepdims):
+    if axis is None:
+        found = find(x)
+        return (found.reshape((1,) * x.ndim) if keepdims else found).astype(jnp.int64)
+    return (find(x, axis=axis, keepdims=keepdims) if x.ndim else find(x)).astype(jnp.int64)
+
+
+@general()
+def argmax(x, *, axis, keepdims=False):
+    """The index of the (first) largest element over ``axis``, or in the flattened array if it is None; int64."""
+    return _position(jnp.argmax, x, axis, keepdims)
+
+
+@general()
+def argmin(x, *, axis, keepdims=False):
+    """The index of the (first) smallest element over ``axis``, or in the flattened array if it is None; int64."""
+    return _position(jnp.argmin, x, axis, keepdims)
+
+
+# -- truth and counts --------------------------------------------------------------------------------------------------
+
+
+def _truth(find, x, axis, keepdims):
+    return find(x != 0, axis=axes_of(axis, x.ndim), keepdims=keepdims).astype(
+        jnp.uint8 if x.dtype == jnp.uint8 else jnp.bool_
+    )
+
+
+@general()
+def all(x, *, axis, keepdims=False):
+    """Whether all elements over ``axis`` are nonzero: bool, but uint8 of uint8."""
+    return _truth(jnp.all, x, axis, keepdims)
+
+
+@general()
+def any(x, *, axis, keepdims=False):
+    """Whether some element over ``axis`` is nonzero: bool, but uint8 of uint8."""
+    return _truth(jnp.any, x, axis, keepdims)
+
+
+@general()
+def count_nonzero(x, *, axis):
+    """How many elements over ``axis`` are nonzero; int64."""
+    return jnp.sum(x != 0, axis=axes_of(axis, x.ndim), dtype=jnp.int64)
+
+
+# -- norms -------------------------------------------------------------------------------------------------------------
+
+
+def _norm(x, ord, axis, keepdims):
+    axes, x = axes_of(axis, x.ndim), jnp.abs(widened(x))
+    if ord == math.inf:
+        return jnp.max(x, axis=axes, keepdims=keepdims)
+    if ord == -math.inf:
+        return jnp.min(x, axis=axes, keepdims=keepdims)
+    if ord == 0:
+        return jnp.sum((x != 0).astype(x.dtype), axis=axes, keepdims=keepdims)
+    if ord == 1:
+        return jnp.sum(x, axis=axes, keepdims=keepdims)
+    if ord == 2:
+        return jnp.sqrt(jnp.sum(jnp.square(x), axis=axes, keepdims=keepdims))
+    return jnp.sum(x ** float(ord), axis=axes, keepdims=keepdims) ** (1.0 / ord)
+
+
+def norm_slope(x, out, ord, axis):
+    """The gradient of the norm ``out`` of ``x``, for a cotangent of one, at each element.
+
+    With n the norm, it is sgn(x) |x|^(p-1) / n^(p-1). PyTorch's choices where that is undefined: 0 at n = 0; for p < 2
+    also at the elements that are 0; infinite p by Note [Extrema share]. Its second derivatives follow from the form
+    that is written here: nan at n = 0 for p <= 2.
+    """
+    size = abs(x)
+    if math.isinf(ord):
+        return sgn(x) * share(size, out, axis=axis, nan=True)
+    if ord == 1:
+        return sgn(x)
+    n = spread(out, shape=x.shape, axis=axis)
+    if ord == 2:
+        return where(n == 0, 0, x / n)
+    if ord > 2:
+        return x * power(size, exponent=ord - 2) * where(n == 0, 0, power(n, exponent=1 - ord))
+    part = sgn(x) * where(x == 0, 0, power(size, exponent=ord - 1))
+    return part * (power(n, exponent=1 - ord) if ord < 1 else where(n == 0, 0, power(n, exponent=1 - ord)))
+
+
+def norm_gradient(g, x, out, ord, axis):
+    """The gradient of a norm; that of p = 0, the number of nonzero elements, is undefined."""
+    return None if ord == 0 else spread(g, shape=x.shape, axis=axis) * norm_slope(x, out, ord, axis)
+
+
+def norm_tangent(t, x, out, ord, axis, keepdims):
+    """The tangent of a norm."""
+    return along(x * 0 if ord == 0 else norm_slope(x, out, ord, axis), t, axis, keepdims)
+
+
+@general(
+    x=lambda g, x, out, ord, axis: norm_gradient(g, x, out, ord, axis),
+    jvp=lambda t_x, x, out, ord, axis, keepdims: norm_tangent(t_x, x, out, ord, axis, keepdims),
+    node="LinalgVectorNormBackward0",
+)
+def vector_norm(x, *, ord, axis, keepdims=False, dtype=None):
+    """The p-norm over ``axis``, p = ``ord`` being any number: real, of the real type of ``dtype`` or of ``x``."""
+    x = x if dtype is None else cast(x, dtype=dtype)
+    return _norm(x, ord, axis, keepdims).astype(_real_dtype(x))
+
+
+def dist_gradient(g, x, y, out, ord):
+    """The gradient of the norm of the broadcast difference ``x - y``, at each element of it."""
+    difference = x - y
+    return norm_gradient(g, difference, out, ord, everything(difference.ndim))
+
+
+def to_shape(grad, shape):
+    """A gradient with broadcasting undone; None stays None."""
+    return None if grad is None else sum_to(grad, shape=shape)
+
+
+@general(
+    x=lambda g, x, y, out, ord: to_shape(dist_gradient(g, x, y, out, ord), x.shape),
+    y=lambda g, x, y, out, ord: to_shape(dist_gradient(g, y, x, out, ord), y.shape),
+    jvp=lambda t_x, t_y, x, y, out, ord: norm_tangent(
+        difference_of(t_x, t_y), x - y, out, ord, everything((x - y).ndim), False
+    ),
+    promote="common",
+)
+def dist(x, y, *, ord):
+    """The p-norm of all of ``x - y``, which may broadcast."""
+    return _norm(x - y, ord, everything(max(x.ndim, y.ndim)), False).astype(_real_dtype(x))
+
+
+def difference_of(x, y):
+    """``x - y``, where either may be None."""
+    return -y if x is None else x if y is None else x - y
+
+
+# -- softmax and its kin -----------------------------------------------------------------------------------------------
+
+
+def _shifted(x, axes):
+    """``x`` in the type of the computation, less its maximum."""
+    x = widened(x)
+    return x - jnp.max(x, axis=axes, keepdims=True, initial=-jnp.inf)
+
+
+@general(
+    x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdims=True)),
+    jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=axis, keepdims=True)),
+)
+def softmax(x, *, axis):
+    """``exp(x)`` over its sum along ``axis``; nan where all are -inf."""
+    axes = axes_of(axis, x.ndim)
+    exponentials = jnp.exp(_shifted(x, axes))
+    return (exponentials / jnp.sum(exponentials, axis=axes, keepdims=True)).astype(x.dtype)
+
+
+@general(
+    x=lambda g, out, axis: g - exp(out) * sum(g, axis=axis, keepdims=True),
+    jvp=lambda t_x, out, axis: t_x - sum(exp(out) * t_x, axis=axis, keepdims=True),
+)
+def log_softmax(x, *, axis):
+    """The logarithm of ``softmax``, without forming it."""
+    axes = axes_of(axis, x.ndim)
+    shifted = _shifted(x, axes)
+    return (shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=axes, keepdims=True))).astype(x.dtype)
+
+
+def weights(x, out, axis):
+    """The derivative of ``logsumexp``: the softmax, read off its result."""
+    return exp(x - spread(out, shape=x.shape, axis=axis))
+
+
+@general(
+    x=lambda g, x, out, axis: spread(g, shape=x.shape, axis=axis) * conj(weights(x, out, axis)),
+    jvp=lambda t_x, x, out, axis, keepdims: sum(t_x * weights(x, out, axis), axis=axis, keepdims=keepdims),
+    promote="float",
+)
+def logsumexp(x, *, axis, keepdims=False):
+    """The logarithm of the sum over ``axis`` of ``exp(x)``; -inf of nothing."""
+    axes, wide = axes_of(axis, x.ndim), widened(x)
+    top = jnp.max(jnp.real(wide), axis=axes, keepdims=True, initial=-jnp.inf)
+    top = jnp.where(jnp.isinf(top), 0, top)
+    result = jnp.log(jnp.sum(jnp.exp(wide - top), axis=axes, keepdims=True)) + top
+    return (result if keepdims else jnp.squeeze(result, axes)).astype(x.dtype)
+
+
+# -- the trace ---------------------------------------------------------------------------------------------------------
+
+
+@linear(x=lambda g, x_shape: on_diagonal(g, shape=x_shape))
+def trace(x):
+    """The sum of the diagonal of a matrix; of integers in int64."""
+    return _sum(jnp.diagonal(x), 0, False, None)
+
+
+@linear(x=lambda g: trace(g), node="TraceBackwardBackward0")
+def on_diagonal(x, *, shape):
+    """The adjoint of ``trace``: a matrix with ``x`` on its diagonal."""
+    return jnp.where(lax.broadcasted_iota(jnp.int32, shape, 0) == lax.broadcasted_iota(jnp.int32, shape, 1), x, 0)

@@ -1,0 +1,254 @@
+"""Scans: cumulative sums, products, extrema; and the product, whose derivative is made of scans.
+
+Note [Products without division]
+The derivative of a product by one of its factors is the product of the others. Dividing the whole by the factor fails
+at 0; the others are the product of those before and of those after, and both are scans. A cumulative product C gives
+
+    grad_i = (x_0 ... x_{i-1}) * R_i,    R_i = g_i + x_{i+1} R_{i+1}
+
+where R, all that comes after, is a ``recurrence`` run backwards. Its derivatives are recurrences again, so that any
+order of derivative is right at zeros, without a case for them.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from tapegrad.execution import dtypes
+from tapegrad.ops.elementwise import exp, log, where
+from tapegrad.ops.operator import broadcast_to, conj, general, linear
+from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, widened
+from tapegrad.ops.shape import view
+from tapegrad.ops.sorting import chosen, unchosen
+
+
+@linear(x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
+def cumsum(x, *, axis, reverse=False, dtype=None):
+    """The sums of all elements up to each along ``axis`` (from each on, if ``reverse``); of integers in int64."""
+    x = accumulated(x, dtype)
+    if x.ndim == 0:
+        return x
+    if x.dtype == jnp.bool_:
+        return lax.cummax(x.astype(jnp.int32), axis, reverse).astype(jnp.bool_)
+    return lax.cumsum(widened(x), axis, reverse).astype(x.dtype)
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+def _shifted(x, axis, by, fill=0):
+    """``x`` moved by one place along ``axis``, with ``fill`` in the place that was left."""
+    padding = [(0, 0, 0)] * x.ndim
+    padding[axis] = (by, -by, 0)
+    return lax.pad(x, jnp.asarray(fill, x.dtype), padding)
+
+
+@linear(x=lambda g, axis, by: shift(g, axis=axis, by=-by))
+def shift(x, *, axis, by):
+    """``x`` moved by one place along ``axis``: forward if ``by`` is 1, back if it is -1; zero in the place it left."""
+    return _shifted(x, axis, by)
+
+
+def step(reverse):
+    """The direction in which a scan goes."""
+    return -1 if reverse else 1
+
+
+def passed_back(g, a, axis, reverse):
+    """What comes back to the elements of a ``recurrence`` from those after: see Note [Products without division]."""
+    return recurrence(shift(conj(a), axis=axis, by=-step(reverse)), g, axis=axis, reverse=not reverse)
+
+
+def plus(x, y):
+    """``x + y``, where either may be None."""
+    return y if x is None else x if y is None else x + y
+
+
+@general(
+    a=lambda g, a, out, axis, reverse: (
+        passed_back(g, a, axis, reverse) * conj(shift(out, axis=axis, by=step(reverse)))
+    ),
+    b=lambda g, a, axis, reverse: passed_back(g, a, axis, reverse),
+    jvp=lambda t_a, t_b, a, out, axis, reverse: recurrence(
+        a,
+        plus(None if t_a is None else t_a * shift(out, axis=axis, by=step(reverse)), t_b),
+        axis=axis,
+        reverse=reverse,
+    ),
+)
+def recurrence(a, b, *, axis, reverse):
+    """The solution h of ``h_i = a_i h_{i-1} + b_i`` along ``axis`` (``h_{i+1}`` if ``reverse``), starting from 0."""
+
+    def both(first, second):
+        return first[0] * second[0], second[0] * first[1] + second[1]
+
+    return lax.associative_scan(both, (widened(a), widened(b)), reverse, axis)[1].astype(b.dtype)
+
+
+@general(
+    x=lambda g, x, out, axis, reverse: (
+        conj(out)
+        * shift(
+            recurrence(conj(x), g, axis=axis, reverse=not reverse),
+            axis=axis,
+            by=-step(reverse),
+        )
+    ),
+    jvp=lambda t_x, x, out, axis, reverse: shift(
+        recurrence(x, t_x * out, axis=axis, reverse=reverse), axis=axis, by=step(reverse)
+    ),
+)
+def products_before(x, *, axis, reverse):
+    """The product of all elements before each along ``axis`` (after each, if ``reverse``); 1 at the start."""
+    return _shifted(lax.cumprod(widened(x), axis, reverse), axis, step(reverse), 1).astype(x.dtype)
+
+
+def cumprod_gradient(g, x, axis):
+    """The gradient of ``cumprod``: see Note [Products without division]."""
+    if x.ndim == 0:
+        return g
+    return conj(products_before(x, axis=axis, reverse=False)) * passed_back(g, x, axis, False)
+
+
+def cumprod_tangent(t, x, axis):
+    """The tangent of ``cumprod``."""
+    if x.ndim == 0:
+        return t
+    return recurrence(x, t * products_before(x, axis=axis, reverse=False), axis=axis, reverse=False)
+
+
+@general(
+    x=lambda g, x, axis: cumprod_gradient(g, x, axis), jvp=lambda t_x, x, axis: cumprod_tangent(t_x, x, axis)
+)
+def cumprod(x, *, axis, dtype=None):
+    """The products of all elements up to each along ``axis``; of integers in int64."""
+    x = accumulated(x, dtype)
+    if x.ndim == 0:
+        return x
+    if x.dtype == jnp.bool_:
+        return lax.cummin(x.astype(jnp.int32), axis).astype(jnp.bool_)
+    return lax.cumprod(widened(x), axis).astype(x.dtype)
+
+
+def others(x, axis):
+    """The product of all the other elements along ``axis``."""
+    if x.ndim == 0:
+        return 1
+    return products_before(x, axis=axis, reverse=False) * products_before(x, axis=axis, reverse=True)
+
+
+def others_of_all(x):
+    """The product of all the other elements."""
+    flat = view(x, shape=(_numel(x.shape),))
+    return view(others(flat, 0), shape=x.shape)
+
+
+def _numel(shape):
+    result = 1
+    for size in shape:
+        result *= size
+    return result
+
+
+def _prod(x, axis, keepdims, dtype):
+    x = accumulated(x, dtype)
+    if x.dtype == jnp.bool_:
+        return jnp.all(x, axis=axis, keepdims=keepdims)
+    wide = widened(x)
+    return jnp.prod(wide, axis=axis, keepdims=keepdims, dtype=wide.dtype).astype(x.dtype)
+
+
+@general(
+    x=lambda g, x, axis: spread(g, shape=x.shape, axis=axis) * conj(others(x, axis)),
+    jvp=lambda t_x, x, axis, keepdims: sum(t_x * others(x, axis), axis=axis, keepdims=keepdims),
+    node="ProdBackward1",
+)
+def prod(x, *, axis, keepdims=False, dtype=None):
+    """The product over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
+    return _prod(x, axes_of(axis, x.ndim), keepdims, dtype)
+
+
+@general(
+    x=lambda g, x: broadcast_to(g, shape=x.shape) * conj(others_of_all(x)),
+    jvp=lambda t_x, x: sum(t_x * others_of_all(x), axis=tuple(range(x.ndim))),
+    node="ProdBackward0",
+)
+def prod_all(x, *, dtype=None):
+    """The product of all elements."""
+    return _prod(x, None, False, dtype)
+
+
+# -- logarithms of sums ------------------------------------------------------------------------------------------------
+
+
+def _log_add(a, b):
+    """``log(exp(a) + exp(b))``, from the larger one."""
+    top, low = jnp.where(jnp.real(a) >= jnp.real(b), a, b), jnp.where(jnp.real(a) >= jnp.real(b), b, a)
+    return jnp.where(jnp.isinf(jnp.real(top)), top, top + jnp.log1p(jnp.exp(low - top)))
+
+
+def weighted(g, before, after, axis, reverse):
+    """The sum over a scan of ``g_j exp(before_j + after_i)``, through logarithms.
+
+    So that neither exponential overflows by itself. The positive and the negative ``g`` are summed apart, for their
+    logarithms; a complex logarithm takes any.
+    """
+
+    def part(log_g):
+        return exp(logcumsumexp(log_g + before, axis=axis, reverse=reverse) + after)
+
+    if dtypes.as_dtype(g.dtype).is_complex:
+        return part(log(g))
+    return part(where(g > 0, log(g), -float("inf"))) - part(where(g < 0, log(-g), -float("inf")))
+
+
+@general(
+    x=lambda g, x, out, axis, reverse: weighted(g, -conj(out), conj(x), axis, not reverse),
+    jvp=lambda t_x, x, out, axis, reverse: weighted(t_x, x, -out, axis, reverse),
+)
+def logcumsumexp(x, *, axis, reverse=False):
+    """The logarithms of the cumulative sums of ``exp(x)`` along ``axis``."""
+    if x.ndim == 0 or x.size == 0:
+        return x
+    if jnp.iscomplexobj(x):
+        return lax.associative_scan(_log_add, x, reverse, axis)
+    return lax.cumlogsumexp(widened(x), axis, reverse).astype(x.dtype)
+
+
+# -- extrema -----------------------------------------------------------------------------------------------------------
+
+
+def _extrema(x, axis, better):
+    """Running extrema and where they are; the latest of equals, and nan once there is one."""
+    if x.ndim == 0:
+        return x, jnp.zeros((), jnp.int64)
+
+    def later(first, second):
+        wins = better(second[0], first[0]) | (second[0] != second[0])
+        wins &= (first[0] == first[0]) | (second[0] != second[0])
+        return jnp.where(wins, second[0], first[0]), jnp.where(wins, second[1], first[1])
+
+    places = lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    values, indices = lax.associative_scan(later, (x, places), axis=axis)
+    return values, indices.astype(jnp.int64)
+
+
+@general(
+    x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
+    jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
+    outputs=("values", "indices"),
+)
+def cummax(x, *, axis):
+    """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
+    return _extrema(x, axis, jnp.greater_equal)
+
+
+@general(
+    x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
+    jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
+    outputs=("values", "indices"),
+)
+def cummin(x, *, axis):
+    """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
+    return _extrema(x, axis, jnp.less_equal)

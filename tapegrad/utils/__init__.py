@@ -1,0 +1,1 @@
+"""Tools around tensors that need nothing but their public surface."""

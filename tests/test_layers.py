@@ -1,0 +1,278 @@
+"""The house rules about imports, read from the source: they point up the list of rooms and stand at the top of a file.
+
+A *room* is a module or a package right under the package; a *floor* is a row of rooms that may not see one another.
+"""
+
+import ast
+import graphlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
+
+FLOORS = [
+    ["errors"],
+    ["tape"],
+    ["engine"],
+    ["execution"],
+    ["tensor"],
+    ["dispatch"],
+    ["ops"],
+    ["functions"],
+    ["autograd"],
+    ["func", "compile", "interop"],
+    ["nn", "optim", "utils"],
+    ["_C"],
+    ["__init__"],
+    ["demo"],
+    ["__main__"],
+]
+"""From the top of the house down. A module may import from floors above its own, and from its own room."""
+
+OPS = [
+    "operator", "assignment", "elementwise", "shape", "reductions", "indexing", "joining", "sorting", "scan", "matmul",
+    "activations", "losses", "conv", "pooling", "normalization",
+]  # fmt: skip
+"""Inside ``ops`` there is an order too: a module imports only from those before it."""
+
+JAX_ROOMS = {"execution", "ops", "interop", "demo"}
+"""Where arrays are computed with. All others pass the seam (or compare us with jax on purpose)."""
+
+UNKNOWN = {
+    "tape": ["jax", "numpy"],
+    "engine": ["jax", "numpy"],
+    "nn": ["tapegrad.tape.node", "tapegrad.engine"],
+    "optim": ["tapegrad.tape.node", "tapegrad.engine"],
+}
+"""What a room must never know, though it stands above."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import: of ``target`` (a dotted name) in ``module``.
+
+    ``lazy`` if it stands inside a function; ``typing`` if only type checkers see it.
+    """
+
+    module: str
+    target: str
+    line: int
+    lazy: bool = False
+    typing: bool = False
+
+    def __str__(self):
+        return f"{self.module}:{self.line} imports {self.target}"
+
+
+def modules_of(package):
+    """Dotted name to path, for every module of a package; a package is called by its own name."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = [package.name, *path.relative_to(package).with_suffix("").parts]
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_of(name, path, modules):
+    """All imports of a module. ``from package import module`` counts as one of ``package.module``."""
+    found = []
+
+    def visit(node, lazy, typing):
+        if isinstance(node, ast.Import):
+            found.extend(Import(name, alias.name, node.lineno, lazy, typing) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(node, name, path)
+            targets = [f"{base}.{alias.name}" for alias in node.names]
+            targets = {target if target in modules else base for target in targets}
+            found.extend(Import(name, target, node.lineno, lazy, typing) for target in sorted(targets))
+        lazy = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        typing = typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+        for child in ast.iter_child_nodes(node):
+            visit(child, lazy, typing)
+
+    visit(ast.parse(path.read_text()), False, False)
+    return found
+
+
+def absolute(node, name, path):
+    """The absolute name of the module in ``from ... import``."""
+    if not node.level:
+        return node.module
+    parts = name.split(".")
+    parents = parts[: len(parts) - node.level + (path.name == "__init__.py")]
+    return ".".join([*parents, *([node.module] if node.module else [])])
+
+
+def room_of(name):
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def floor_of(name):
+    room = room_of(name)
+    return next((number for number, rooms in enumerate(FLOORS) if room in rooms), None)
+
+
+def check_direction(imports, package):
+    """Upward imports, imports between rooms of one floor, imports against the order inside ``ops``."""
+    for one in imports:
+        if one.target.split(".")[0] != package:
+            continue
+        if floor_of(one.target) is None or floor_of(one.module) is None:
+            unknown = one.target if floor_of(one.target) is None else one.module
+            yield f"{unknown} is in no room; say in tests/test_layers.py where it belongs"
+        elif room_of(one.module) == room_of(one.target):
+            if room_of(one.module) == "ops" and not in_order(one.module, one.target):
+                yield f"{one}: against the order inside ops"
+        elif floor_of(one.target) >= floor_of(one.module):
+            yield f"{one}: upward"
+
+
+def in_order(module, target):
+    name, other = module.split(".")[-1], target.split(".")[-1]
+    return name not in OPS or other not in OPS or OPS.index(other) < OPS.index(name)
+
+
+def check_cycles(imports, package):
+    """Modules that import one another; what only type checkers see is no import."""
+    graph = {}
+    for one in imports:
+        if one.target.split(".")[0] == package and not one.typing:
+            graph.setdefault(one.module, set()).add(one.target)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        yield f"cycle: {' <- '.join(error.args[1])}"
+
+
+def check_lazy(imports, package):
+    for one in imports:
+        if one.lazy and one.target.split(".")[0] == package:
+            yield f"{one}: inside a function"
+
+
+def check_jax(imports, package):
+    """Only public names of jax, only in the rooms that compute."""
+    for one in imports:
+        if one.target.split(".")[0] not in ("jax", "jaxlib"):
+            continue
+        if one.target.split(".")[0] == "jaxlib" or "_src" in one.target or one.target.startswith("jax.interpreters"):
+            yield f"{one}: not public"
+        if room_of(one.module) not in JAX_ROOMS:
+            yield f"{one}: this room passes the seam"
+
+
+def check_unknown(imports, package):
+    for one in imports:
+        for forbidden in UNKNOWN.get(room_of(one.module), []):
+            if (one.target + ".").startswith(forbidden + "."):
+                yield f"{one}: which it must never know"
+
+
+CHECKS = [check_direction, check_cycles, check_lazy, check_jax, check_unknown]
+
+
+def complaints(check, package):
+    modules = modules_of(package)
+    imports = [one for name, path in modules.items() for one in imports_of(name, path, modules)]
+    return list(check(imports, package.name))
+
+
+def private_names(package):
+    """Uses of ``jax._src`` and of other private names of jax that are no imports."""
+    for name, path in modules_of(package).items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+                root = node
+                while isinstance(root, ast.Attribute):
+                    root = root.value
+                if isinstance(root, ast.Name) and root.id in ("jax", "jnp", "lax"):
+                    yield f"{name}:{node.lineno} uses {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+def test_the_house_keeps_its_rules(check):
+    assert complaints(check, PACKAGE) == []
+
+
+def test_no_private_names_of_jax():
+    assert list(private_names(PACKAGE)) == []
+
+
+def test_every_room_is_on_the_list():
+    known = {room for floor in FLOORS for room in floor}
+    assert {room_of(name) for name in modules_of(PACKAGE)} - known == set()
+
+
+def test_every_module_of_ops_has_its_place():
+    names = {path.stem for path in (PACKAGE / "ops").glob("*.py")} - {"__init__"}
+    assert names - set(OPS) == set()
+
+
+# -- the checker itself can fail ---------------------------------------------------------------------------------------
+
+
+def house(root, **files):
+    """A synthetic package ``house`` with these sources; ``ops__scan`` is ``ops/scan.py``."""
+    package = root / "house"
+    for name, source in {"__init__": "", **files}.items():
+        path = package.joinpath(*name.split("__")) if not name.startswith("__") else package / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".py").write_text(source)
+    return package
+
+
+@pytest.mark.parametrize(
+    ("check", "files", "complaint"),
+    [
+        (check_direction, {"tape": "import house.engine", "engine": ""}, "house.tape:1 imports house.engine: upward"),
+        (check_direction, {"tape": "from house import engine", "engine": ""}, "upward"),
+        (check_direction, {"tape__node": "from ..engine import Engine", "engine": ""}, "house.engine: upward"),
+        (check_direction, {"ops__scan": "import house"}, "house.ops.scan:1 imports house: upward"),
+        (check_direction, {"nn": "from house.optim import SGD", "optim": ""}, "upward"),
+        (check_direction, {"ops__operator": "from house.ops.scan import cumsum", "ops__scan": ""}, "order inside ops"),
+        (check_direction, {"attic": "import house.tape", "tape": ""}, "house.attic is in no room"),
+        (check_direction, {"autograd": "def f():\n    from house.nn import Module", "nn": ""}, "upward"),
+        (check_cycles, {"tape__a": "import house.tape.b", "tape__b": "from house.tape import a"}, "cycle"),
+        (check_cycles, {"nn__a": "from . import b", "nn__b": "from . import c", "nn__c": "from .a import x"}, "cycle"),
+        (check_cycles, {"tape": "from house import tape"}, "cycle"),
+        (check_lazy, {"nn": "def f():\n    from house import tape", "tape": ""}, "house.nn:2 imports house.tape"),
+        (check_lazy, {"nn": "class A:\n    def f(self):\n        import house.tape", "tape": ""}, "inside a function"),
+        (check_jax, {"ops__scan": "from jax._src import core"}, "not public"),
+        (check_jax, {"execution": "import jaxlib"}, "not public"),
+        (check_jax, {"functions__shape": "import jax.numpy as jnp"}, "this room passes the seam"),
+        (check_jax, {"dispatch": "def f():\n    from jax import jit"}, "this room passes the seam"),
+        (check_unknown, {"engine": "import jax"}, "must never know"),
+        (check_unknown, {"tape__node": "from numpy import ndarray"}, "must never know"),
+        (check_unknown, {"nn__module": "from house.tape import node", "tape__node": ""}, None),
+        (check_unknown, {"nn__module": "from tapegrad.tape.node import Node"}, "must never know"),
+    ],
+)  # fmt: skip
+def test_the_checker_finds(tmp_path, check, files, complaint):
+    found = complaints(check, house(tmp_path, **files))
+    if complaint is None:  # another package of the same shape
+        assert found == []
+    else:
+        assert len(found) == 1 and complaint in found[0]
+
+
+def test_the_checker_finds_private_names(tmp_path):
+    package = house(tmp_path, ops="import jax\ny = jax._src.core.Tracer\nz = jax.numpy.sin.__name__")
+    assert list(private_names(package)) == ["house.ops:2 uses jax._src"]
+
+
+def test_a_tidy_house_has_no_complaints(tmp_path):
+    package = house(
+        tmp_path,
+        errors="import math",
+        tape__node="from house.errors import message",
+        execution__kernel="import jax",
+        ops__operator="import jax.numpy as jnp\nfrom house.tape import node",
+        ops__scan="from house.ops.operator import linear\nfrom house.ops import operator",
+        nn__modules="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house.nn import functional",
+        nn__functional="from .modules import Linear\nclass A:\n    import math",
+        __main__="import house",
+    )
+    assert [complaints(check, package) for check in CHECKS] == [[]] * len(CHECKS)
