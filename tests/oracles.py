@@ -218,23 +218,28 @@ def everything(case: Case, arrays: Sequence[Any], tangents: Sequence[Any], cotan
     truth = first_order(*inputs, *cotangents)
     pairs["gradient"] = gradients(case, arrays, cotangents, case.inputs), truth
     for subset in subsets(case.inputs):
-        names = "+".join(case.op.input_name(i) for i in subset)
         expected = [one for i, one in zip(case.inputs, truth, strict=True) if i in subset]
-        pairs[f"gradient of {names} alone"] = gradients(case, arrays, cotangents, subset), expected
+        pairs[f"gradient of {named(case, subset)} alone"] = gradients(case, arrays, cotangents, subset), expected
     for position in case.constants:
         frozen, value = of_inputs(case, arrays, (position,)), arrays[case.arrays.index(position)]
         zero, derivative = [jnp.zeros_like(value)], conjugate_vjp(frozen, [value], cotangents)
-        pairs[f"gradient of {case.op.input_name(position)}, which has no formula"] = zero, derivative
+        pairs[f"gradient of {named(case, (position,))}, which has no formula"] = zero, derivative
     ours, twice = recorded(case, arrays, cotangents, second)
     pairs["recorded gradient"] = ours, truth
     pairs["second order"] = twice, conjugate_vjp(first_order, [*inputs, *cotangents], second)
     if case.sample.forward:
         for given in [case.inputs, *subsets(case.inputs)]:
-            names = "+".join(case.op.input_name(i) for i in given)
+            name = "tangent" if given == case.inputs else f"tangent from {named(case, given)} alone"
             directions = [t if i in given else jnp.zeros_like(t) for i, t in zip(case.inputs, tangents, strict=True)]
             expected = jax.jvp(reference, tuple(inputs), tuple(directions))[1]
-            pairs[f"tangent from {names}"] = tangents_of(case, arrays, tangents, given), expected
+            pairs[name] = tangents_of(case, arrays, tangents, given), expected
     return pairs
+
+
+def named(case: Case, positions: Sequence[int]) -> str:
+    """The names of these inputs; of variadic ones with the position."""
+    names = case.op.inputs
+    return "+".join(names[i] if i < len(names) else f"{case.op.variadic}[{i - len(names)}]" for i in positions)
 
 
 def differentiates(case: Case, values: Sequence[Any]) -> bool:
@@ -300,9 +305,9 @@ def against_jax(verdict: Verdict, probes: Probes) -> dict[str, tuple[list, list]
     pairs = {name: (on_host(ours), on_host(expected)) for name, (ours, expected) in found.items()}
     for name, (ours, expected) in pairs.items():
         verdict.expect(name, difference(ours, expected))
-    tangent = next((ours for name, (ours, _) in pairs.items() if name.startswith("tangent")), None)
     gradient = pairs["gradient"][0] if "gradient" in pairs else [None]
-    if tangent is not None and all(one is not None for one in gradient):
+    if "tangent" in pairs and all(one is not None for one in gradient):
+        tangent = pairs["tangent"][0]
         forward, reverse = inner(probes.cotangents, tangent), inner(gradient, probes.tangents)
         rtol = max(map(rounding, tangent), default=0)
         verdict.expect("adjoint", unequal("<g, jvp(t)>", forward, "<grad(g), t>", reverse, rtol, 1e-9))

@@ -12,6 +12,7 @@ AWAY, AWAY_V = POSITIVE * np.array([1, -1, 1]), POSITIVE_V * np.array([-1, 1, 1]
 UNIT, UNIT_V = array(2, 3, low=-0.9, high=0.9), array(3, low=0.1, high=0.9)
 ABOVE = array(2, 3, low=1.1, high=3)
 Z, ZV = array(2, 3, dtype="complex128"), array(3, dtype="complex128", seed=1)
+RIGHT, RIGHT_V = Z / 2 + 1.5, ZV / 2 + 1.5
 N, M = np.array([[1, -2, 3], [4, 5, -6]]), np.array([2, 3, -4])
 BITS, SHIFTS = np.array([[1, 2, 300], [4, -5, 6]], "int16"), np.array([0, 3, 17], "int16")
 FLAGS, FLAGS_V = A > 0, np.array([True, False, True])
@@ -36,6 +37,7 @@ ARITHMETIC = [
     *pairs("rsub_number", (A, 2.0), (Z, 1.0), (N, 2)),
     *pairs("add_scaled", (A, V, 3.0), (A, 2.0, 0.5), (Z, ZV, 1.5j), (N, M, 3), (Z, A, 2.0)),
     *pairs("sub_scaled", (A, V, 3.0), (Z, ZV, 1.5j)),
+    *pairs("rsub_number_scaled", (A, 2.0, 3.0), (Z, 2.0, 1.5j)),
     *pairs("rsub_scaled", (A, V, 3.0), (A, 2.0, 0.5), (Z, ZV, 1.5j)),
     *(Sample("div_rounded", (x, y), {"rounding_mode": mode})
       for mode in ("floor", "trunc") for x, y in ((A, AWAY_V), (AWAY, 0.3), (N, M), (EMPTY, V))),
@@ -50,15 +52,15 @@ ARITHMETIC = [
 ]  # fmt: skip
 
 POWERS = [
-    *pairs("pow", (POSITIVE, V), (POSITIVE_POINT, A), (A[:, :1] ** 2 + 1, A), (Z, ZV), (POSITIVE, Z), (Z, V), (N, M), (POSITIVE, M)),
-    *pairs("pow_number", (POSITIVE, 2.3), (POSITIVE, -1.7), (AWAY, 5.0), (Z, 2.3), (Z, 1.5j), (POSITIVE, 1.5j), (N, 3), (N, 2.0)),
-    *pairs("number_pow", (2.0, A), (2, A), (0.3, POINT), (2.0, Z), (1.5j, A), (2, N)),
-    *(Sample("power", (x,), {"exponent": e}) for x in (POSITIVE, Z) for e in (0, 1, 2, 3, 4, -1, -2, -3, 0.5, -0.5, 1.5)),
+    *pairs("pow", (POSITIVE, V), (POSITIVE_POINT, A), (A[:, :1] ** 2 + 1, A), (RIGHT, RIGHT_V), (POSITIVE, RIGHT), (RIGHT, V), (N, M), (POSITIVE, M)),
+    *pairs("pow_number", (POSITIVE, 2.3), (POSITIVE, -1.7), (AWAY, 5.0), (RIGHT, 2.3), (RIGHT, 1.5j), (POSITIVE, 1.5j), (N, 3), (N, 2.0)),
+    *pairs("number_pow", (2.0, A), (2, A), (0.3, POINT), (2.0, RIGHT), (1.5j, A), (2, N)),
+    *(Sample("power", (x,), {"exponent": e}) for x in (POSITIVE, RIGHT) for e in (0, 1, 2, 3, 4, -1, -2, -3, 0.5, -0.5, 1.5)),
     Sample("power", (AWAY,), {"exponent": 2}),
     Sample("power", (POINT,), {"exponent": 3}),
     *pairs("filled_like", (A, 2.0), (A, POINT)),
-    *unary("sqrt", POSITIVE, Z, N * N, POSITIVE_POINT, EMPTY),
-    *unary("rsqrt", POSITIVE, Z, N * N),
+    *unary("sqrt", POSITIVE, RIGHT, N * N, POSITIVE_POINT, EMPTY),
+    *unary("rsqrt", POSITIVE, RIGHT, N * N),
 ]  # fmt: skip
 
 TRANSCENDENTAL = [
@@ -66,14 +68,14 @@ TRANSCENDENTAL = [
       for sample in unary(op, A, POINT, N, EMPTY)),
     *unary("tan", UNIT, POINT, N),
     *(sample for op in ("exp", "expm1", "sin", "cos", "tan", "tanh", "sinh", "cosh", "sigmoid", "asinh", "atan", "asin",
-                        "acos", "acosh", "atanh", "log", "log2", "log10", "log1p") for sample in unary(op, Z / 3 + 0.1)),
+                        "acos", "atanh", "log", "log2", "log10", "log1p") for sample in unary(op, Z / 3 + 0.1)),
     *unary("exp2", A, POINT, N),
     *(sample for op in ("log", "log2", "log10", "log1p") for sample in unary(op, POSITIVE, POSITIVE_POINT, N * N)),
     *(sample for op in ("asin", "acos", "atanh") for sample in unary(op, UNIT)),
-    *unary("acosh", ABOVE),
+    *unary("acosh", ABOVE, RIGHT),
     *pairs("logaddexp", (A, V), (POINT, B)),
     *pairs("logaddexp2", (A, V), (POINT, B)),
-    *(Sample("logit", (x,), {"eps": eps}) for x in (UNIT_V, POSITIVE_POINT / 3) for eps in (None, 0.05)),
+    *(Sample("logit", (x,), {"eps": eps}) for x in (UNIT_V, np.asarray(0.3)) for eps in (None, 0.05)),
     *pairs("atan2", (A, AWAY_V), (POINT, B), (N, M)),
     *pairs("hypot", (A, AWAY_V), (POINT, B)),
     *unary("sinc", AWAY, POINT, N),
@@ -83,7 +85,7 @@ TRANSCENDENTAL = [
 
 SPECIAL = [
     *(sample for op in ("erf", "erfc") for sample in unary(op, A, POINT, N)),
-    *unary("erfinv", UNIT, UNIT_V[0]),
+    *unary("erfinv", UNIT, np.asarray(0.3)),
     *unary("lgamma", AWAY, N),
     *unary("digamma", POSITIVE, AWAY - 0.05, N * N, second=False),
     *(Sample("polygamma", (POSITIVE,), {"n": n}, second=False) for n in (0, 1, 2, 3)),
@@ -112,7 +114,8 @@ SIGNS = [
     *(Sample("round_decimals", (A,), {"decimals": d}) for d in (1, -1)),
     *unary("frac", AWAY),
     *unary("abs", AWAY, Z, N, POINT, EMPTY),
-    *unary("sgn", AWAY, Z, N),
+    *unary("sgn", AWAY, N),
+    Sample("sgn", (RIGHT,), oracle=lambda x: x / abs(x)),
     *unary("angle", AWAY, Z, N),
     *pairs("copysign", (AWAY, AWAY_V), (POINT, AWAY), (N, AWAY_V)),
     *pairs("copysign_number", (AWAY, -2.0), (N, 2)),
@@ -123,6 +126,7 @@ SIGNS = [
 ]
 
 COMPLEX = [
+    *unary("conj_physical", Z),
     *unary("real", Z, A),
     *unary("imag", Z),
     *pairs("complex", (A, B), (A, V), (POINT, A)),

@@ -44,15 +44,6 @@ def dist_oracle(x, y, *, ord):
     return norm_oracle(x - y, ord=ord, axis=tuple(range((x - y).ndim)))
 
 
-def sorted_share(find):
-    """An extremum whose gradient jax shares among equals, as PyTorch does."""
-
-    def oracle(x, *, axis=None, keepdims=False):
-        return find(x, axis=axis, keepdims=keepdims)
-
-    return oracle
-
-
 SAMPLES = [
     # sums and means
     *reductions("sum"),
@@ -81,10 +72,15 @@ SAMPLES = [
     Sample("all", (INTS.astype("uint8"),), kept(axis=(1,))),
     Sample("any", (BOOLS,), {"axis": ()}),
     # statistics
-    *(sample for name in ("var", "std") for sample in reductions(name, correction=0.5)),
-    *(Sample(name, (A,), {"axis": (1,), "correction": 1}) for name in ("var", "std")),
-    *reductions("var_mean", correction=1.5),
-    *reductions("std_mean", correction=0.5),
+    # (jax has no gradient for the root at the deviation of a single element: see the parity tests)
+    *(
+        sample
+        for name in ("var", "std", "var_mean", "std_mean")
+        for sample in reductions(name, correction=0.5)
+        if sample.args[0].ndim and not (name.startswith("std") and sample.args[0] is CUBE)
+    ),
+    *(Sample(name, (A,), {"axis": (1,), "correction": 1, "keepdims": True}) for name in ("var", "std", "var_mean")),
+    Sample("var", (POINT,), {"axis": (), "correction": 0}),
     # extrema
     *(sample for name in ("amax", "amin", "aminmax") for sample in reductions(name, (A,))),
     *(
@@ -101,17 +97,16 @@ SAMPLES = [
     Sample("argmax", (POINT,), {"axis": 0}),
     # norms
     *(
-        Sample("vector_norm", (x,), {"ord": ord} | axes, oracle=norm_oracle)
+        Sample("vector_norm", (x,), {"ord": ord, "axis": (0,)}, oracle=norm_oracle)
         for x in (A, Z)
         for ord in (1, 2, 3, 0.5, 1.5, -1)
-        for axes in (ROWS,)
     ),
-    *(Sample("vector_norm", (A,), {"ord": ord} | axes, oracle=norm_oracle) for ord in (2, INF, -INF) for axes in (ALL,)),
+    *(Sample("vector_norm", (A,), {"ord": ord, "axis": (0, 1)}, oracle=norm_oracle) for ord in (2, INF, -INF)),
     Sample("vector_norm", (Z,), {"ord": INF, "axis": (1,)}, oracle=norm_oracle),
     Sample("vector_norm", (CUBE,), kept(ord=2, axis=(0,)), oracle=norm_oracle),
     Sample("vector_norm", (POINT,), {"ord": 2, "axis": ()}, oracle=norm_oracle),
     Sample("vector_norm", (INTS,), {"ord": 0, "axis": (0,), "dtype": dtypes.float64}),
-    *(Sample("dist", (A, y), {"ord": ord}, oracle=dist_oracle) for y in (V + 0.3, POINT + 0.1) for ord in (1, 2, 3)),
+    *(Sample("dist", (A, y), {"ord": ord}, oracle=dist_oracle) for y in (V + 0.3, array(seed=1)) for ord in (1, 2, 3)),
     Sample("dist", (Z, A), {"ord": 2}, oracle=dist_oracle),
     # softmax and its kin
     *(Sample(name, (A,), {"axis": axis}) for name in ("softmax", "log_softmax") for axis in (0, 1)),
@@ -123,7 +118,7 @@ SAMPLES = [
     *(Sample("cumsum", (x,), {"axis": 0, "reverse": False}) for x in (A, POINT, EMPTY, INTS, BOOLS)),
     Sample("cumsum", (A,), {"axis": 0, "reverse": False, "dtype": dtypes.float32}, smooth=False),
     *(Sample("shift", (x,), {"axis": 1, "by": by}) for x in (A, Z) for by in (1, -1)),
-    *(Sample("recurrence", (x, A + 3), {"axis": 1, "reverse": reverse}) for x in (A, ZEROS) for reverse in (False, True)),
+    *(Sample("recurrence", (x, A + 3), {"axis": 1, "reverse": back}) for x in (A, ZEROS) for back in (False, True)),
     Sample("recurrence", (Z, Z[::-1]), {"axis": 0, "reverse": False}),
     *(
         Sample("products_before", (x,), {"axis": 1, "reverse": reverse})
@@ -136,7 +131,9 @@ SAMPLES = [
     Sample("prod", (CUBE,), kept(axis=2)),
     *(Sample("prod", (x,), {"axis": 0}) for x in (POINT, EMPTY)),
     *(Sample("prod_all", (x,)) for x in (A, ZEROS, Z, POINT, EMPTY, BOOLS)),
-    Sample("prod_all", (A,), {"dtype": dtypes.float32}, smooth=False),
+    Sample("prod_all", (A.astype("float32"),), {"dtype": dtypes.float64}, smooth=False),
+    Sample("prod", (A.astype("float32"),), {"axis": 0, "dtype": dtypes.float64}, smooth=False),
+    Sample("cumprod", (A.astype("float32"),), {"axis": 0, "dtype": dtypes.float64}, smooth=False),
     *(Sample("logcumsumexp", (A,), {"axis": 1, "reverse": reverse}) for reverse in (False, True)),
     *(Sample("logcumsumexp", (x,), {"axis": 0, "reverse": False}) for x in (Z, POINT, EMPTY)),
     *(Sample(name, (x,), {"axis": axis}) for name in ("cummax", "cummin") for x in (A, INTS) for axis in (0, 1)),

@@ -34,10 +34,9 @@ SAMPLES = [
     *(Sample("sort", (TIES,), {"axis": 1, "descending": d}, smooth=False, note=" ties") for d in (False, True)),
     *(
         Sample("topk", (x,), {"k": k, "axis": axis, "largest": largest})
-        for x, k, axis, largest in (
-            (A, 2, 1, True), (A, 2, 1, False), (A, 1, 0, True), (A, 0, 1, True), (POINT, 1, 0, True), (INTS, 2, 1, True),
-        )
-    ),  # fmt: skip
+        for x, k, axis, largest in ((A, 2, 1, True), (A, 2, 1, False), (A, 1, 0, True), (A, 0, 1, True))
+    ),
+    *(Sample("topk", (x,), {"k": 1, "axis": 0, "largest": True}) for x in (POINT, INTS)),
     *(
         Sample("searchsorted", (np.sort(V), x), {"right": right, "dtype": dtype})
         for x in (A, POINT)

@@ -3,12 +3,16 @@
 import jax.numpy as jnp
 import pytest
 import test_engine
+import test_tiny
 from oracles import Case, examine
 from samples import Sample, array
 
+import tapegrad as torch
 from tapegrad.engine import Engine, GraphTask, InputBuffer
 from tapegrad.ops import operator
 from tapegrad.ops.operator import Elementwise, Operator, conj, elementwise, general, linear, multilinear
+from tapegrad.tape.modes import switched
+from tapegrad.tensor.storage import Storage
 
 A, B, ROW = array(2, 3), array(2, 3, seed=1), array(1, 3)
 Z, W = array(2, 3, dtype="complex128"), array(2, 3, dtype="complex128", seed=1)
@@ -33,6 +37,7 @@ def product(kind=elementwise, **changes):
     def product(x, y):
         return jnp.multiply(x, y)
 
+    operator.TABLE.clear()
     return kind(**formulas)(product)
 
 
@@ -48,9 +53,9 @@ def test_broadcasting_is_right_where_the_kind_undoes_it():
 
 def test_a_wrong_formula():
     found = complaints(product(x=lambda g, y: g * conj(y) * 2), A, B)
-    assert found >= {"gradient", "gradient of x alone", "recorded gradient", "finite differences", "adjoint"}
-    assert found >= {"tangent from x+y", "tangent from x", "second order"}
-    assert not found & {"gradient of y alone", "tangent from y", "gradient at once"}
+    assert found >= {"gradient", "gradient of x alone", "recorded gradient", "finite differences", "second order"}
+    assert found >= {"tangent", "tangent from x alone"}
+    assert not found & {"gradient of y alone", "tangent from y alone", "gradient at once"}
 
 
 def test_a_wrong_formula_of_a_multilinear_operator_is_found_by_each_mode_alone():
@@ -62,7 +67,7 @@ def test_a_wrong_formula_of_a_multilinear_operator_is_found_by_each_mode_alone()
 def test_a_dropped_conjugate_shows_with_complex_numbers_only():
     op = product(x=lambda g, y: g * y)
     assert complaints(op, A, B) == set()
-    assert complaints(op, Z, W) >= {"gradient", "finite differences", "adjoint", "tangent from x"}
+    assert complaints(op, Z, W) >= {"gradient", "finite differences", "tangent"}
 
 
 @pytest.mark.parametrize("kind", [general, multilinear], ids=["general", "multilinear"])
@@ -89,6 +94,7 @@ def test_a_formula_that_gives_no_gradient():
 
 
 def test_gradients_of_the_wrong_inputs():
+    """An elementwise operator derives both modes from one formula, so they agree even where they are wrong."""
     crossed = {"x": lambda g, x: g * conj(x), "y": lambda g, y: g * conj(y)}
     assert complaints(product(**crossed), A, B) >= {"gradient", "finite differences"}
 
@@ -98,7 +104,7 @@ def test_a_wrong_forward_mode():
     def twice(x):
         return x * x
 
-    assert complaints(twice, A) == {"tangent from x", "adjoint"}
+    assert complaints(twice, A) == {"tangent", "adjoint"}
 
 
 def test_forward_mode_that_forgets_an_input():
@@ -106,7 +112,7 @@ def test_forward_mode_that_forgets_an_input():
     def forgetful(x, y):
         return x * y
 
-    assert complaints(forgetful, A, B) == {"tangent from x+y", "tangent from y", "adjoint"}
+    assert complaints(forgetful, A, B) == {"tangent", "tangent from y alone", "adjoint"}
 
 
 def test_a_first_order_that_is_right_and_a_second_that_is_not():
@@ -126,7 +132,7 @@ def test_an_operator_called_linear_that_is_not():
     def shifted(x):
         return x + 1
 
-    assert complaints(shifted, A) == {"tangent from x", "adjoint"}
+    assert complaints(shifted, A) == {"tangent", "adjoint"}
 
 
 def test_an_oracle_of_the_samples_own_decides():
@@ -234,3 +240,21 @@ def test_a_dependency_counted_once_too_few(monkeypatch):
     monkeypatch.setattr(GraphTask, "count_dependencies", counting)
     with pytest.raises((AssertionError, KeyError)):
         test_engine.test_a_node_waits_for_all_of_its_gradients_even_if_it_was_made_last()
+
+
+def test_a_missed_version(monkeypatch):
+    monkeypatch.setattr(Storage, "write", lambda self, value: setattr(self, "value", value))
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_tiny.test_a_saved_tensor_that_was_written_is_noticed()
+
+
+def test_a_mode_that_is_not_restored(monkeypatch):
+    monkeypatch.setattr(torch.no_grad, "__exit__", lambda self, *exception: None)
+    with switched(), pytest.raises(AssertionError):
+        test_tiny.test_no_grad_records_nothing()
+
+
+def test_an_accumulator_that_replaces(monkeypatch):
+    monkeypatch.setattr("tapegrad.dispatch.nodes.add_values", lambda left, right: right)
+    with pytest.raises(AssertionError):
+        test_tiny.test_gradients_accumulate_over_calls()

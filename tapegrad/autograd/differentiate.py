@@ -119,10 +119,7 @@ def grad(
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     roots, targets = as_tuple(outputs), as_tuple(inputs)
     if materialize_grads and any(isinstance(target, GradientEdge) for target in targets):
-        raise RuntimeError(
-            "materialize_grads cannot be used when the given input is a GradientEdge. Please use allow_unused=True "
-            "and handle None gradients."
-        )
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -140,10 +137,17 @@ def grad(
         results = run_backward(roots, seeds, retain_graph, create_graph, targets, False, allow_unused=allow_unused)
     if materialize_grads:
         results = [
-            zeros_of(target, shape=tuple(target.shape), dtype=target.dtype) if result is None else result
+            unused(target, create_graph) if result is None else result
             for result, target in zip(results, targets, strict=True)
         ]
     return tuple(results)
+
+
+def unused(target: Tensor, create_graph: bool) -> Tensor:
+    """The gradient of an input that was not used, made zeros; it requires grad as the others do."""
+    zeros = zeros_of(target, shape=tuple(target.shape), dtype=target.dtype)
+    zeros._spec = zeros._spec.replace(requires_grad=create_graph)
+    return zeros
 
 
 def as_tuple(given: Any, count: int = 1) -> tuple:
@@ -162,6 +166,9 @@ def spec_at(root: Root) -> Spec:
 
 def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
     """A gradient for every root: what the user gave, checked, or ones where that is what None means."""
+    for seed in given:
+        if not (seed is None or isinstance(seed, Tensor)):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
     if len(roots) != len(given):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     seeds: list[Tensor | None] = []
@@ -170,8 +177,6 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = Fals
         if isinstance(seed, Tensor):
             check_seed(seed, spec, index, batched)
             seeds.append(seed)
-        elif seed is not None:
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
         elif not (spec.requires_grad or isinstance(root, GradientEdge)):
             seeds.append(None)
         else:
@@ -194,7 +199,8 @@ def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
     """A given gradient must have its root's shape, and be complex exactly if the root is."""
     shape = Size(seed.shape[1:]) if batched else seed.shape
     if shape != spec.shape:
-        where = f"grad_output[{index}] has a shape of {shape} and output[{index}] has a shape of {spec.shape}."
+        shown = Size(seed.shape[2:]) if batched else shape  # PyTorch takes the batch dimension off twice
+        where = f"grad_output[{index}] has a shape of {shown} and output[{index}] has a shape of {spec.shape}."
         if batched:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
@@ -257,11 +263,11 @@ def target_edge(target: Root, accumulate_grad: bool) -> Edge:
         return (target.node, target.output_nr)
     if not isinstance(target, Tensor):
         raise TypeError(f"expected a Tensor or a GradientEdge, but got {type(target).__name__}")
+    if accumulate_grad:
+        target.retain_grad()  # type: ignore[attr-defined]
     edge = gradient_edge(target)
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    if accumulate_grad and target._edge is not None:
-        target.retain_grad()  # type: ignore[attr-defined]
     return edge
 
 

@@ -37,10 +37,10 @@ def make_runner(plan: Plan) -> Callable:
     """The straight-line code of a plan: a function of the arguments."""
     plain = all(isinstance(spec, Spec) and spec.plain for spec in plan.specs)
     if not any(plan.needed):
-        return _unrecorded(plan)
+        return _unrecorded_plain(plan) if plain and plan.single else _unrecorded(plan)
     if plain and plan.single and len(plan.specs) == 1:
         return _recorded_unary(plan)
-    if plain and plan.single and len(plan.specs) == 2:
+    if plain and plan.single and plan.positions == (0, 1) and len(plan.specs) == 2:
         return _recorded_binary(plan)
     return _recorded(plan)
 
@@ -55,6 +55,19 @@ def _unrecorded(plan: Plan) -> Callable:
         if single:
             return wrap(result, out_spec)
         return tuple(map(wrap, result, specs))
+
+    return run
+
+
+def _unrecorded_plain(plan: Plan) -> Callable:
+    forward, spec = plan.forward, plan.out_specs[0]
+
+    def run(*args: Tensor) -> Tensor:
+        out = new_tensor(Tensor)
+        out._value = forward(*[arg._value for arg in args])
+        out._spec = spec
+        out._edge = None
+        return out
 
     return run
 
@@ -114,7 +127,8 @@ def _recorded_binary(plan: Plan) -> Callable:
 
 def _recorded(plan: Plan) -> Callable:
     forward, specs, node_class, single = plan.forward, plan.out_specs, plan.node_class, plan.single
-    needed, saved_inputs, saved_outputs = plan.needed, plan.saved_inputs, plan.saved_outputs
+    saved_inputs, saved_outputs = plan.saved_inputs, plan.saved_outputs
+    ends = [position if need else None for position, need in zip(plan.positions, plan.needed, strict=True)]
     plain = all(spec.plain for spec in plan.specs if isinstance(spec, Spec))
 
     def run(*args: Argument) -> Any:
@@ -124,7 +138,7 @@ def _recorded(plan: Plan) -> Callable:
         node = new_tensor(node_class)
         node.plan = plan
         node.next_edges = tuple(
-            [(arg._edge or leaf_edge(arg)) if need else None for arg, need in zip(args, needed, strict=True)]
+            [None if position is None else args[position]._edge or leaf_edge(args[position]) for position in ends]
         )
         node.sequence_nr = next_sequence_nr()
         node.saved = (*[args[i] for i in saved_inputs], *[results[i] for i in saved_outputs])

@@ -98,6 +98,8 @@ class OperatorNode(Node):
         saved = self.saved
         if saved is None:
             raise RuntimeError(SECOND_BACKWARD)
+        if self.written_outputs is not None:
+            self._check_outputs()
         values = []
         for item, spec in zip(saved, self.plan.saved_specs):  # noqa: B905 - same length by construction, hot
             if spec is None:
@@ -111,15 +113,14 @@ class OperatorNode(Node):
     def _checked_value(self, tensor: Tensor, position: int) -> Any:
         expected = 0 if self.versions is None else self.versions[position]
         if tensor._version != expected:
-            edge = tensor._edge
-            origin = f", which is output {edge[1]} of {edge[0].name()}," if edge is not None else ""
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[{legacy_type_name(tensor._spec)} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
-                f"expected version {expected} instead. Hint: enable anomaly detection to find the operation that "
-                "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
-            )
+            raise RuntimeError(modified(tensor._spec, tensor._edge, tensor._version, expected))
         return value_of(tensor)
+
+    def _check_outputs(self) -> None:
+        """Refuse to go on if an output that was saved has been written to since."""
+        for position, (version, expected) in (self.written_outputs or {}).items():
+            if position in self.plan.saved_outputs:
+                raise RuntimeError(modified(self.plan.out_specs[position], (self, position), version, expected))
 
     def saved_tensors(self) -> list:
         """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""
@@ -156,6 +157,17 @@ class OperatorNode(Node):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
+def modified(spec: Spec, edge: Edge | None, version: int, expected: int) -> str:
+    """PyTorch's message for a saved tensor that was written to before backward read it."""
+    origin = "" if edge is None else f", which is output {edge[1]} of {edge[0].name().removesuffix('Backward0')},"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{legacy_type_name(spec)} {list(spec.shape)}]{origin} is at version {version}; expected version {expected} "
+        "instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+
+
 def legacy_type_name(spec: Spec) -> str:
     """What PyTorch calls a tensor type in old messages: ``torch.FloatTensor``, ``torch.cuda.DoubleTensor``."""
     names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
@@ -173,7 +185,7 @@ class Error(Node):
     def __init__(self, message: str, next_edges: Sequence[Edge | None], num_inputs: int = 1) -> None:
         self.message = message
         self.next_edges = tuple(next_edges)
-        self.sequence_nr = next_sequence_nr()
+        self.sequence_nr = HIGHEST_SEQUENCE_NR
         self.num_inputs = num_inputs
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:

@@ -25,7 +25,8 @@ class Plan:
     Attributes:
         op: the operator, with its settings and the specs of its arguments (a Spec, a scalar's type, or None).
         out_specs: the specs of the outputs.
-        needed: for each argument, whether a gradient is wanted; all False when nothing is recorded.
+        positions: the arguments that have a formula; the node has an edge for each.
+        needed: for each of these, whether a gradient is wanted; all False when nothing is recorded.
         saved_inputs, saved_outputs: the positions of the arguments and outputs that backward reads.
         saved_specs: what to expect of each saved item; None for one that is no tensor.
         releases: whether anything saved is freed after a backward; plain numbers of a node (an index) are not.
@@ -33,12 +34,12 @@ class Plan:
     """
 
     __slots__ = (
-        "op", "settings", "specs", "out_specs", "num_outputs", "needed", "saved_inputs", "saved_outputs", "saved_specs",
+        "op", "settings", "specs", "out_specs", "num_outputs", "positions", "needed", "saved_inputs", "saved_outputs", "saved_specs",
         "sources", "forward", "full_backward", "_backwards", "node_class", "wide", "single", "releases", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
-        self.op, self.specs, self.settings = op, specs, settings
+        self.op, self.specs, self.settings = op, specs, {**op.defaults, **settings}
         check_devices(specs)
         function = op.prepare(specs, settings)
         outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
@@ -48,12 +49,13 @@ class Plan:
         on = next((spec.device for spec in specs if isinstance(spec, Spec) and spec.ndim), None)
         on = on or next((spec.device for spec in specs if isinstance(spec, Spec)), None)
         dtypes = [from_numpy(output.dtype) for output in outputs]
+        self.positions = tuple(position for position in range(len(specs)) if op.differentiable(position))
         self.needed = tuple(
-            modes.grad and isinstance(spec, Spec) and spec.requires_grad and op.differentiable(position)
-            for position, spec in enumerate(specs)
+            modes.grad and isinstance(specs[position], Spec) and specs[position].requires_grad
+            for position in self.positions
         )
         recorded = any(self.needed) and any(dtype.category >= 2 for dtype in dtypes)
-        self.needed = self.needed if recorded else (False,) * len(specs)
+        self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
             Spec.of(output.shape, dtype, on, recorded and dtype.category >= 2)
             for output, dtype in zip(outputs, dtypes, strict=True)
@@ -78,7 +80,7 @@ class Plan:
         op = self.op
         names = {
             position: [op.locate(name, position, self.specs, self.num_outputs) for name in op.formula(position).names]
-            for position, wanted in enumerate(self.needed)
+            for position, wanted in zip(self.positions, self.needed, strict=True)
             if wanted
         }
         located = [place for places in names.values() for place in places]
@@ -107,7 +109,7 @@ class Plan:
             index["output", position] = item
         grads = op.materialize(grads, self.out_specs)
         results: list[Any] = []
-        for position, want in enumerate(wanted):
+        for position, want in zip(self.positions, wanted, strict=True):
             if not want:
                 results.append(None)
                 continue
@@ -143,7 +145,7 @@ class Plan:
             given = iter(values[:count])
             grads = [next(given) if has else None for has in defined]
             results = self.gradients(grads, values[count:], wanted)
-            for position, grad in enumerate(results):
+            for position, grad in zip(self.positions, results, strict=True):
                 if grad is not None:
                     check_gradient(self.node_class.__name__, position, grad, self.specs[position])
             return results

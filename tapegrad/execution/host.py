@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 import jax
+import jax.dlpack
 import jax.numpy as jnp
 import numpy as np
 
@@ -79,6 +80,16 @@ def to_host(value: Any) -> np.ndarray:
     return np.asarray(value)
 
 
+def address(value: Any) -> int:
+    """Where the elements of a value lie in its device's memory."""
+    return value.unsafe_buffer_pointer()
+
+
+def is_traced(value: Any) -> bool:
+    """Whether a value stands for what a traced function will be given, and has no elements yet."""
+    return isinstance(value, jax.core.Tracer)
+
+
 def transfer(value: Any, on: device) -> Any:
     """The value on another device."""
     return _put(value, on)
@@ -99,3 +110,9 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
 @lru_cache(maxsize=256)
 def _fill(shape: tuple[int, ...], wide: bool) -> Any:
     return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).bind()
+
+
+def from_dlpack(array: Any, copy: bool | None) -> Any:
+    """The value that shares its data with an object which has ``__dlpack__``, or has a copy of it."""
+    with jax.enable_x64(True):
+        return jax.dlpack.from_dlpack(array, copy=copy)

@@ -42,7 +42,7 @@ class KeyStream:
     """An endless supply of keys, determined by a seed.
 
     Attributes:
-        seed: between 0 and 2**64 - 1.
+        root: the seed, between 0 and 2**64 - 1.
         offset: how many keys were taken since.
 
     >>> a, b = KeyStream(3), KeyStream(3)
@@ -50,24 +50,24 @@ class KeyStream:
     True
     """
 
-    __slots__ = ("_lock", "offset", "seed")
+    __slots__ = ("_lock", "offset", "root")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self.seed = seed
+        self.root = seed
         self.offset = 0
         self._lock = threading.Lock()
 
     def reseed(self, seed: int) -> None:
         """Start again with this seed."""
         with self._lock:
-            self.seed, self.offset = seed, 0
+            self.root, self.offset = seed, 0
 
     def next_key(self) -> np.ndarray:
         """The data of a JAX key that no other call gets: two words, hashed from the seed and the offset."""
         with self._lock:
             self.offset += 1
             offset = self.offset
-        state = self.seed.to_bytes(8, "little") + offset.to_bytes(8, "little")
+        state = self.root.to_bytes(8, "little") + offset.to_bytes(8, "little")
         return np.frombuffer(hashlib.blake2b(state, digest_size=8).digest(), np.uint32)
 
 

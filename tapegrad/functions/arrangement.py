@@ -117,11 +117,12 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
+    axes = tuple(wrap_dim(dim, input.ndim) for dim in dims)
+    if axes[0] == axes[1]:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return ops.rot90(input, k=k % 4, axes=tuple(wrap_dim(dim, input.ndim) for dim in dims))
+    return ops.rot90(input, k=k % 4, axes=axes)
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------
@@ -146,6 +147,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"{len(pad)} and input of dimension {input.ndim}"
         )
     widths = tuple(zip(pad[-2::-2], pad[-1::-2], strict=True))
+    if isinstance(value, complex):
+        raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     if mode == "constant":
         return _constant_pad(input, widths, 0 if value is None else value)
     if value is not None and value != 0:

@@ -6,11 +6,13 @@ import warnings
 from typing import Any
 
 from tapegrad.dispatch.nodes import legacy_type_name
-from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution import dtypes
+from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NOT_WRAPPED, PROPERTIES, public, public_property
 from tapegrad.tensor.layout import strided
-from tapegrad.tensor.storage import Storage, StorageAlias
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.storage_alias import StorageAlias
 from tapegrad.tensor.tensor import Tensor, new_tensor, storage_of, wrap
 
 # Sharing ------------------------------------------------------------------------------------------------------------
@@ -74,8 +76,10 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    self._storage = StorageAlias(storage_of(value), self._version)
-    self._value = None
+    before = storage_of(self)
+    storage = StorageAlias(storage_of(value), before.version)
+    storage.origin, storage.made_at = before.origin, before.made_at
+    self._storage = storage
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=False, overrides=self._spec.overrides
     )
@@ -86,6 +90,44 @@ def _delete_data(self: Tensor) -> None:
 
 
 public_property("data", _get_data, _set_data, _delete_data)
+
+
+# Types --------------------------------------------------------------------------------------------------------------
+
+LEGACY_DTYPES = {
+    "Float": dtypes.float32, "Double": dtypes.float64, "Half": dtypes.float16, "BFloat16": dtypes.bfloat16,
+    "Int": dtypes.int32, "Long": dtypes.int64, "Short": dtypes.int16, "Char": dtypes.int8, "Byte": dtypes.uint8,
+    "Bool": dtypes.bool, "ComplexFloat": dtypes.complex64, "ComplexDouble": dtypes.complex128,
+}  # fmt: skip
+"""The dtypes by the names of PyTorch's first types: ``FloatTensor``, ``LongTensor``, ..."""
+
+
+def legacy_dtype(given: Any) -> tuple[dtype, str | None]:
+    """The dtype, and the device type if that is given too, which ``Tensor.type`` is called with.
+
+    Raises:
+        TypeError, ValueError: PyTorch's messages.
+    """
+    if isinstance(given, dtype):
+        return given, None
+    if given is Tensor:
+        return get_default_dtype(), None
+    if isinstance(given, str):
+        name = given
+    elif isinstance(given, type):
+        name = f"{given.__module__}.{given.__name__}".removeprefix("builtins.")
+    else:
+        raise TypeError("dtype must be a type, str, or dtype object")
+    home, _, short = name.rpartition(".")
+    prefix = short.removesuffix("Tensor")
+    if prefix not in LEGACY_DTYPES or home not in ("torch", "torch.cuda"):
+        raise ValueError(f"invalid type: '{name}'")
+    return LEGACY_DTYPES[prefix], "cuda" if home == "torch.cuda" else "cpu"
+
+
+def class_overrides(cls: type) -> bool:
+    """Whether functions ask a class of tensors before they run. See ``subclass.py``."""
+    return cls is not Tensor and not getattr(cls, "_torch_function_disabled", False)
 
 
 # Gradients ----------------------------------------------------------------------------------------------------------
@@ -177,7 +219,7 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.dtype is not tensor.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{_CPP_TYPES[grad.dtype.name]}' to a tensor with grad_dtype "
+            f"attempting to assign a gradient with dtype '{CPP_TYPES[grad.dtype.name]}' to a tensor with grad_dtype "
             f"'{tensor.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
@@ -195,7 +237,7 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         )
 
 
-_CPP_TYPES = {
+CPP_TYPES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -321,6 +363,10 @@ def typename(obj: Any, /) -> str:
     """PyTorch's name of the type of a tensor, or the qualified name of a class, or of an object's class."""
     if isinstance(obj, Tensor):
         return legacy_type_name(obj._spec)
+    if isinstance(obj, dtype):
+        return "torch.dtype"
+    if obj is Tensor:
+        return "torch.Tensor"
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", "") or ""
     if module.split(".")[0] == "tapegrad":

@@ -20,14 +20,13 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
 from tapegrad.execution.promotion import inferred_dtype, promote_types
 from tapegrad.functions.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
-from tapegrad.functions.registry import public
+from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import python_number
 from tapegrad.tensor.tensor import Tensor, value_of
 
 _SCALARS = (bool, int, float, complex)
 
 
-@public("torch", out=False)
 def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A new tensor with a copy of ``data``: a number, nested sequences of numbers, an array, a tensor.
 
@@ -54,6 +53,9 @@ def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Ten
     return constructed("tensor", data, options)
 
 
+NAMESPACES.setdefault("torch", {})["tensor"] = tensor  # as it is: no class overrides it
+
+
 @public("Tensor", out=False)
 def new_tensor(self: Tensor, data: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A new tensor with a copy of ``data``, of this tensor's dtype and device if none are given."""
@@ -70,7 +72,7 @@ def constructed(
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             f"sourceTensor.detach().clone().requires_grad_(True), rather than {whose}(sourceTensor).",
-            stacklevel=4,
+            stacklevel=3 if like is None else 4,
         )
         made = target(function, options, default or data.dtype, on or data.device)
         return _copied(made, data)
@@ -87,7 +89,8 @@ def constructed(
     inferred = None if wanted is not None else _infer(data)
     made = target(function, options, default or inferred, on)
     elements: list = []
-    _flatten(data, shape, 0, elements)
+    if 0 not in shape:
+        _flatten(data, shape, 0, elements)
     return made.tensor(_elements(elements, made.dtype).reshape(shape))
 
 

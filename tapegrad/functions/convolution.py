@@ -148,7 +148,9 @@ def _check_output(
         names = {1: ["width"], 2: ["height", "width"], 3: ["depth", "height", "width"]}[len(stride)]
         numbers = {"output_padding": output_padding, "stride": stride, "dilation": dilation}
         got = " ".join(
-            f"{key}_{name}: {number}" for key, values in numbers.items() for name, number in zip(names, values, strict=True)
+            f"{key}_{name}: {number}"
+            for key, values in numbers.items()
+            for name, number in zip(names, values, strict=True)
         )
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {got}")
     if any(size < 1 for size in sizes):

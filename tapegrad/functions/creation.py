@@ -22,12 +22,13 @@ from tapegrad.functions.factory import (
     element,
     filling,
     is_integer,
+    no_overload,
     size_of_arguments,
     target,
     type_name,
 )
 from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import no_overload, python_number, unsupported
+from tapegrad.functions.scalars import python_number, unsupported
 from tapegrad.tensor.tensor import Tensor
 
 _OPTIONS = (
@@ -183,7 +184,7 @@ def _bounds(function: str, bounds: tuple, options: dict, signatures: tuple) -> l
     if len(bounds) == 1 and "end" in given and not _is_number(given["end"]):
         raise TypeError(f"{function}(): argument 'end' (position 1) must be Number, not {type_name(given['end'])}")
     if "end" not in given or len(bounds) > 3 or not all(map(_is_number, given.values())):
-        no_overload(function, [*bounds, *[given[name] for name in names[len(bounds) :] if name in given]], signatures)
+        raise no_overload(function, bounds, {name: given[name] for name in given if name not in names[: len(bounds)]}, signatures)
     return [_number(function, given.get(name, default)) for name, default in (("start", 0), ("end", 0), ("step", 1))]
 
 
@@ -277,7 +278,7 @@ def _ends(function: str, start: Any, end: Any, steps: Any, signatures: tuple) ->
                 "dimension(s)."
             )
     if not (_is_number(start) and _is_number(end) and is_integer(steps)):
-        no_overload(function, [start, end] if steps is None else [start, end, steps], signatures)
+        raise no_overload(function, [start, end] if steps is None else [start, end, steps], {}, signatures)
     count = int(steps)
     if count < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -325,7 +326,7 @@ def eye(n: Any, m: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
         raise TypeError(f"eye(): argument 'n' (position 1) must be int, not {type_name(n)}")
     if m is not None and not is_integer(m):
         out = "Tensor out = None, "
-        no_overload("eye", [n, m], (f"int n, *, {out}{_OPTIONS}", f"int n, int m, *, {out}{_OPTIONS}"))
+        raise no_overload("eye", [n, m], {}, (f"int n, *, {out}{_OPTIONS}", f"int n, int m, *, {out}{_OPTIONS}"))
     rows, columns = int(n), int(n) if m is None else int(m)
     for name, length in (("n", rows), ("m", columns)):
         if length < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -109,7 +110,19 @@ def named_device(function: str, given: Any) -> device:
 def type_name(value: Any) -> str:
     """What PyTorch's messages call the type of an argument."""
     cls = type(value)
+    if isinstance(value, (dtype, device)):
+        return f"torch.{cls.__name__}"
     return f"numpy.{cls.__name__}" if cls.__module__ == "numpy" else cls.__name__
+
+
+def no_overload(function: str, args: Sequence[Any], keywords: dict[str, Any], signatures: Sequence[str]) -> TypeError:
+    """PyTorch's error for arguments that fit none of a function's overloads."""
+    named = [f"{name}={type_name(value)}" for name, value in keywords.items()]
+    got = ", ".join([*map(type_name, args), *named]) + (", " if named and not args else "")
+    expected = "".join(f" * ({signature})\n" for signature in signatures)
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}"
+    )
 
 
 def size_of_arguments(function: str, args: tuple, options: Any) -> tuple[int, ...]:
@@ -208,9 +221,14 @@ def element(number: Any, of: dtype) -> Any:
     """
     if of.category == FLOATING and of.itemsize < 4 and not isinstance(number, complex):
         return cast_array(np.asarray(float(number)), of)
-    if of.category == 1 and not of.is_signed and isinstance(number, int) and number < 0:
+    overflow = RuntimeError(f"value cannot be converted to type {CPP_NAMES.get(of.name, of.name)} without overflow")
+    if of.category == COMPLEX and np.isfinite(number):
+        parts = np.array([number.real, number.imag])
+        if (abs(parts) > np.finfo(of.numpy).max).any():
+            raise overflow
+    if of.category == 1 and not of.is_signed and not isinstance(number, complex) and number < 0:
         limit = 2 ** (8 * of.itemsize)
-        if -limit < number:
-            return number % limit
-        raise RuntimeError(f"value cannot be converted to type {CPP_NAMES[of.name]} without overflow")
+        if not isinstance(number, int) or number <= -limit:
+            raise overflow
+        return number % limit
     return converted(number, of)

@@ -60,7 +60,7 @@ class Selection:
         self.places: list[Tensor | None] = []
         self.axis = self.gone = 0
 
-    def select(self, index: int) -> None:
+    def add_index(self, index: int) -> None:
         """One index of a dimension, which goes away."""
         length = self.shape.pop(self.axis)
         if not -length <= index < length:
@@ -68,7 +68,7 @@ class Selection:
         self.steps.append(("select", self.axis, index % length))
         self.gone += 1
 
-    def slice(self, item: slice, always: bool) -> None:
+    def add_slice(self, item: slice, always: bool) -> None:
         """A slice of a dimension; one of everything counts only when it is asked for ``always``."""
         length = self.shape[self.axis]
         step = 1 if item.step is None else operator.index(item.step)
@@ -80,13 +80,13 @@ class Selection:
             self.shape[self.axis] = count
         self.axis += 1
 
-    def unsqueeze(self) -> None:
+    def add_dimension(self) -> None:
         """A new dimension of length 1."""
         self.steps.append(("unsqueeze", self.axis))
         self.shape.insert(self.axis, 1)
         self.gone -= 1
 
-    def place(self, tensor: Tensor) -> None:
+    def add_places(self, tensor: Tensor) -> None:
         """An integer tensor for a dimension."""
         self.places.extend([None] * (self.axis - len(self.places)))
         self.places.append(tensor)
@@ -95,18 +95,18 @@ class Selection:
     def read(self, item: Any, always: bool) -> None:
         """One item that is not an ellipsis."""
         if isinstance(item, bool):
-            self.unsqueeze()
-            self.place(numbers(np.zeros(1 if item else 0), self.x))
+            self.add_dimension()
+            self.add_places(numbers(np.zeros(1 if item else 0), self.x))
         elif item is None:
-            self.unsqueeze()
+            self.add_dimension()
             self.axis += 1
         elif isinstance(item, int):
-            self.select(item)
+            self.add_index(item)
         elif isinstance(item, slice):
-            self.slice(item, always)
+            self.add_slice(item, always)
         else:
             for tensor in as_places(item, self.shape[self.axis :], self.x):
-                self.place(tensor)
+                self.add_places(tensor)
 
 
 # -- understanding -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap, write
 
 TWINS = """
 abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arcsin arctan arctan2 asin asinh atan atan2
@@ -72,6 +72,7 @@ def become(tensor: Tensor, result: Tensor) -> Tensor:
     write(tensor, value_of(result))
     if result._edge is not None:
         tensor._edge = result._edge
+        storage_of(tensor).comes_from(result._edge)
         tensor._spec = tensor._spec.replace(requires_grad=True)
     return tensor
 

@@ -95,7 +95,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     _check_subtraction(y, x)
     if type(alpha) is int and alpha == 1:
         return elementwise.rsub(x, y) if isinstance(y, Tensor) else elementwise.rsub_number(x, y)
-    return elementwise.rsub_scaled(x, y, _checked_alpha(alpha, x, y))
+    op = elementwise.rsub_scaled if isinstance(y, Tensor) else elementwise.rsub_number_scaled
+    return op(x, y, _checked_alpha(alpha, x, y))
 
 
 @public("torch", "Tensor", aliases=("multiply",))
@@ -213,9 +214,12 @@ def _to_number(x: Tensor, exponent: Any) -> Tensor:
         if isinstance(exponent, int) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         return elementwise.pow_number(x, exponent)
-    if isinstance(exponent, complex) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
+    if isinstance(exponent, complex):
         return elementwise.pow_number(x, exponent)
-    return elementwise.power(x, exponent=int(exponent) if exponent == int(exponent) else exponent)
+    exponent = float(exponent)
+    if not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
+        return elementwise.pow_number(x, exponent)
+    return elementwise.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
 
 
 @public("torch", "Tensor")

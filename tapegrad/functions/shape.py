@@ -405,7 +405,7 @@ def _matrix_adjoint(input: Tensor, name: str) -> Tensor:
 
 def _matrix_transpose(self: Tensor, name: str) -> Tensor:
     if self.ndim == 0:
-        return as_view(self, ops.alias(self))
+        return self
     if self.ndim == 1:
         raise RuntimeError(f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return transposed(self, -2, -1)

@@ -14,6 +14,7 @@ from tapegrad.functions.shape import as_view
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.operator import conj as conj_op
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 NEGATED_BOOL = (
@@ -216,6 +217,8 @@ def nan_to_num(
     if dtype.category < FLOATING:
         return elementwise.trunc(input)  # which is a copy
     largest = _largest_finite(dtype.to_real().name)
+    if dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
+        raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
     chosen = (
         0.0 if nan is None else nan,
         largest if posinf is None else posinf,
@@ -264,7 +267,7 @@ def conj(input: Tensor) -> Tensor:
 @public("torch", "Tensor")
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
-    return conj_op(input) if input.dtype.is_complex else input
+    return elementwise.conj_physical(input) if input.dtype.is_complex else input
 
 
 @public("torch", "Tensor", aliases=("resolve_neg",), out=False)

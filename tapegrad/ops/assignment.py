@@ -11,7 +11,7 @@ from tapegrad.ops.operator import cast, general, sum_to, zeros_of
 @general(
     x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
     value=lambda g: sum_to(g, shape=()),
-    jvp=lambda t_value, x: zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype)) + t_value,
+    jvp=lambda t_value, x: _zeros(x) if t_value is None else fill(x, t_value),
 )
 def fill(x, value):
     """``x`` with every element replaced by the 0-dim ``value``."""
@@ -21,7 +21,7 @@ def fill(x, value):
 @general(
     x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
     source=lambda g, source_shape, source_dtype: cast(sum_to(g, shape=tuple(source_shape)), dtype=source_dtype),
-    jvp=lambda t_source, x: copy(x, t_source),
+    jvp=lambda t_source, x: _zeros(x) if t_source is None else copy(x, t_source),
     node="CopyBackwards",
 )
 def copy(x, source):
@@ -29,3 +29,8 @@ def copy(x, source):
     if jnp.iscomplexobj(source) and not jnp.iscomplexobj(x):
         source = jnp.real(source)
     return jnp.broadcast_to(source, x.shape).astype(x.dtype)
+
+
+def _zeros(x):
+    """The tangent of what was overwritten by something without one."""
+    return zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype))

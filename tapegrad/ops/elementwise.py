@@ -68,6 +68,12 @@ def rsub_scaled(x, y, alpha):
     return y - alpha * x
 
 
+@elementwise(x=lambda g, alpha: -(g * conj(alpha)), node="RsubBackward1")
+def rsub_number_scaled(x, y, alpha):
+    """``y - alpha * x``, for two numbers."""
+    return y - alpha * x
+
+
 @elementwise(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
 def mul(x, y):
     """``x * y``; of booleans, "and"."""
@@ -80,10 +86,15 @@ def div(x, y):
     return jnp.true_divide(x, y)
 
 
+def _quotient(x, y):
+    """The quotient of integers, rounded towards zero."""
+    return lax.div(*jnp.broadcast_arrays(x, y))
+
+
 def _floor_divide(x, y):
     """The quotient that goes with a remainder of the sign of ``y``, as that of Python's ``//``."""
     if integral(x):
-        quotient, rest = lax.div(x, y), jnp.fmod(x, y)
+        quotient, rest = _quotient(x, y), jnp.fmod(x, y)
         return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
     rest = jnp.fmod(x, y)
     quotient = (x - rest) / y
@@ -99,7 +110,7 @@ def div_rounded(x, y, *, rounding_mode):
     """``x / y`` rounded to a whole number: ``"floor"`` downwards, ``"trunc"`` towards zero."""
     if rounding_mode == "floor":
         return _floor_divide(x, y)
-    return lax.div(x, y) if integral(x) else jnp.trunc(x / y)
+    return _quotient(x, y) if integral(x) else jnp.trunc(x / y)
 
 
 def underivable(what: str):
@@ -214,7 +225,7 @@ def number_pow(x, y):
 def power(x, *, exponent):
     """``x ** exponent`` for an exponent that is compiled in: whole and half powers become products and roots."""
     cases = {0: jnp.ones_like, 1: lambda x: x, 2: lambda x: x * x, 3: lambda x: x * x * x, -1: lambda x: 1 / x,
-             -2: lambda x: 1 / (x * x), 0.5: jnp.sqrt, -0.5: lambda x: 1 / jnp.sqrt(x)}  # fmt: skip
+             -2: lambda x: 1 / (x * x), 0.5: _sqrt, -0.5: lambda x: 1 / _sqrt(x)}  # fmt: skip
     return cases[exponent](x) if exponent in cases else jnp.power(x, exponent)
 
 
@@ -224,16 +235,25 @@ def filled_like(x, value):
     return jnp.broadcast_to(value, x.shape)
 
 
+def _with_imag_sign(value, sign):
+    """A complex value on the side of a branch cut where ``sign``, which may be a signed zero, puts it."""
+    return lax.complex(jnp.real(value), jnp.copysign(jnp.imag(value), sign))
+
+
+def _sqrt(x):
+    return _with_imag_sign(jnp.sqrt(x), jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.sqrt(x)
+
+
 @elementwise(x=lambda g, out: g / (2 * conj(out)), promote="float")
 def sqrt(x):
     """The square root."""
-    return jnp.sqrt(x)
+    return _sqrt(x)
 
 
 @elementwise(x=lambda g, out: -0.5 * g * conj(power(out, exponent=3)), promote="float")
 def rsqrt(x):
     """``1 / sqrt(x)``."""
-    return 1 / jnp.sqrt(x)
+    return 1 / _sqrt(x)
 
 
 # -- exponentials ------------------------------------------------------------------------------------------------------
@@ -338,13 +358,13 @@ def tan(x):
 @elementwise(x=lambda g, x: g * conj(rsqrt(1 - x * x)), promote="float")
 def asin(x):
     """The inverse sine."""
-    return jnp.arcsin(x)
+    return _with_imag_sign(jnp.arcsin(x), jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.arcsin(x)
 
 
 @elementwise(x=lambda g, x: -g * conj(rsqrt(1 - x * x)), promote="float")
 def acos(x):
     """The inverse cosine."""
-    return jnp.arccos(x)
+    return _with_imag_sign(jnp.arccos(x), -jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.arccos(x)
 
 
 @elementwise(x=lambda g, x: g / conj(x * x + 1), promote="float")
@@ -374,7 +394,10 @@ def tanh(x):
 @elementwise(x=lambda g, x: g * conj(rsqrt(x * x + 1)), promote="float")
 def asinh(x):
     """The inverse hyperbolic sine."""
-    return jnp.arcsinh(x)
+    if not jnp.iscomplexobj(x):
+        return jnp.arcsinh(x)
+    value = jnp.arcsinh(x)
+    return lax.complex(jnp.copysign(jnp.real(value), jnp.real(x)), jnp.imag(value))
 
 
 def _acosh_gradient(g, x):
@@ -386,7 +409,7 @@ def _acosh_gradient(g, x):
 @elementwise(x=_acosh_gradient, promote="float")
 def acosh(x):
     """The inverse hyperbolic cosine."""
-    return jnp.arccosh(x)
+    return _with_imag_sign(jnp.arccosh(x), jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.arccosh(x)
 
 
 @elementwise(x=lambda g, x: g / conj(1 - x * x), promote="float")
@@ -559,6 +582,12 @@ def heaviside(x, y):
 
 
 # -- complex numbers ---------------------------------------------------------------------------------------------------
+
+
+@elementwise(x=lambda g: conj(g))
+def conj_physical(x):
+    """The complex conjugate, under the name of PyTorch's other function for it."""
+    return jnp.conj(x)
 
 
 @linear(x=lambda g: g, node="SelectBackward0")

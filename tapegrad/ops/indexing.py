@@ -72,8 +72,10 @@ def _key(indices: Sequence[Any]) -> tuple:
 def gather(x, index, *, axis):
     """``out[i, j] = x[index[i, j], j]`` for ``axis=0``: one element for each index.
 
-    ``index`` has the number of dimensions of ``x``, and may be shorter along the others.
+    ``index`` has the number of dimensions of ``x``, and may be shorter along the others; an empty one any shape.
     """
+    if index.size == 0:
+        return jnp.zeros(index.shape, x.dtype)
     vector, places = _vector(x), _vector(index)
     part = vector[tuple(slice(None) if d == axis else slice(n) for d, n in enumerate(places.shape))]
     return jnp.take_along_axis(part, places, axis, mode="fill").reshape(index.shape)
@@ -105,6 +107,8 @@ def scatter_number(x, value, index, *, axis):
 
 
 def _scatter(x: Any, index: Any, src: Any, axis: int, how: str) -> Any:
+    if index.size == 0:
+        return x
     vector, places = _vector(x), _vector(index)
     key = [lax.broadcasted_iota(places.dtype, places.shape, d) for d in range(places.ndim)]
     key[axis] = places
@@ -352,7 +356,9 @@ def masked_scatter(x, mask, source):
     return jnp.where(mask, _read(source.reshape(-1), _ranks(mask)), x)
 
 
-@linear(x=lambda g, mask: masked_scatter(zeros_of(g, shape=tuple(mask.shape), dtype=as_dtype(g.dtype)), mask, g))
+@linear(
+    x=lambda g, mask, x_shape, x_dtype: masked_scatter(zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), mask, g)
+)
 def masked_scatter_adjoint(x, mask, *, shape):
     """The elements of ``x`` where ``mask`` is set, one after another in zeros of this shape."""
     mask = jnp.broadcast_to(mask, x.shape)

@@ -95,6 +95,7 @@ class Operator:
         self.inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_POSITIONAL)
         self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
         self.settings = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
         self.outputs = outputs
         self.promote = promote
         self.formulas = {key: Formula(formula) for key, formula in formulas.items()}
@@ -237,13 +238,18 @@ class Operator:
         name = self.saved_names.get(field, SAVED_NAMES.get(field, field))
         if name in self.settings:
             return plan.settings[name]
+        if field == "self_sym_sizes":
+            return tuple(plan.specs[0].shape)
         saved = node.saved_tensors() if plan.saved_specs else []
         places = [("input", i) for i in plan.saved_inputs] + [("output", i) for i in plan.saved_outputs]
         outputs = self.outputs or ("out",)
         for (kind, index), item in zip(places, saved, strict=True):
             if (self.input_name(index) if kind == "input" else outputs[index]) == name:
                 return item
-        if name in self.inputs or name in outputs:
+        for stem, attribute in ((name.removesuffix("_shape"), "shape"), (name.removesuffix("_dtype"), "dtype")):
+            if stem != name and stem in self.inputs:
+                return getattr(plan.specs[self.inputs.index(stem)], attribute)
+        if any(name in formula.names for formula in self.formulas.values()):
             return None
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{field}'")
 
@@ -257,7 +263,7 @@ class Operator:
         """
         if self.jvp_formula is None:
             raise NotDifferentiableError(f"Trying to use forward AD with {self.name} that does not support it")
-        named = dict(zip(self.inputs, primals, strict=False)) | settings
+        named = dict(zip(self.inputs, primals, strict=False)) | self.defaults | settings
         named |= {f"t_{name}": tangent for name, tangent in zip(self.inputs, tangents, strict=False)}
         if self.variadic:
             named |= {self.variadic: tuple(primals[len(self.inputs) :])}
@@ -325,14 +331,18 @@ class Linear(Operator):
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
         if self.jvp_formula is not None:
             return super().jvp(primals, tangents, out, **settings)
-        linear = [self.differentiable(position) for position in range(len(primals))]
         arguments = [
-            (zeros_of(primal, shape=tuple(primal.shape), dtype=dtypes.as_dtype(primal.dtype)) if tangent is None else tangent)
-            if is_linear
-            else primal
-            for primal, tangent, is_linear in zip(primals, tangents, linear, strict=True)
+            primal if not self.differentiable(position) else _zero_like(primal) if tangent is None else tangent
+            for position, (primal, tangent) in enumerate(zip(primals, tangents, strict=True))
         ]
         return self(*arguments, **settings)
+
+
+def _zero_like(primal: Any) -> Any:
+    """The tangent of an argument that has none, which may be a number."""
+    if isinstance(primal, (bool, int, float, complex)):
+        return 0
+    return zeros_of(primal, shape=tuple(primal.shape), dtype=dtypes.as_dtype(primal.dtype))
 
 
 class Multilinear(Operator):
@@ -352,7 +362,10 @@ class Multilinear(Operator):
 MASKS = frozenset(("condition", "mask"))
 """Inputs of elementwise operators with these names are boolean and take no part in promotion."""
 
-SAVED_NAMES: dict[str, str] = {"self": "x", "other": "y", "result": "out", "dim": "axis", "keepdim": "keepdims"}
+SAVED_NAMES: dict[str, str] = {
+    "self": "x", "other": "y", "result": "out", "dim": "axis", "dims": "axes", "keepdim": "keepdims",
+    "dim0": "axis0", "dim1": "axis1", "dim2": "axis2", "dimension": "axis", "split_size": "size", "split_sizes": "sizes",
+}  # fmt: skip
 """PyTorch's names of saved fields, and ours, where an operator has no ``saved_names`` of its own."""
 
 

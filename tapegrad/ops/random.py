@@ -47,6 +47,7 @@ def multinomial(p, key, *, num_samples, replacement):
     2006); with replacement every sample is a race of its own.
     """
     repeats = (num_samples,) if replacement else ()
+    p = p.astype(jnp.promote_types(p.dtype, jnp.float32))
     clocks = jax.random.exponential(random.jax_key(key), (*repeats, *p.shape), p.dtype)
     race = p / jnp.maximum(clocks, jnp.finfo(p.dtype).tiny)
     if replacement:

@@ -119,7 +119,7 @@ def mean_all(x, *, dtype=None):
 
 @general(
     x=lambda g, x, axis: spread(g, shape=x.shape, axis=axis) * eq(x, x),
-    jvp=lambda t_x, x, axis, keepdims: sum(t_x * eq(x, x), axis=axis, keepdims=keepdims),
+    jvp=lambda t_x, x, axis, keepdims, dtype: sum(t_x * eq(x, x), axis=axis, keepdims=keepdims, dtype=dtype),
 )
 def nansum(x, *, axis, keepdims=False, dtype=None):
     """The sum of what is not nan."""
@@ -145,7 +145,7 @@ def deviation(x, axis, correction):
     """
     freedom = length(x.shape, axis) - correction
     centered = x - mean(x, axis=axis, keepdims=True)
-    return over(centered, count=freedom / 2) if freedom > 0 else abs(over(centered, count=0))
+    return over(centered, count=freedom / 2) if freedom > 0 else where(centered == 0, math.nan, math.inf)
 
 
 def along(slope, tangent, axis, keepdims):
@@ -231,8 +231,9 @@ def share(x, out, *, axis, nan):
     axes = axes_of(axis, x.ndim)
     out = out.reshape([1 if i in axes else size for i, size in enumerate(x.shape)])
     mask = (x == out) | ((x != x) & (out != out)) if nan else x == out
-    mask = mask.astype(widened(x).dtype)
-    return (mask / jnp.sum(mask, axis=axes, keepdims=True)).astype(x.dtype)
+    total = jnp.sum(mask.astype(widened(x).dtype), axis=axes, keepdims=True)
+    nothing = jnp.where(total == 0, jnp.nan, 0)  # said outright: XLA takes 0 / 0 for 0 where the 0 above is a mask
+    return jnp.where(mask, 1 / total, nothing).astype(x.dtype)
 
 
 def shared(g, x, out, axis, nan=False):
@@ -397,35 +398,37 @@ def _norm(x, ord, axis, keepdims):
     return jnp.sum(x ** float(ord), axis=axes, keepdims=keepdims) ** (1.0 / ord)
 
 
-def norm_slope(x, out, ord, axis):
-    """The gradient of the norm ``out`` of ``x``, for a cotangent of one, at each element.
+def norm_slope(g, x, out, ord, axis):
+    """The gradient of the norm ``out`` of ``x`` at each element; ``g`` has the shape of ``x``, or is a number.
 
     With n the norm, it is sgn(x) |x|^(p-1) / n^(p-1). PyTorch's choices where that is undefined: 0 at n = 0; for p < 2
     also at the elements that are 0; infinite p by Note [Extrema share]. Its second derivatives follow from the form
-    that is written here: nan at n = 0 for p <= 2.
+    that is written here: nan at n = 0 for p <= 2, 0 for higher ones.
     """
     size = abs(x)
     if math.isinf(ord):
-        return sgn(x) * share(size, out, axis=axis, nan=True)
+        return sgn(x) * share(size, out, axis=axis, nan=True) * g
     if ord == 1:
-        return sgn(x)
+        return sgn(x) * g
     n = spread(out, shape=x.shape, axis=axis)
     if ord == 2:
-        return where(n == 0, 0, x / n)
+        return where(n == 0, 0, x / n) * g
+    if ord < 1:
+        return sgn(x) * where(x == 0, 0, power(size, exponent=ord - 1)) * g * power(n, exponent=1 - ord)
+    scale = where(n == 0, 0, g / power(n, exponent=ord - 1))
     if ord > 2:
-        return x * power(size, exponent=ord - 2) * where(n == 0, 0, power(n, exponent=1 - ord))
-    part = sgn(x) * where(x == 0, 0, power(size, exponent=ord - 1))
-    return part * (power(n, exponent=1 - ord) if ord < 1 else where(n == 0, 0, power(n, exponent=1 - ord)))
+        return x * power(size, exponent=ord - 2) * scale
+    return sgn(x) * where(x == 0, 0, power(size, exponent=ord - 1)) * scale
 
 
 def norm_gradient(g, x, out, ord, axis):
     """The gradient of a norm; that of p = 0, the number of nonzero elements, is undefined."""
-    return None if ord == 0 else spread(g, shape=x.shape, axis=axis) * norm_slope(x, out, ord, axis)
+    return None if ord == 0 else norm_slope(spread(g, shape=x.shape, axis=axis), x, out, ord, axis)
 
 
 def norm_tangent(t, x, out, ord, axis, keepdims):
     """The tangent of a norm."""
-    return along(x * 0 if ord == 0 else norm_slope(x, out, ord, axis), t, axis, keepdims)
+    return along(x * 0 if ord == 0 else norm_slope(1, x, out, ord, axis), t, axis, keepdims)
 
 
 @general(

@@ -17,8 +17,8 @@ from jax import lax
 
 from tapegrad.execution import dtypes
 from tapegrad.ops.elementwise import exp, log, where
-from tapegrad.ops.operator import broadcast_to, conj, general, linear
-from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, widened
+from tapegrad.ops.operator import broadcast_to, cast, conj, general, linear
+from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, sum_all, widened
 from tapegrad.ops.shape import view
 from tapegrad.ops.sorting import chosen, unchosen
 
@@ -104,6 +104,11 @@ def products_before(x, *, axis, reverse):
     return _shifted(lax.cumprod(widened(x), axis, reverse), axis, step(reverse), 1).astype(x.dtype)
 
 
+def in_type(x, dtype):
+    """``x`` in the type in which a product was taken, if one was asked for."""
+    return x if dtype is None or dtypes.as_dtype(x.dtype) is dtype else cast(x, dtype=dtype)
+
+
 def cumprod_gradient(g, x, axis):
     """The gradient of ``cumprod``: see Note [Products without division]."""
     if x.ndim == 0:
@@ -119,7 +124,8 @@ def cumprod_tangent(t, x, axis):
 
 
 @general(
-    x=lambda g, x, axis: cumprod_gradient(g, x, axis), jvp=lambda t_x, x, axis: cumprod_tangent(t_x, x, axis)
+    x=lambda g, x, axis, dtype: cumprod_gradient(g, in_type(x, dtype), axis),
+    jvp=lambda t_x, x, axis, dtype: cumprod_tangent(in_type(t_x, dtype), in_type(x, dtype), axis),
 )
 def cumprod(x, *, axis, dtype=None):
     """The products of all elements up to each along ``axis``; of integers in int64."""
@@ -160,8 +166,10 @@ def _prod(x, axis, keepdims, dtype):
 
 
 @general(
-    x=lambda g, x, axis: spread(g, shape=x.shape, axis=axis) * conj(others(x, axis)),
-    jvp=lambda t_x, x, axis, keepdims: sum(t_x * others(x, axis), axis=axis, keepdims=keepdims),
+    x=lambda g, x, axis, dtype: spread(g, shape=x.shape, axis=axis) * conj(others(in_type(x, dtype), axis)),
+    jvp=lambda t_x, x, axis, keepdims, dtype: sum(
+        in_type(t_x, dtype) * others(in_type(x, dtype), axis), axis=axis, keepdims=keepdims
+    ),
     node="ProdBackward1",
 )
 def prod(x, *, axis, keepdims=False, dtype=None):
@@ -170,8 +178,8 @@ def prod(x, *, axis, keepdims=False, dtype=None):
 
 
 @general(
-    x=lambda g, x: broadcast_to(g, shape=x.shape) * conj(others_of_all(x)),
-    jvp=lambda t_x, x: sum(t_x * others_of_all(x), axis=tuple(range(x.ndim))),
+    x=lambda g, x, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
+    jvp=lambda t_x, x, dtype: sum_all(in_type(t_x, dtype) * others_of_all(in_type(x, dtype))),
     node="ProdBackward0",
 )
 def prod_all(x, *, dtype=None):
@@ -200,7 +208,8 @@ def weighted(g, before, after, axis, reverse):
 
     if dtypes.as_dtype(g.dtype).is_complex:
         return part(log(g))
-    return part(where(g > 0, log(g), -float("inf"))) - part(where(g < 0, log(-g), -float("inf")))
+    lowest = dtypes.finfo(dtypes.as_dtype(g.dtype)).min  # -inf would meet itself in the second derivative
+    return part(where(g > 0, log(g), lowest)) - part(where(g < 0, log(-g), lowest))
 
 
 @general(

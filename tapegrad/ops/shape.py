@@ -225,8 +225,7 @@ def diagonal(x, *, offset, axis1, axis2):
 
 
 @linear(
-    x=lambda g, x_shape: diagonal_adjoint(g, offset=0, axis1=0, axis2=1, shape=tuple(x_shape)),
-    jvp=lambda t_x, offset: diagonal_copy(t_x, offset=offset),
+    x=lambda g, x_shape, offset: diagonal_adjoint(g, offset=offset, axis1=0, axis2=1, shape=tuple(x_shape)),
     node="DiagonalBackward0_copy",
 )
 def diagonal_copy(x, *, offset):
@@ -401,7 +400,8 @@ def _pad_places(shape: Shape, widths: Widths, mode: str) -> list[tuple[int, np.n
         if mode == "replicate":
             steps = np.clip(steps, 0, length - 1)
         elif mode == "circular":
-            steps = steps % max(length, 1)
+            first_kept, kept = max(-low, 0), length + min(low, 0) + min(high, 0)
+            steps = (steps - first_kept) % max(kept, 1) + first_kept
         else:  # mirrored at the outermost items, which are not doubled
             steps = (length - 1) - np.abs((length - 1) - np.abs(steps))
         places.append((axis, steps))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy import special
 
-from tapegrad.ops.elementwise import abs, exp, log, log1p, reciprocal, sign, where
+from tapegrad.ops.elementwise import abs, exp, filled_like, log, log1p, reciprocal, sign, where
 from tapegrad.ops.operator import elementwise
 
 
@@ -58,7 +58,10 @@ def polygamma(x, *, n):
     """The ``n``-th derivative of ``digamma``."""
     if n == 0:
         return digamma.function(x)
-    return _trigamma(x) if n == 1 else special.polygamma(n, x)
+    if n == 1:
+        return _trigamma(x)
+    pole = (x <= 0) & (x == jnp.floor(x))
+    return jnp.where(pole, -math.inf if n % 2 == 0 else math.inf, special.polygamma(n, jnp.where(pole, 1, x)))
 
 
 @elementwise(
@@ -71,7 +74,9 @@ def xlogy(x, y):
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log(y))
 
 
-@elementwise(x=lambda g, x, y: where((x == 0) & (y <= 0), 0, g * log(y)), promote="float", node="XlogyBackward2")
+@elementwise(
+    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, g * log(filled_like(x, y))), promote="float", node="XlogyBackward2"
+)
 def xlogy_number(x, y):
     """``x * log(y)`` for a number ``y``."""
     return xlogy.function(x, y)
@@ -94,7 +99,7 @@ def xlog1py(x, y):
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y))
 
 
-@elementwise(x=lambda g, x: g * where(x == 0, math.inf, -log(x) - 1), promote="float", node="SpecialEntrBackward0")
+@elementwise(x=lambda g, x: g * -(1 + log(x)), promote="float", node="SpecialEntrBackward0")
 def entr(x):
     """``-x * log(x)``; 0 at 0, ``-inf`` below."""
     return jnp.where(x > 0, -x * jnp.log(x), jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), x, -jnp.inf)))

@@ -47,6 +47,7 @@ class Node:
         sequence_nr: the order of creation; the engine runs the highest number first.
         num_inputs: how many gradients the node takes (the outputs of the forward operator).
         hooks: a ``NodeHooks``, or None while nobody registered any.
+        written_outputs: by output number, the version that an output was written to, and the one it was made at.
     """
 
     __slots__ = ("next_edges", "sequence_nr", "__dict__", "__weakref__")
@@ -55,6 +56,7 @@ class Node:
     sequence_nr: int
     num_inputs = 1
     hooks: NodeHooks | None = None
+    written_outputs: dict[int, tuple[int, int]] | None = None
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Gradients of the inputs, on values. ``needed`` marks the inputs wanted (None: all that the node can)."""

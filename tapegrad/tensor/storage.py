@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
+
+from tapegrad.tape.node import Edge, Node
 
 
 class Storage:
@@ -12,16 +15,27 @@ class Storage:
     written has no storage object of its own (its spec is *plain*); it gets one when that changes.
     """
 
-    __slots__ = ("value", "version")
+    __slots__ = ("made_at", "maker", "value", "version")
 
     def __init__(self, value: Any, version: int = 0) -> None:
         self.value = value
         self.version = version
+        self.maker: tuple[weakref.ref[Node], int] | None = None
+        self.made_at = version
+
+    def comes_from(self, edge: Edge | None) -> None:
+        """Remember which node made the present value, so that it learns of later writes."""
+        self.maker = None if edge is None else (weakref.ref(edge[0]), edge[1])
+        self.made_at = self.version
 
     def write(self, value: Any) -> None:
-        """Replace the data; every tensor on this storage sees it."""
+        """Replace the data; every tensor on this storage sees it, and the node that made the old data is told."""
         self.value = value
         self.version += 1
+        if self.maker is not None:
+            node = self.maker[0]()
+            if node is not None:
+                node.written_outputs = {**(node.written_outputs or {}), self.maker[1]: (self.version, self.made_at)}
 
 
 class StorageAlias(Storage):
@@ -31,7 +45,8 @@ class StorageAlias(Storage):
 
     def __init__(self, origin: Storage, version: int = 0) -> None:
         self.origin = origin.origin if isinstance(origin, StorageAlias) else origin
-        self.version = version
+        self.version = self.made_at = version
+        self.maker = None
 
     @property
     def value(self) -> Any:  # type: ignore[override]

@@ -120,6 +120,7 @@ def storage_of(tensor: Tensor) -> Storage:
     storage = tensor._storage
     if storage is None:
         storage = tensor._storage = Storage(tensor._value)
+        storage.comes_from(tensor._edge)
         tensor._spec = tensor._spec.replace(plain=False)
         tensor._value = None
     return storage

@@ -38,6 +38,8 @@ def to_numpy(value: Any) -> Any:
     if isinstance(value, (pytorch.Tensor, tapegrad.Tensor)):
         value = value.detach()
         module = pytorch if isinstance(value, pytorch.Tensor) else tapegrad
+        if module is pytorch and value._is_zerotensor():
+            value = pytorch.zeros(value.shape, dtype=value.dtype)
         return (value.to(module.float32) if value.dtype == module.bfloat16 else value).resolve_conj().numpy()
     if isinstance(value, (tuple, list)):
         return [to_numpy(item) for item in value]
@@ -163,11 +165,12 @@ def attempt(action: Callable[[], Any]) -> Any:
 
 
 def warned(action: Callable[[], Any]) -> list[list[str]]:
-    """The warnings that an action gives: category and first line."""
+    """The warnings that an action gives: category and first line, without the place in PyTorch's source."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         action()
-    return [[item.category.__name__, str(item.message).splitlines()[0]] for item in caught]
+    lines = [str(item.message).splitlines()[0].split(" (Triggered internally")[0] for item in caught]
+    return [[item.category.__name__, line] for item, line in zip(caught, lines, strict=True)]
 
 
 def agree(program: Callable[[Any], Any], rtol: float = 1e-6, atol: float = 1e-9) -> None:

@@ -88,7 +88,7 @@ def test_the_graph_of(name):
     agree(tree(*TREES[name]))
 
 
-@pytest.mark.parametrize("name", ["x times x", "two paths", "a quotient", "sigmoid and relu", "matrix times matrix"])
+@pytest.mark.parametrize("name", ["x times x", "two paths", "a quotient", "negation and absolute value", "matrix times matrix"])
 def test_the_first_node_of_the_gradient_of(name):
     function, *values = TREES[name]
 
@@ -309,7 +309,7 @@ def saved_values_are_shown(torch):
         product.grad_fn._saved_other is y,
         power.grad_fn._saved_exponent,
         power.grad_fn._saved_self is x,
-        list(total.grad_fn._saved_self_sym_sizes),
+        list(total.grad_fn._saved_dim),
         exponential.grad_fn._saved_result,
         exponential.grad_fn._saved_result is exponential,
         exponential.grad_fn._saved_result.grad_fn is exponential.grad_fn,
@@ -323,8 +323,8 @@ def what_is_not_saved_is_not_shown(torch):
     return [
         product.grad_fn._saved_self,
         product.grad_fn._saved_other is y,
-        attempt(lambda: total.grad_fn._saved_self)[:2],
-        attempt(lambda: product.grad_fn._saved_nothing)[:2],
+        attempt(lambda: total.grad_fn._saved_self),
+        attempt(lambda: product.grad_fn._saved_nothing),
     ]
 
 

@@ -1,0 +1,400 @@
+"""Tensors to other dtypes and devices, and to what is no tensor: NumPy arrays, Python numbers, DLPack."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.dispatch.nodes import gradient_edge, legacy_type_name
+from tapegrad.errors import warn_once
+from tapegrad.execution import dtypes
+from tapegrad.execution.devices import device as device_class
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
+from tapegrad.execution.host import from_dlpack as value_from_dlpack
+from tapegrad.execution.host import address, to_host, transfer
+from tapegrad.functions.attributes import legacy_dtype
+from tapegrad.functions.construction import warn_scalar_requires_grad
+from tapegrad.functions.factory import named_device, named_dtype, no_overload
+from tapegrad.functions.registry import public
+from tapegrad.ops.conversion import truncate
+from tapegrad.ops.operator import cast
+from tapegrad.tape.modes import thread
+from tapegrad.tape.node import Node, next_sequence_nr
+from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
+
+# To another dtype or device -----------------------------------------------------------------------------------------
+
+
+class ToCopyBackward0(Node):
+    """The backward of a copy to another device: the gradient goes back to where the data came from."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.source = tensor.device
+        self.next_edges = (gradient_edge(tensor),)
+        self.sequence_nr = next_sequence_nr()
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> tuple:
+        return (None if grads[0] is None else transfer(grads[0], self.source),)
+
+    def apply(self, grads: list, needed: tuple[bool, ...] | None) -> tuple:
+        return (None if grads[0] is None else _moved(grads[0], self.source),)
+
+
+ToCopyBackward0.__module__ = "builtins"  # as PyTorch's, and those of operators
+
+
+def _moved(tensor: Tensor, on: device_class) -> Tensor:
+    recorded = tensor._spec.requires_grad and thread.modes.grad
+    value = transfer(value_of(tensor), on)
+    spec = tensor._spec.replace(device=on, requires_grad=recorded, plain=True, overrides=False)
+    return wrap(value, spec, (ToCopyBackward0(tensor), 0) if recorded else None)
+
+
+def converted_to(tensor: Tensor, d: dtype, on: device_class, copy: bool = False) -> Tensor:
+    """A tensor in a dtype and on a device: itself if it is so already and no copy is asked for.
+
+    A conversion is recorded; its gradient has the dtype and the device of ``tensor``.
+    """
+    moves = on is not tensor.device
+    if d is tensor.dtype and not moves and not copy:
+        return tensor
+    if d is not tensor.dtype and tensor.dtype.category >= FLOATING and d.category == INTEGRAL:
+        _warn_of_complex(tensor)
+        tensor = truncate(tensor, dtype=d)
+    elif d is not tensor.dtype or not moves:
+        if d.category == FLOATING:
+            _warn_of_complex(tensor)
+        tensor = cast(tensor, dtype=d)
+    return _moved(tensor, on) if moves else tensor
+
+
+def _warn_of_complex(tensor: Tensor) -> None:
+    if tensor.dtype.is_complex:
+        warn_once("Casting complex values to real discards the imaginary part")
+
+
+_TO = (
+    "torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None",
+    "torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None",
+    "Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None",
+)
+
+
+@public("Tensor", out=False)
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``: this tensor in a dtype and on a device.
+
+    The tensor itself if nothing changes, unless ``copy=True``. ``non_blocking`` and ``memory_format`` change nothing here.
+    """
+    if len(args) == 1 and not kwargs and type(args[0]) is dtype and args[0].name != "complex32":
+        return converted_to(self, args[0], self.device)
+    names = _to_names(args)
+    given = dict(zip(names, args, strict=False)) | kwargs
+    if len(args) > 4:
+        raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
+    if len(args) > len(names) or len(given) < len(args) + len(kwargs) or not given.keys() <= {*names, "device", "dtype", "memory_format"}:
+        raise no_overload("to", args, kwargs, _TO)
+    if isinstance(given.get("tensor"), Tensor):
+        other = given["tensor"]
+        return converted_to(self, other.dtype, other.device, bool(given.get("copy")))
+    d, where = given.get("dtype"), given.get("device")
+    return converted_to(
+        self,
+        self.dtype if d is None else named_dtype("to", d),
+        self.device if where is None else named_device("to", where),
+        bool(given.get("copy")),
+    )
+
+
+def _to_names(args: tuple) -> tuple[str, ...]:
+    """The names of the positional arguments of ``to``, by the type of the first."""
+    first = args[0] if args else None
+    if isinstance(first, Tensor):
+        return ("tensor", "non_blocking", "copy")
+    if isinstance(first, dtype) or first in (bool, int, float, complex):
+        return ("dtype", "non_blocking", "copy")
+    if first is None or isinstance(first, (str, int, device_class)):
+        return ("device", "dtype", "non_blocking", "copy")
+    raise no_overload("to", args, {}, _TO)
+
+
+def _declare_cast(name: str, d: dtype) -> None:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        return converted_to(self, d, self.device)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"This tensor in the dtype ``{d}``; itself if it has it."
+    public("Tensor", out=False)(method)
+
+
+for _name, _dtype in {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
+    "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
+    "bool": dtypes.bool, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+}.items():  # fmt: skip
+    _declare_cast(_name, _dtype)
+
+
+@public("Tensor", out=False)
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype and on the device of another one."""
+    return converted_to(self, other.dtype, other.device)
+
+
+@public("Tensor", name="type", out=False)
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of this tensor's type, such as ``torch.FloatTensor``; or, given a type, this tensor converted to it.
+
+    Args:
+        dtype: a dtype, the name of a type, or one of the type classes (``torch.LongTensor``).
+        non_blocking: accepted, and changes nothing.
+    """
+    if dtype is None:
+        return legacy_type_name(self._spec)
+    wanted, kind = legacy_dtype(dtype)
+    on = self.device if kind in (None, self.device.type) else named_device("type", kind)
+    return converted_to(self, wanted, on)
+
+
+@public("Tensor", out=False)
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor on the CPU."""
+    return converted_to(self, self.dtype, named_device("cpu", "cpu"))
+
+
+@public("Tensor", out=False)
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """This tensor on a GPU, the first if none is named.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    where = f"cuda:{device}" if isinstance(device, int) else device or "cuda"
+    return converted_to(self, self.dtype, named_device("cuda", where))
+
+
+@public("Tensor", out=False)
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
+    """The tensor itself (in another dtype, if one is given): there are no sparse tensors here."""
+    return self if dtype is None else to(self, dtype)
+
+
+@public("Tensor", out=False)
+def data_ptr(self: Tensor) -> int:
+    """The address of the data, the same for tensors that share it. Arrays never change: a write moves the data."""
+    return address(value_of(self)) if self._spec.numel else 0
+
+
+# To NumPy and Python ------------------------------------------------------------------------------------------------
+
+
+def host_array(tensor: Tensor) -> np.ndarray:
+    """The elements of a tensor as a read-only array, whether it requires grad or not."""
+    return to_host(value_of(tensor))
+
+
+@public("Tensor", out=False)
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
+    """A copy of the elements as a NumPy array; see Note [Data is copied] in ``construction.py``.
+
+    Args:
+        force: also of a tensor that requires grad or is on another device.
+
+    Raises:
+        RuntimeError: the tensor requires grad.
+        TypeError: it is on another device, or NumPy has no such dtype.
+    """
+    if not force:
+        if self._spec.requires_grad:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if self.device.type != "cpu":
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+    if self.dtype.numpy.kind not in "biufc":
+        raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
+    return host_array(self).copy()
+
+
+@public("Tensor", out=False)
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """The elements, for NumPy's functions; raises as ``numpy`` does."""
+    array = numpy(self)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+@public("Tensor", out=False)
+def item(self: Tensor) -> bool | int | float | complex:
+    """The only element as a Python number.
+
+    Raises:
+        RuntimeError: there is not exactly one.
+    """
+    if self._spec.numel != 1:
+        raise RuntimeError(f"a Tensor with {self._spec.numel} elements cannot be converted to Scalar")
+    return host_array(self).item()
+
+
+@public("Tensor", out=False)
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers; of a 0-dim tensor, the number."""
+    array = host_array(self)
+    return array.tolist() if array.dtype.kind in "biufc" else array.astype(np.float64).tolist()
+
+
+def _python_scalar(tensor: Tensor) -> Any:
+    if tensor._spec.numel != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    if tensor._spec.requires_grad:
+        warn_scalar_requires_grad()
+    return host_array(tensor).item()
+
+
+def _real_scalar(tensor: Tensor, cpp_type: str) -> Any:
+    number = _python_scalar(tensor)
+    if isinstance(number, complex):
+        if number.imag:
+            raise RuntimeError(f"value cannot be converted to type {cpp_type} without overflow")
+        return number.real
+    return number
+
+
+@public("torch", "Tensor", out=False)
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not zero.
+
+    Raises:
+        RuntimeError: there is not exactly one.
+    """
+    if input._spec.numel != 1:
+        how_many = "more than one value" if input._spec.numel else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
+    return bool(host_array(input).item())
+
+
+@public("Tensor", out=False)
+def __bool__(self: Tensor) -> bool:
+    """Whether the only element is not zero."""
+    return is_nonzero(self)
+
+
+@public("Tensor", out=False)
+def __float__(self: Tensor) -> float:
+    """The only element as a float."""
+    return float(_real_scalar(self, "double"))
+
+
+@public("Tensor", out=False)
+def __int__(self: Tensor) -> int:
+    """The only element as an int, cut off towards zero; nan and infinity raise as Python's do."""
+    number = _real_scalar(self, "int64_t")
+    return int(number) if isinstance(number, int) else math.trunc(number)
+
+
+@public("Tensor", out=False)
+def __complex__(self: Tensor) -> complex:
+    """The only element as a complex number."""
+    return complex(_python_scalar(self))
+
+
+@public("Tensor", out=False)
+def __index__(self: Tensor) -> int:
+    """The only element of an integral or boolean tensor, to index sequences with.
+
+    Raises:
+        TypeError: another dtype, or not exactly one element.
+    """
+    if self.dtype.category not in (BOOL, INTEGRAL) or self._spec.numel != 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(host_array(self).item())
+
+
+@public("Tensor", out=False)
+def __format__(self: Tensor, format_spec: str) -> str:
+    """The number of a 0-dim tensor in the format given; otherwise the text of the tensor, which takes none."""
+    if self.ndim == 0 and type(self) is Tensor:
+        return format(host_array(self).item(), format_spec)
+    return object.__format__(self, format_spec)
+
+
+@public("Tensor", out=False)
+def __contains__(self: Tensor, element: Any, /) -> bool:
+    """Whether any element equals a number or (broadcast) tensor."""
+    if not isinstance(element, (Tensor, bool, int, float, complex)):
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+    return bool((self == element).any().item())  # type: ignore[attr-defined]
+
+
+# DLPack -------------------------------------------------------------------------------------------------------------
+
+_DLPACK_CPU = (1, 0)
+
+
+@public("Tensor", out=False)
+def __dlpack__(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
+    """A DLPack capsule that shares the data, for other libraries to read.
+
+    Raises:
+        BufferError: the tensor requires grad.
+    """
+    if self._spec.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return value_of(self).__dlpack__(stream=stream, **options)
+
+
+@public("Tensor", out=False)
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """DLPack's type and index of the device."""
+    return value_of(self).__dlpack_device__()
+
+
+class _Capsule:
+    """What ``from_dlpack`` can read: a capsule of data on the CPU."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _DLPACK_CPU
+
+
+@public("torch", "utils.dlpack", out=False)
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """The data of another library's array, shared with it unless ``copy`` is True.
+
+    Whoever shares the data must not write to it: tensors take it for unchangeable.
+
+    Args:
+        ext_tensor: an object with ``__dlpack__``, or a DLPack capsule.
+        device: where the tensor is to be.
+        copy: whether to copy; None copies if need be.
+    """
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
+    elif not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might "
+            "have already constructed a tensor from it once."
+        )
+    value = value_from_dlpack(ext_tensor, copy)
+    result = wrap(value, describe(value))
+    return result if device is None else converted_to(result, result.dtype, named_device("from_dlpack", device))
+
+
+@public("torch", "utils.dlpack", out=False)
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule that shares the data of a tensor."""
+    return __dlpack__(tensor)

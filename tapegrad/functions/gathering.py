@@ -1,0 +1,551 @@
+"""PyTorch's named functions that read and write at places given by index tensors and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.dtypes import COMPLEX, FLOATING, int32, int64
+from tapegrad.execution.dtypes import bool as bool_
+from tapegrad.execution.host import from_host
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.arrangement import repeat_each
+from tapegrad.functions.indexing import outside
+from tapegrad.functions.registry import UNSET, public
+from tapegrad.functions.scalars import converted, is_number, no_overload
+from tapegrad.functions.shape import expanded, ravel
+from tapegrad.functions.sorting import numbers, on_host
+from tapegrad.ops import indexing as ops
+from tapegrad.ops import shape as shape_ops
+from tapegrad.ops.elementwise import remainder
+from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, wrap
+
+
+def check_range(index: Tensor, axis: int, length: int) -> None:
+    """Refuse an index that is not in [0, length).
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    bad = outside(index, 0, length)
+    if bad is not None:
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {axis} with size {length}")
+
+
+def _length(x: Tensor, axis: int) -> int:
+    return x.shape[axis] if x.ndim else 1
+
+
+# -- each element by itself --------------------------------------------------------------------------------------------
+
+
+def _check_index(function: str, x: Tensor, index: Tensor, name: str) -> None:
+    """Refuse an index tensor of the wrong dtype or number of dimensions; an empty one may have any."""
+    if not index.numel():
+        return
+    if index.dtype not in (int64, int32):
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
+    if max(index.ndim, 1) != max(x.ndim, 1):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+
+
+@public("torch", "Tensor")
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """``out[i, j] = input[index[i, j], j]`` for ``dim=0``: an element for each index.
+
+    Raises:
+        RuntimeError: an index out of range; an index tensor longer than ``input`` in another dimension.
+    """
+    axis = wrap_dim(dim, input.ndim)
+    _check_index("gather", input, index, "input")
+    for other in range(input.ndim if index.ndim and index.numel() else 0):
+        if other != axis and index.shape[other] > input.shape[other]:
+            raise RuntimeError(
+                f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
+                f"self {list(input.shape)} apart from dimension {axis}"
+            )
+    check_range(index, axis, _length(input, axis))
+    return ops.gather(input, index, axis=axis)
+
+
+def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | None) -> int:
+    axis = wrap_dim(dim, input.ndim)
+    _check_index("scatter", input, index, "self")
+    if src is not None:
+        if src.dtype is not input.dtype:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        if index.numel() and max(src.ndim, 1) != max(index.ndim, 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    for other in range(index.ndim if input.ndim and index.numel() else 0):
+        too_long = other != axis and index.shape[other] > input.shape[other]
+        if src is not None and src.ndim and index.shape[other] > src.shape[other]:
+            too_long = True
+        if too_long:
+            source = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
+                f"dimension {axis}{source}"
+            )
+    check_range(index, axis, _length(input, axis))
+    return axis
+
+
+def _part(src: Tensor, index: Tensor) -> Tensor:
+    """As much of a source as there are indices for."""
+    if src.shape == index.shape:
+        return src
+    if not index.numel():
+        src, index_shape = shape_ops.view(src, shape=(-1,)), tuple(index.shape)
+        return shape_ops.view(shape_ops.slice_(src, 0, axis=0, length=0, step=1), shape=index_shape)
+    for axis in range(src.ndim):
+        length = index.shape[axis] if index.ndim else 1
+        if src.shape[axis] != length:
+            src = shape_ops.slice_(src, 0, axis=axis, length=length, step=1)
+    return src if src.shape == index.shape else shape_ops.view(src, shape=tuple(index.shape))
+
+
+@public("torch", "Tensor")
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = UNSET, *, value: Any = UNSET, reduce: str | None = None
+) -> Tensor:
+    """``input`` with elements of ``src``, or one number, where ``gather`` would read; ``reduce`` may be "add" or
+    "multiply". Where an index is repeated the last one stays, yet each gets the gradient of the place.
+
+    Raises:
+        RuntimeError: an index out of range; shapes or dtypes that don't match.
+    """
+    src = value if src is UNSET else src
+    if not isinstance(src, Tensor) and not is_number(src):
+        given = [argument for argument in (dim, index, src) if argument is not UNSET]
+        raise no_overload("scatter", given, _SCATTER_OVERLOADS)
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    tensor = src if isinstance(src, Tensor) else None
+    axis = _check_scatter(input, dim, index, tensor)
+    if reduce is None and tensor is None:
+        return ops.scatter_number(input, converted(src, input.dtype), index, axis=axis)
+    if tensor is None:
+        tensor = expanded(_number_like(src, input), tuple(index.shape))
+    operator = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_prod}[reduce]
+    return operator(input, index, _part(tensor, index), axis=axis)
+
+
+_SCATTER_OVERLOADS = (
+    "int dim, Tensor index, Tensor src",
+    "int dim, Tensor index, Tensor src, *, str reduce",
+    "int dim, Tensor index, Number value",
+    "int dim, Tensor index, Number value, *, str reduce",
+)
+
+
+def _number_like(value: Any, like: Tensor) -> Tensor:
+    """A number as a 0-dim tensor of the dtype of another tensor."""
+    array = np.asarray(converted(value, like.dtype), like.dtype.numpy)
+    return wrap(from_host(array, like.device), Spec.of((), like.dtype, like.device))
+
+
+@public("torch", "Tensor")
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``input`` with every element of ``src`` added where ``gather`` would read.
+
+    Raises:
+        RuntimeError: an index out of range; shapes or dtypes that don't match.
+    """
+    axis = _check_scatter(input, dim, index, src)
+    return ops.scatter_add(input, index, _part(src, index), axis=axis)
+
+
+_EXTREMES = {"amax": ops.scatter_amax, "amin": ops.scatter_amin}
+
+
+@public("torch", "Tensor")
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """``input`` reduced ("sum", "prod", "mean", "amax", "amin") with all elements of ``src`` that go to a place.
+
+    Without ``include_self`` what ``input`` held there does not count. Gradients of equal extrema are shared evenly.
+
+    Raises:
+        RuntimeError: an index out of range; shapes or dtypes that don't match; an unknown reduction.
+    """
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    axis = _check_scatter(input, dim, index, src)
+    src = _part(src, index)
+    if reduce == "mean":
+        return ops.scatter_mean(input, index, src, axis=axis, include_self=bool(include_self))
+    if not include_self:
+        input = ops.scatter_number(input, _neutral(reduce, input), index, axis=axis)
+    if reduce == "sum":
+        return ops.scatter_sum(input, index, src, axis=axis)
+    if reduce == "prod":
+        return ops.scatter_prod(input, index, src, axis=axis)
+    return _EXTREMES[reduce](input, index, src, axis=axis)
+
+
+def _neutral(reduce: str, x: Tensor) -> Any:
+    """What does not change a reduction."""
+    if reduce in ("sum", "prod"):
+        return int(reduce == "prod")
+    if x.dtype.category == FLOATING:
+        return -float("inf") if reduce == "amax" else float("inf")
+    if x.dtype is bool_:
+        return reduce == "amin"
+    limits = np.iinfo(x.dtype.numpy)
+    return int(limits.min if reduce == "amax" else limits.max)
+
+
+@public("torch", "Tensor")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """``gather`` with the other dimensions broadcast; without ``dim``, from all elements in a row.
+
+    Raises:
+        RuntimeError: ``indices`` are not int64, or have another number of dimensions.
+    """
+    if indices.dtype is not int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}"
+        )
+    if dim is None:
+        return gather(ravel(input), 0, ravel(indices))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    axis = wrap_dim(dim, input.ndim)
+    length = _length(input, axis)
+    open_shapes = [[1 if d == axis else n for d, n in enumerate(tensor.shape)] for tensor in (input, indices)]
+    common = broadcast_shapes([tuple(shape) for shape in open_shapes])
+    targets = [
+        tuple(tensor.shape[d] if d == axis else n for d, n in enumerate(common)) for tensor in (input, indices)
+    ]
+    input, indices = (
+        tensor if tensor.shape == target else expanded(tensor, target)
+        for tensor, target in zip((input, indices), targets, strict=True)
+    )
+    return ops.gather(input, remainder(indices, max(length, 1)), axis=axis)
+
+
+# -- whole slices ------------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of a dimension that a vector of indices names.
+
+    Raises:
+        IndexError: an index out of range, or no vector.
+        RuntimeError: ``index`` is not of int32 or int64.
+    """
+    axis = wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype not in (int64, int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if input.ndim == 0 and index.numel() != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)"
+        )
+    if outside(index, 0, _length(input, axis)) is not None:
+        raise IndexError("index out of range in self")
+    return ops.index_select(input, index, axis=axis)
+
+
+def _check_slices(name: str, input: Tensor, index: Tensor, source: Tensor, axis: int) -> None:
+    """What ``index_add`` requires of its source."""
+    if index.ndim > 1:
+        raise IndexError(
+            f"{name}_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{index.dtype.scalar_name} and size: {list(index.shape)}"
+        )
+    if index.dtype not in (int64, int32):
+        raise RuntimeError(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_name}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}_(): self ({input.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the same "
+            "scalar type"
+        )
+    count = source.shape[axis] if axis < source.ndim else 1
+    if index.numel() != count:
+        raise RuntimeError(
+            f"{name}_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), "
+            f"for dim: {axis}"
+        )
+    if _without(input, axis) != _without(source, axis):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input.shape)} source.shape = {list(source.shape)}"
+        )
+
+
+def _without(x: Tensor, axis: int) -> tuple[int, ...]:
+    return (*x.shape[:axis], *x.shape[axis + 1 :])
+
+
+@public("torch", "Tensor")
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """``input`` with ``alpha`` times the slices of ``source`` added where ``index_select`` would read.
+
+    Raises:
+        IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match.
+    """
+    axis = wrap_dim(dim, input.ndim)
+    _check_slices("index_add", input, index, source, axis)
+    check_range(index, axis, _length(input, axis))
+    if alpha != 1:
+        source = source * converted(alpha, source.dtype)  # type: ignore[operator]
+    return ops.index_add(input, index, source, axis=axis)
+
+
+@public("torch", "Tensor")
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """``input`` with slices of ``source`` where ``index_select`` would read.
+
+    Raises:
+        IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match.
+    """
+    axis = wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if index.dtype is not int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{input.dtype.scalar_name} and (source) {source.dtype.scalar_name}"
+        )
+    _check_copied(input, index, source, axis)
+    bad = outside(index, 0, _length(input, axis))
+    if bad is not None:
+        raise IndexError(
+            f"index_copy_(): index {bad} is out of bounds for dimension {axis} with size {_length(input, axis)}"
+        )
+    return ops.index_copy(input, index, source, axis=axis)
+
+
+def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> None:
+    if source.ndim != input.ndim and source.ndim and input.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})"
+        )
+    mine, given = _without(input, axis), _without(source, axis)
+    if mine != given and source.ndim:
+        at = next((d for d, (a, b) in enumerate(zip(mine, given, strict=False)) if a != b), 0)
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, mine))} at dimension {at} and source slice shape: {' '.join(map(str, given))} at "
+            f"dimension {at}."
+        )
+    count = source.shape[axis] if axis < source.ndim else 1
+    if index.numel() != count:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({count})"
+        )
+
+
+@public("torch", "Tensor")
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """``input`` with a number, or a 0-dim tensor, in place of the slices that ``index`` names.
+
+    Raises:
+        IndexError: an index out of range.
+        RuntimeError: ``value`` has dimensions, or can't be converted.
+    """
+    axis = wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    if index.dtype is not int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    if (value.dtype.category == COMPLEX if isinstance(value, Tensor) else isinstance(value, complex)) and (
+        not input.dtype.is_complex
+    ):
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    length = _length(input, axis)
+    bad = outside(index, -length, length)
+    if bad is not None:
+        raise IndexError(f"index {bad} is out of bounds for dimension {axis} with size {length}")
+    if isinstance(value, Tensor):
+        return ops.index_fill_tensor(input, index, value, axis=axis)
+    return ops.index_fill(input, index, converted(value, input.dtype), axis=axis)
+
+
+# -- among all elements in a row ---------------------------------------------------------------------------------------
+
+
+def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
+    if index.dtype is not int64:
+        raise RuntimeError(f"{name}: Expected a long tensor for index, but got {index.dtype.scalar_name}")
+    bad = outside(index, -input.numel(), input.numel())
+    if bad is not None:
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.numel()} elements.")
+
+
+@public("torch", "Tensor")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at places counted in row-major order (negative ones from the end), in the shape of ``index``.
+
+    Raises:
+        IndexError: out of range.
+    """
+    _check_flat("take()", input, index)
+    return ops.take(input, index)
+
+
+@public("torch", "Tensor")
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """``input`` with the elements of ``source`` put, or added, at places counted in row-major order.
+
+    Raises:
+        IndexError: out of range, or another number of elements.
+    """
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.scalar_name} "
+            f"and source.dtype = {source.dtype.scalar_name}"
+        )
+    if source.numel() != index.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
+        )
+    _check_flat("put_()", input, index)
+    return ops.put(input, index, source, accumulate=bool(accumulate))
+
+
+# -- by masks ----------------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements of ``input`` where ``mask`` is set, in a row; the two are broadcast.
+
+    The mask is read on the host: not under ``jax.jit``.
+    """
+    if mask.dtype is not bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast_shapes([input.shape, mask.shape])
+    places = np.flatnonzero(np.broadcast_to(on_host(mask), shape))
+    return ops.masked_select(input, numbers(places, input), shape=shape)
+
+
+@public("torch", "Tensor")
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """``input`` with the first elements of ``source`` where ``mask`` is set, in row-major order.
+
+    Raises:
+        RuntimeError: ``source`` has too few elements or another dtype.
+    """
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got"
+            f"{input.dtype.scalar_name} and {source.dtype.scalar_name}"
+        )
+    if mask.dtype is not bool_:
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}"
+        )
+    shape = broadcast_shapes([input.shape, mask.shape])
+    if source.numel() < np.prod(shape, dtype=int) and (
+        np.count_nonzero(np.broadcast_to(on_host(mask), shape)) > source.numel()
+    ):
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return ops.masked_scatter(input, mask, source)
+
+
+# -- made from indices -------------------------------------------------------------------------------------------------
+
+
+@public("nn.functional")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """int64 zeros with a one at each class, along a new last dimension as long as there are classes (-1: as needed).
+
+    Raises:
+        RuntimeError: classes that are not int64, negative, or too large.
+    """
+    if tensor.dtype is not int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not tensor.numel():
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return ops.one_hot(tensor, num_classes=num_classes)
+    if num_classes == -1:
+        num_classes = int(on_host(tensor).max()) + 1
+        negative = outside(tensor, 0, max(num_classes, 1))
+    else:
+        negative = outside(tensor, 0, np.iinfo(np.int64).max)
+        if negative is None and outside(tensor, 0, num_classes) is not None:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    if negative is not None:
+        raise RuntimeError("Class values must be non-negative.")
+    return ops.one_hot(tensor, num_classes=num_classes)
+
+
+@public("torch", out=False)
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Every item of a dimension (of all elements in a row without ``dim``) several times in succession.
+
+    ``repeats`` is a number, or a vector with one for each item. Given only that vector: the indices that repeat so.
+
+    Raises:
+        RuntimeError: numbers that are negative, or not as many as there are items.
+    """
+    if repeats is None:
+        return numbers(_repeated_places(input, output_size), input)
+    return _repeat_interleave(input, repeats, dim, output_size)
+
+
+@public("Tensor", name="repeat_interleave", out=False)
+def repeat_interleave_method(
+    self: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """``torch.repeat_interleave``."""
+    return _repeat_interleave(self, repeats, dim, output_size)
+
+
+def _repeat_interleave(input: Tensor, repeats: Any, dim: int | None, output_size: int | None) -> Tensor:
+    if not isinstance(repeats, Tensor):
+        if isinstance(repeats, Sequence):
+            repeats = numbers(np.asarray(repeats), input)
+        else:
+            return repeat_each(input, repeats, dim)
+    if dim is None:
+        input, dim = ravel(input), 0
+    axis = wrap_dim(dim, input.ndim)
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if repeats.numel() == 1:
+        repeats = expanded(ravel(repeats), (_length(input, axis),))
+    if repeats.numel() != _length(input, axis):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats.numel()} and input.size({axis}) = {_length(input, axis)}"
+        )
+    places = _repeated_places(repeats, output_size)
+    return ops.index_select(input, numbers(places, input), axis=axis)
+
+
+def _repeated_places(repeats: Tensor, output_size: int | None) -> np.ndarray:
+    if repeats.dtype not in (int64, int32):
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.scalar_name}'")
+    if repeats.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    counts = on_host(repeats)
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    places = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
+    if output_size is not None and output_size != places.size:
+        raise RuntimeError("allocated size does not match required size")
+    return places

@@ -1,0 +1,165 @@
+"""PyTorch's first way of making tensors: ``Tensor(2, 3)``, and a class for each type, as ``FloatTensor([1, 2])``.
+
+>>> import tapegrad as torch
+>>> torch.LongTensor([1, 2]), isinstance(torch.ones(2), torch.FloatTensor)
+(tensor([1, 2]), True)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.dtypes import dtype, get_default_dtype, set_default_dtype
+from tapegrad.functions.attributes import LEGACY_DTYPES, as_instance, class_overrides
+from tapegrad.functions.construction import constructed
+from tapegrad.functions.factory import is_integer, size_of_arguments, target, type_name
+from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.scalars import CPP_NAMES
+from tapegrad.tensor.layout import strided
+from tapegrad.tensor.tensor import Tensor
+
+_SIGNATURES = """\
+ * (*, torch.device device = None)
+{why} * (torch.Storage storage)
+ * (Tensor other)
+ * (tuple of ints size, *, torch.device device = None)
+ * (object data, *, torch.device device = None)
+"""
+
+
+def _made(d: dtype, args: tuple, options: dict[str, Any], on: Any = None) -> Tensor:
+    """What the legacy constructor of a dtype gives for these arguments.
+
+    Raises:
+        TypeError: PyTorch's messages.
+    """
+    where = options.pop("device", None) or on
+    if "data" in options and not args:
+        args = (options.pop("data"),)
+    if "size" in options and not args:
+        args = (tuple(options.pop("size")),)
+        return target("new", {"device": where}, d).full(size_of_arguments("new", args, {}), 0)
+    if options:
+        _no_overload(args, options)
+    if not args:
+        return target("new", {"device": where}, d).full((0,), 0)
+    first = args[0]
+    if is_integer(first) and not isinstance(first, Tensor) or type(first).__name__ == "Size":
+        return target("new", {"device": where}, d).full(size_of_arguments("new", args, {}), 0)
+    if len(args) > 1:
+        _no_overload(args, options)
+    if not isinstance(first, (list, tuple, str, np.ndarray)) and not hasattr(first, "__getitem__"):
+        raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
+    if isinstance(first, np.generic):
+        raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
+    return constructed("new", first, {"dtype": d, "device": where})
+
+
+def _no_overload(args: tuple, options: dict[str, Any]) -> None:
+    got = ", ".join([*map(type_name, args), *(f"{name}={_option_name(value)}" for name, value in options.items())])
+    if options:
+        why = f"      didn't match because some of the keywords were incorrect: {', '.join(options)}\n"
+    else:
+        types = ", ".join(f"!{_described(arg)}!" for arg in args)
+        why = f"      didn't match because some of the arguments have invalid types: ({types})\n"
+    raise TypeError(
+        f"new() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        + _SIGNATURES.format(why=why)
+    )
+
+
+def _option_name(value: Any) -> str:
+    return "torch.dtype" if isinstance(value, dtype) else type_name(value)
+
+
+def _described(arg: Any) -> str:
+    if isinstance(arg, (list, tuple)):
+        return f"{type(arg).__name__} of [{', '.join(map(type_name, arg))}]"
+    return type_name(arg)
+
+
+def new_instance(cls: type, *args: Any, **options: Any) -> Tensor:
+    """``cls(...)`` for Tensor and its subclasses: ``Tensor(2, 3)``, ``Tensor([1.5, 2])``, ``Tensor(other)``.
+
+    Sizes give a tensor to be written yet, data one of the default dtype; another tensor gives an alias of it, which is
+    recorded.
+    """
+    if len(args) == 1 and isinstance(args[0], Tensor) and not options:
+        return args[0].as_subclass(cls)  # type: ignore[attr-defined]
+    made = _made(get_default_dtype(), args, options)
+    return made if cls is Tensor else as_instance(cls, made, class_overrides(cls))
+
+
+NAMESPACES.setdefault("Tensor", {})["__new__"] = new_instance
+
+
+@public("Tensor", out=False)
+def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The legacy constructor for this tensor's dtype and device."""
+    return _made(self.dtype, args, options, self.device)
+
+
+class tensortype(type):
+    """The class of type classes: they make tensors of their dtype, and claim those that others made."""
+
+    dtype: dtype
+    kind: str
+    layout = strided
+
+    @property
+    def is_cuda(cls) -> bool:
+        """Whether its tensors are on a GPU."""
+        return cls.kind == "cuda"
+
+    @property
+    def is_sparse(cls) -> bool:
+        """False: there are no sparse tensors here."""
+        return False
+
+    def __call__(cls, *args: Any, **options: Any) -> Tensor:
+        if len(args) == 1 and isinstance(args[0], Tensor) and not options:
+            _check_same_type(cls, args[0])
+            return args[0].as_subclass(Tensor)  # type: ignore[attr-defined]
+        return _made(cls.dtype, args, options, None if cls.kind == "cpu" else cls.kind)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.kind
+
+
+def _check_same_type(cls: tensortype, other: Tensor) -> None:
+    if not isinstance(other, cls):
+        expected, got = (_options_text(*pair) for pair in ((cls.dtype, cls.kind), (other.dtype, other.device.type)))
+        raise TypeError(f"expected {expected} (got {got})")
+
+
+def _options_text(d: dtype, kind: str) -> str:
+    name = {"int64": "long int", "uint8": "unsigned char", "int8": "signed char", "int16": "short int"}.get(
+        d.name, CPP_NAMES[d.name]
+    )
+    return (
+        f"TensorOptions(dtype={name}, device={kind}, layout=Strided, requires_grad=false (default), "
+        "pinned_memory=false (default), memory_format=(nullopt))"
+    )
+
+
+def _declare(prefix: str, d: dtype, kind: str) -> None:
+    home = "torch" if kind == "cpu" else f"torch.{kind}"
+    cls = tensortype(f"{prefix}Tensor", (), {"__module__": home, "dtype": d, "kind": kind, "__slots__": ()})
+    NAMESPACES.setdefault(home.removeprefix("torch.") if kind != "cpu" else home, {})[cls.__name__] = cls
+
+
+for _prefix in ("Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "Char", "Byte", "Bool"):
+    for _kind in ("cpu", "cuda"):
+        _declare(_prefix, LEGACY_DTYPES[_prefix], _kind)
+
+
+@public("torch", out=False)
+def set_default_tensor_type(t: Any, /) -> None:
+    """Make the dtype of a type class (or its name, ``"torch.DoubleTensor"``) the default dtype."""
+    name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
+    prefix = name.rsplit(".", 1)[-1].removesuffix("Tensor")
+    if prefix not in LEGACY_DTYPES:
+        raise TypeError(f"invalid type object: {name}")
+    set_default_dtype(LEGACY_DTYPES[prefix])

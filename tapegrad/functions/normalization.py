@@ -1,0 +1,254 @@
+"""Normalization functions, with PyTorch's treatment of running statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.execution.dtypes import finfo, float32
+from tapegrad.functions.registry import public
+from tapegrad.ops import elementwise, normalization, reductions, resampling
+from tapegrad.ops.operator import broadcast_to
+from tapegrad.ops.resampling import Sampling
+from tapegrad.ops.shape import view
+from tapegrad.tape.modes import switched
+from tapegrad.tensor.tensor import Tensor, storage_of, value_of
+
+
+def renew(buffer: Tensor, value: Tensor) -> None:
+    """Put a new value into a buffer; as in PyTorch, its version does not count this write."""
+    if buffer._spec.plain:
+        buffer._value = value_of(value)
+    else:
+        storage_of(buffer).value = value_of(value)
+
+
+def _refuse_single_values(per_channel: int, size: str) -> None:
+    if per_channel == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+
+
+def _values_per_channel(shape: Sequence[int]) -> int:
+    count = shape[0]
+    for length in shape[2:]:
+        count *= length
+    return count
+
+
+@public("nn.functional", out=False)
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Each channel (dimension 1) less its mean, over its standard deviation, times ``weight``, plus ``bias``.
+
+    In training the statistics are those of this batch, and the running ones, if given, move towards them by ``momentum``
+    (the variance unbiased); otherwise the running ones are used.
+
+    Raises:
+        ValueError: training on one value per channel; a negative ``eps``; one running statistic without the other.
+        RuntimeError: no running statistics outside training; shapes or dtypes that don't fit.
+    """
+    if training:
+        _refuse_single_values(_values_per_channel(input.shape), str(input.shape))
+    if eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    if not isinstance(momentum, (int, float)):
+        raise TypeError(
+            f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}"
+        )
+    if training:
+        return _batch_norm_training(input, running_mean, running_var, weight, bias, momentum, eps)
+    for name, buffer in (("running_mean", running_mean), ("running_var", running_var)):
+        if buffer is None:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    return normalization.batch_norm_inference(input, weight, bias, running_mean, running_var, eps=float(eps))
+
+
+def _batch_norm_training(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
+    momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
+    arguments = (input, weight, bias, running_mean, running_var, float(momentum))
+    out, new_mean, new_var = normalization.batch_norm(*arguments, eps=float(eps))
+    if running_mean is None and running_var is None:
+        return out
+    if running_mean is None or running_var is None:
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    renew(running_mean, new_mean)
+    renew(running_var, new_var)
+    return out
+
+
+@public("nn.functional", out=False)
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Each channel of each element of the batch less its mean, over its standard deviation, times ``weight``, plus ``bias``.
+
+    The running statistics, if given, move towards the mean over the batch of these statistics; with
+    ``use_input_stats=False`` they are used instead.
+
+    Raises:
+        ValueError: one element of space only.
+        RuntimeError: no running statistics, where they are needed; shapes that don't fit.
+    """
+    if use_input_stats:
+        space = 1
+        for length in input.shape[2:]:
+            space *= length
+        if space == 1:
+            raise ValueError(
+                f"Expected more than 1 spatial element when training, got input size {input.shape}"
+            )
+    elif running_mean is None or running_var is None:
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    batch, channels, *space_shape = input.shape
+    x = view(input, shape=(1, batch * channels, *space_shape))
+    repeated = [None if one is None else _repeated(one, batch) for one in (weight, bias, running_mean, running_var)]
+    if not use_input_stats:
+        return view(normalization.batch_norm_inference(x, *repeated, eps=float(eps)), shape=tuple(input.shape))
+    out, new_mean, new_var = normalization.batch_norm(x, *repeated, float(momentum), eps=float(eps))
+    with switched(grad=False):
+        for buffer, new in ((running_mean, new_mean), (running_var, new_var)):
+            if buffer is not None:
+                average = reductions.mean(view(new, shape=(batch, channels)), axis=(0,), keepdims=False)
+                renew(buffer, average)
+    return view(out, shape=tuple(input.shape))
+
+
+def _repeated(parameter: Tensor, batch: int) -> Tensor:
+    """A number for each channel, once for each element of the batch."""
+    channels = parameter.shape[0]
+    return view(broadcast_to(parameter, shape=(batch, channels)), shape=(batch * channels,))
+
+
+def _normalized_axes(input: Tensor, normalized_shape: Any, function: str) -> tuple[int, ...]:
+    """The last dimensions, which must have this shape."""
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
+            f"{type(normalized_shape).__name__}"
+        )
+    count = len(normalized_shape)
+    if count == 0:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    shape = list(normalized_shape)
+    if input.ndim < count or list(input.shape[-count:]) != shape:
+        shown = ", ".join(map(str, shape))
+        star = "*, " if function == "layer_norm" else "*"
+        raise RuntimeError(
+            f"Given normalized_shape={shape}, expected input with shape [{star}{shown}], but got input of "
+            f"size{list(input.shape)}"
+        )
+    return tuple(range(input.ndim - count, input.ndim))
+
+
+@public("nn.functional", out=False)
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """The input less its mean, over its standard deviation, both over the last dimensions (which must be
+    ``normalized_shape``), times ``weight``, plus ``bias``, of that shape.
+
+    Raises:
+        RuntimeError: shapes or dtypes that don't fit.
+        NotImplementedError: integers or complex numbers.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,), eps=0.0)
+    tensor([[-1.,  1.]])
+    """
+    axes = _normalized_axes(input, normalized_shape, "layer_norm")
+    return normalization.layer_norm(input, weight, bias, axes=axes, eps=float(eps))
+
+
+@public("torch", name="layer_norm", out=False)
+def torch_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5, cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    """See ``torch.nn.functional.layer_norm``."""
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@public("nn.functional", "torch", out=False)
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The input over the root mean square of its last dimensions, times ``weight``. Without ``eps`` it is the dtype's.
+
+    Raises:
+        RuntimeError: shapes that don't fit.
+        NotImplementedError: integers or complex numbers.
+    """
+    axes = _normalized_axes(input, normalized_shape, "rms_norm")
+    if eps is None:
+        dtype = input.dtype
+        eps = finfo(dtype if dtype.category >= 2 and dtype.itemsize > 2 else float32).eps
+    return normalization.rms_norm(input, weight, axes=axes, eps=float(eps))
+
+
+@public("nn.functional", out=False)
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """The input less its mean, over its standard deviation, both over each of ``num_groups`` groups of channels and over
+    space, times ``weight``, plus ``bias``, of one number for each channel.
+
+    Raises:
+        ValueError: groups of one value.
+        RuntimeError: channels that can't be grouped so; shapes or dtypes that don't fit.
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    per_group = input.shape[0] * input.shape[1] // num_groups
+    for length in input.shape[2:]:
+        per_group *= length
+    _refuse_single_values(per_group, str([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]]))
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if input.shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    return normalization.group_norm(input, weight, bias, groups=num_groups, eps=float(eps))
+
+
+@public("torch", name="group_norm", out=False)
+def torch_group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """See ``torch.nn.functional.group_norm``."""
+    return group_norm(input, num_groups, weight, bias, eps)
+
+
+@public("nn.functional", out=False)
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """The input over ``(k + alpha * mean of squares of size neighbouring channels) ** beta``; zeros beyond the ends count.
+
+    Raises:
+        ValueError: fewer than three dimensions.
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        )
+    channels = input.shape[1]
+    window = Sampling("window", channels, kernel=size, low=size // 2, divisor=size)
+    squares = elementwise.mul(input, input)
+    if not input._spec.numel:
+        return input
+    flat = view(squares, shape=(input.shape[0], 1, channels, squares._spec.numel // (input.shape[0] * channels)))
+    whole = Sampling("window", flat.shape[-1])
+    means = view(resampling.AVERAGES[2](flat, samplings=(window, whole)), shape=tuple(input.shape))
+    return elementwise.div(input, elementwise.power(elementwise.add(elementwise.mul(means, alpha), k), exponent=beta))

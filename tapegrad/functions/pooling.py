@@ -1,0 +1,324 @@
+"""Pooling: the greatest, the mean or the norm of windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.execution.dtypes import int64
+from tapegrad.functions.bounds import first_outside
+from tapegrad.functions.registry import public
+from tapegrad.functions.windows import adaptive, hashable, several, windows
+from tapegrad.ops import elementwise, pooling, reductions, resampling
+from tapegrad.ops.checks import refuse_dtypes
+from tapegrad.ops.operator import cast
+from tapegrad.tensor.tensor import Tensor
+
+Sizes = Any
+"""An int, or one for each dimension of space."""
+
+
+def _kernel(function: str) -> str:
+    """What PyTorch calls the kernel of a function in messages."""
+    names = {
+        "max_pool1d": "max_pool1d_impl", "avg_pool1d": "avg_pool2d", "avg_pool3d": "avg_pool3d_out_frame",
+        "adaptive_avg_pool1d": "adaptive_avg_pool2d", "adaptive_avg_pool3d": "adaptive_avg_pool3d_cpu",
+        "adaptive_max_pool1d": "adaptive_max_pool2d", "adaptive_max_pool3d": "adaptive_max_pool3d_cpu",
+    }  # fmt: skip
+    return names.get(function, function)
+
+
+def _shape(x: Tensor) -> tuple[int, ...]:
+    return tuple(x.shape)
+
+
+# -- the greatest ------------------------------------------------------------------------------------------------------
+
+
+def _max_pool(
+    dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+    return_indices: bool,
+) -> Any:  # fmt: skip
+    name = f"max_pool{dims}d"
+    arguments = map(hashable, (kernel_size, stride, padding, dilation))
+    samplings = windows(name, dims, _shape(input), *arguments, ceil_mode, "", None)
+    refuse_dtypes(_kernel(name), input._spec, bool=True, integral=dims == 1, complex=True)
+    out, indices = pooling.MAXIMA[dims](input, samplings=samplings)
+    return (out, cast(indices, dtype=int64)) if return_indices else out
+
+
+@public("nn.functional", "torch", out=False)
+def max_pool1d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest of each window: (batch, channels, length), or (channels, length). See ``max_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or numbers that don't fit.
+    """
+    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@public("nn.functional", "torch", out=False)
+def max_pool2d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest of each window along the last two dimensions, and, if wanted, the flat index of each (int64).
+
+    Windows are ``stride`` apart (``kernel_size`` by default); padding never wins. The gradient goes to the first of equals.
+
+    Raises:
+        RuntimeError: shapes or numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
+    """
+    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@public("nn.functional", "torch", out=False)
+def max_pool3d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest of each window along the last three dimensions. See ``max_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or numbers that don't fit.
+    """
+    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def _adaptive_max_pool(dims: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    name = f"adaptive_max_pool{dims}d"
+    samplings = adaptive(name, dims, _shape(input), hashable(output_size))
+    refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
+    out, indices = pooling.ADAPTIVE_MAXIMA[dims](input, samplings=samplings)
+    return (out, cast(indices, dtype=int64)) if return_indices else out
+
+
+@public("nn.functional", out=False)
+def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """The greatest of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_max_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or sizes that don't fit.
+    """
+    return _adaptive_max_pool(1, input, output_size, return_indices)
+
+
+@public("nn.functional", out=False)
+def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """The greatest of each window, of which there are ``output_size`` along each dimension (None: one per element).
+
+    Raises:
+        RuntimeError: shapes or sizes that don't fit.
+    """
+    return _adaptive_max_pool(2, input, output_size, return_indices)
+
+
+@public("nn.functional", out=False)
+def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """The greatest of each window along the last three dimensions. See ``adaptive_max_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or sizes that don't fit.
+    """
+    return _adaptive_max_pool(3, input, output_size, return_indices)
+
+
+def _max_unpool(
+    dims: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> Tensor:
+    name = f"max_unpool{dims}d"
+    kernel = several(name, "kernel_size", kernel_size, dims)
+    strides = kernel if stride is None else several(name, "stride", stride, dims)
+    paddings = several(name, "padding", padding, dims)
+    lengths = input.shape[-dims:]
+    default = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(lengths, strides, kernel, paddings, strict=True))
+    sizes = default if output_size is None else tuple(output_size)[-dims:]
+    for axis, (size, usual, s) in enumerate(zip(sizes, default, strides, strict=True)):
+        if not usual - s < size < usual + s:
+            raise ValueError(
+                f'invalid output_size "{tuple(sizes)}" (dim {axis} must be between {usual - s} and {usual + s})'
+            )
+    if indices.dtype is not int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}")
+    count = 1
+    for size in sizes:
+        count *= size
+    outside = first_outside(indices, count)
+    if outside is not None:
+        volume = "x".join(map(str, sizes if dims > 1 else (*sizes, 1)))
+        raise RuntimeError(f"Found an invalid max index: {outside} (output volumes are of size {volume})")
+    return pooling.plane_scatter(input, indices, lengths=sizes, dims=dims)
+
+
+@public("nn.functional", out=False)
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """Zeros, with the input at the indices that ``max_pool1d`` gave.
+
+    Raises:
+        ValueError: an ``output_size`` that such a pooling can't have had.
+        RuntimeError: indices that are not int64, or out of range.
+    """
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+@public("nn.functional", out=False)
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """Zeros, with the input at the indices that ``max_pool2d`` gave. See ``max_unpool1d``."""
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+@public("nn.functional", out=False)
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """Zeros, with the input at the indices that ``max_pool3d`` gave. See ``max_unpool1d``."""
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
+
+
+# -- the mean ----------------------------------------------------------------------------------------------------------
+
+
+def _avg_pool(
+    dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    name = f"avg_pool{dims}d"
+    arguments = map(hashable, (kernel_size, stride, padding))
+    counted = "padded" if count_include_pad else "inside"
+    samplings = windows(name, dims, _shape(input), *arguments, 1, ceil_mode, counted, divisor_override)
+    refuse_dtypes(_kernel(name), input._spec, bool=True, integral=input.dtype is not int64, complex=True)
+    return resampling.AVERAGES[dims](input, samplings=samplings)
+
+
+@public("nn.functional", "torch", out=False)
+def avg_pool1d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The mean of each window: (batch, channels, length), or (channels, length). See ``avg_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or numbers that don't fit.
+    """
+    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+@public("nn.functional", out=False)
+def avg_pool2d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window along the last two dimensions; windows are ``stride`` apart (by default, ``kernel_size``).
+
+    Padding counts as zeros, unless ``count_include_pad`` is False; ``divisor_override`` replaces the number of elements.
+
+    Raises:
+        RuntimeError: shapes or numbers that don't fit.
+    """
+    return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+@public("nn.functional", out=False)
+def avg_pool3d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window along the last three dimensions. See ``avg_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or numbers that don't fit.
+    """
+    return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
+    name = f"adaptive_avg_pool{dims}d"
+    samplings = adaptive(name, dims, _shape(input), hashable(output_size))
+    refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
+    if dims > 1 and all(sampling.size == 1 for sampling in samplings):
+        return reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
+    return resampling.ADAPTIVE_AVERAGES[dims](input, samplings=samplings)
+
+
+@public("nn.functional", "torch", out=False)
+def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
+    """The mean of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_avg_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or sizes that don't fit.
+    """
+    return _adaptive_avg_pool(1, input, output_size)
+
+
+@public("nn.functional", out=False)
+def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
+    """The mean of each window, of which there are ``output_size`` along each dimension (None: one per element).
+
+    Window ``i`` of ``n`` reaches from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``.
+
+    Raises:
+        RuntimeError: shapes or sizes that don't fit.
+    """
+    return _adaptive_avg_pool(2, input, output_size)
+
+
+@public("nn.functional", out=False)
+def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
+    """The mean of each window along the last three dimensions. See ``adaptive_avg_pool2d``.
+
+    Raises:
+        RuntimeError: shapes or sizes that don't fit.
+    """
+    return _adaptive_avg_pool(3, input, output_size)
+
+
+# -- the norm ----------------------------------------------------------------------------------------------------------
+
+
+def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
+    kernel = several(f"lp_pool{dims}d", "kernel_size", kernel_size, dims)
+    count = 1
+    for length in kernel:
+        count *= length
+    powers = elementwise.power(input, exponent=norm_type)
+    means = _avg_pool(dims, powers, kernel, stride, 0, ceil_mode, True)
+    positive = elementwise.mul(elementwise.sign(means), elementwise.clamp_min(elementwise.abs(means), 0))
+    return elementwise.power(elementwise.mul(positive, count), exponent=1.0 / norm_type)
+
+
+@public("nn.functional", out=False)
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """``sum(x**p)**(1/p)`` of each window, ``p`` being ``norm_type``."""
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@public("nn.functional", out=False)
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """``sum(x**p)**(1/p)`` of each window, ``p`` being ``norm_type``."""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@public("nn.functional", out=False)
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """``sum(x**p)**(1/p)`` of each window, ``p`` being ``norm_type``."""
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)

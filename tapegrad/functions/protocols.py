@@ -1,0 +1,150 @@
+"""What Python asks of a tensor beside numbers: its text, its hash, copies, pickles."""
+
+from __future__ import annotations
+
+import copyreg
+from collections import OrderedDict
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.devices import device, get_default_device
+from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.host import from_host, is_traced, resolve, to_host
+from tapegrad.functions.attributes import as_instance, class_overrides, sharing
+from tapegrad.functions.registry import public
+from tapegrad.tensor.printing import tensor_str
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.storage_alias import StorageAlias
+from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
+
+# Text ---------------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor", out=False)
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+    """PyTorch's text of a tensor: its numbers, and what of its dtype, device and history is not obvious."""
+    value = value_of(self)
+    name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
+    if is_traced(value):
+        return f"{name}(..., size={tuple(self.shape)}, dtype={self.dtype}, traced={value})"
+    node = self.grad_fn
+    return tensor_str(
+        to_host(value),
+        dtype=self.dtype,
+        device_suffix=None if self.device is resolve(get_default_device()) else str(self.device),
+        requires_grad=self._spec.requires_grad,
+        grad_fn_name=None if node is None else type(node).__name__,
+        class_prefix=f"{name}(",
+    )
+
+
+@public("Tensor", out=False)
+def __hash__(self: Tensor) -> int:
+    """A number for the tensor's identity: equal tensors are not the same key."""
+    return id(self)
+
+
+@public("Tensor", out=False)
+def __dir__(self: Tensor) -> list[str]:
+    """The names of attributes, without those that only warn."""
+    return sorted((set(dir(type(self))) | set(self.__dict__)) - {"volatile"})
+
+
+@public("Tensor", out=False)
+def __reversed__(self: Tensor) -> Tensor:
+    """The tensor with its first dimension flipped; a 0-dim one as it is."""
+    return self.flip(0) if self.ndim else self  # type: ignore[attr-defined]
+
+
+# Copies -------------------------------------------------------------------------------------------------------------
+
+_STATE = frozenset(Tensor.__annotations__)
+
+
+def own_attributes(tensor: Tensor) -> dict[str, Any]:
+    """What was put on a tensor from outside: all of its dictionary that is not the tensor's own state."""
+    return {name: value for name, value in tensor.__dict__.items() if name not in _STATE}
+
+
+@public("Tensor", out=False)
+def __copy__(self: Tensor) -> Tensor:
+    """A leaf of the same class that shares the data, with the same attributes."""
+    shared = sharing(self, storage_of(self), self._spec.requires_grad)
+    result = as_instance(type(self), shared, class_overrides(type(self)))
+    result.__dict__.update(own_attributes(self))
+    return result
+
+
+@public("Tensor", out=False)
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf with data, gradient and attributes of its own; tensors that share data still do in the copy.
+
+    Raises:
+        RuntimeError: this is no leaf.
+    """
+    if self._edge is not None:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    result = _copied_leaf(self, memo)
+    memo[id(self)] = result
+    if self._grad is not None:
+        result._grad = deepcopy(self._grad, memo)
+    if type(self) is not Tensor:
+        for slot in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
+            if slot not in Tensor.__slots__ and hasattr(self, slot):
+                setattr(result, slot, deepcopy(getattr(self, slot), memo))
+    result.__dict__.update(deepcopy(own_attributes(self), memo))
+    return result
+
+
+def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf whose value is that of ``tensor``: arrays never change, so that a storage of its own is all it needs."""
+    spec = tensor._spec.replace(overrides=False)
+    storage = tensor._storage
+    if storage is None:
+        result = wrap(tensor._value, spec)
+    else:
+        origin = storage.shared if isinstance(storage, StorageAlias) else storage
+        if id(origin) not in memo:
+            memo[id(origin)] = Storage(origin.value)
+            memo.setdefault(id(memo), []).append(origin)  # keeps the id taken, as copy.deepcopy does
+        result = sharing(tensor, memo[id(origin)], spec.requires_grad)
+    return as_instance(type(tensor), result, class_overrides(type(tensor)))
+
+
+# Pickles ------------------------------------------------------------------------------------------------------------
+
+
+def rebuild_tensor(
+    cls: type, array: np.ndarray, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None
+) -> Tensor:
+    """The tensor that was pickled as these parts."""
+    plain = wrap(from_host(array, on), Spec.of(array.shape, d, on, requires_grad))
+    return plain if cls is Tensor else as_instance(cls, plain, class_overrides(cls))
+
+
+def tensor_parts(tensor: Tensor) -> tuple:
+    """The arguments of ``rebuild_tensor`` for a tensor."""
+    return to_host(value_of(tensor)), tensor.dtype, tensor.device, tensor._spec.requires_grad, OrderedDict()
+
+
+@public("Tensor", out=False)
+def __reduce_ex__(self: Tensor, proto: int) -> tuple:
+    """How a tensor is pickled: data, whether it requires grad, attributes; no gradient and no history."""
+    attributes = own_attributes(self)
+    reduced = rebuild_tensor, (type(self), *tensor_parts(self))
+    return (*reduced, attributes) if attributes else reduced
+
+
+@public("Tensor", out=False)
+def __setstate__(self: Tensor, state: Any) -> None:
+    """Restore the attributes of a pickled tensor."""
+    self.__dict__.update(state)

@@ -1,0 +1,360 @@
+"""Random tensors: ``rand``, ``randn``, ``randint``, ``randperm``, and samples whose parameters are tensors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Unpack
+
+import numpy as np
+
+from tapegrad.execution import random as sampling
+from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, int64
+from tapegrad.execution.host import is_traced, to_host
+from tapegrad.functions.attributes import CPP_TYPES
+from tapegrad.functions.factory import (
+    Target,
+    TensorOptions,
+    checked_size,
+    element,
+    is_integer,
+    no_overload,
+    size_of_arguments,
+    target,
+    type_name,
+)
+from tapegrad.functions.generator import next_key, stream_of
+from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import is_number, unsupported
+from tapegrad.ops import random as ops
+from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.tensor.tensor import Tensor, value_of
+
+_OPTIONS = (
+    "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
+    "requires_grad = False"
+)
+_GENERATORS = ("torch.Generator generator, Tensor out = None", "Tensor out = None")
+_SIZE = tuple(f"tuple of ints size, *, {given}, {_OPTIONS}" for given in _GENERATORS)
+_RANDINT = tuple(
+    f"{bounds}, tuple of ints size, *, {given}, {_OPTIONS}"
+    for bounds in ("int high", "int low, int high")
+    for given in _GENERATORS
+)
+_RANDPERM = tuple(f"int n, *, {given}, {_OPTIONS}" for given in _GENERATORS)
+
+_UNIFORM = sampling.uniform, "check_uniform_bounds", (0.0, 1.0)
+_NORMAL = sampling.normal, "normal_kernel_cpu", (0.0, 1.0)
+
+# A size -------------------------------------------------------------------------------------------------------------
+
+
+def _standard(function: str, distribution: tuple, shape: tuple[int, ...], made: Target, generator: Any) -> Tensor:
+    what, kernel, parameters = distribution
+    if made.dtype.category < FLOATING:
+        raise unsupported(kernel, made.dtype)
+    return made.wrap(sampling.draw(what, stream_of(function, generator), shape, made.dtype, made.device, *parameters))
+
+
+def _size(function: str, size: tuple, options: Any) -> tuple[int, ...]:
+    if not size and "size" not in options:
+        raise no_overload(function, (), options, _SIZE)
+    return size_of_arguments(function, size, options)
+
+
+@public("torch")
+def rand(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
+    """Numbers between 0 and 1, 1 excluded, of a size; of the default dtype if none is given."""
+    shape = _size("rand", size, options)
+    return _standard("rand", _UNIFORM, shape, target("rand", options), generator)
+
+
+@public("torch")
+def randn(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
+    """Normal numbers of mean 0 and variance 1, of a size; of the default dtype if none is given."""
+    shape = _size("randn", size, options)
+    return _standard("randn", _NORMAL, shape, target("randn", options), generator)
+
+
+@public("torch", out=False)
+def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
+    """Numbers between 0 and 1, of the size, dtype and device of ``input``."""
+    made = target("rand_like", options, input.dtype, input.device, like=True)
+    return _standard("rand_like", _UNIFORM, tuple(input.shape), made, generator)
+
+
+@public("torch", out=False)
+def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
+    """Normal numbers, of the size, dtype and device of ``input``."""
+    made = target("randn_like", options, input.dtype, input.device, like=True)
+    return _standard("randn_like", _NORMAL, tuple(input.shape), made, generator)
+
+
+# Whole numbers ------------------------------------------------------------------------------------------------------
+
+
+@public("torch")
+def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
+    """``randint(high, size)``, ``randint(low, high, size)``: whole numbers from ``low`` (0) up to, not including, ``high``.
+
+    The dtype is int64 if none is given.
+
+    Raises:
+        RuntimeError: an empty range, or one that does not fit into the dtype.
+    """
+    names = ("low", "high", "size") if len(args) + ("size" in options) + ("high" in options) > 2 else ("high", "size")
+    given = dict(zip(names, args, strict=False))
+    given |= {name: options.pop(name) for name in ("low", "high", "size") if name in options}
+    if len(args) > len(names) or not {"high", "size"} <= given.keys():
+        raise no_overload("randint", args, {name: given[name] for name in given if name not in names[: len(args)]}, _RANDINT)
+    low, high = given.get("low", 0), given["high"]
+    if not is_integer(high) and len(names) == 2:
+        raise TypeError(f"randint(): argument 'high' (position 1) must be int, not {type_name(high)}")
+    if not (is_integer(low) and is_integer(high)):
+        raise no_overload("randint", args, {}, _RANDINT)
+    shape = checked_size("randint", given["size"], len(names))
+    return _integers(shape, target("randint", options, int64), int(low), int(high), generator)
+
+
+@public("torch", out=False)
+def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: Any) -> Tensor:
+    """``randint_like(input, high)``, ``randint_like(input, low, high)``: whole numbers, of the size and dtype of ``input``."""
+    given = dict(zip(("high",) if len(args) + ("high" in options) == 1 else ("low", "high"), args, strict=False))
+    given |= {name: options.pop(name) for name in ("low", "high") if name in options}
+    if "high" not in given or not all(map(is_integer, given.values())):
+        raise no_overload("randint_like", [input, *args], {}, (f"Tensor input, int high, *, {_OPTIONS}",))
+    made = target("randint_like", options, input.dtype, input.device, like=True)
+    return _integers(tuple(input.shape), made, int(given.get("low", 0)), int(given["high"]), generator)
+
+
+def _integers(shape: tuple[int, ...], made: Target, low: int, high: int, generator: Any) -> Tensor:
+    check_range(low, high, made.dtype)
+    stream = stream_of("randint", generator)
+    return made.wrap(sampling.draw(sampling.integers, stream, shape, made.dtype, made.device, low, high))
+
+
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""How many bits of a whole number a floating dtype keeps."""
+
+
+def check_range(low: int, high: int, d: dtype) -> None:
+    """Refuse a range of whole numbers that is empty or that a dtype can't hold; warn if it holds them with gaps.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+        ValueError: a bound of more than 64 bits.
+    """
+    if not (-(2**63) <= low < 2**63 and high < 2**63):
+        raise ValueError("Overflow when unpacking long long")
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if d.category == COMPLEX:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    least, largest = _limits(d)
+    for name, number in (("from", low), ("to - 1", high - 1)):
+        if not least <= number <= largest:
+            raise RuntimeError(f"{name} is out of bounds for {CPP_TYPES[d.name]}")
+        digits = _DIGITS.get(d.name, 64)
+        if abs(number) > 2**digits:
+            warnings.warn(
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {CPP_TYPES[d.name]} "
+                "can support discrete uniform distribution only within this range. This warning will become an error in "
+                "version 1.7 release, please fix the code in advance",
+                stacklevel=5,
+            )
+
+
+def _limits(d: dtype) -> tuple[float, float]:
+    if d.category == FLOATING:
+        largest = 3.3895313892515355e38 if d.name == "bfloat16" else float(np.finfo(d.numpy).max)
+        return -largest, largest
+    return (0, 1) if d.category == 0 else (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max))
+
+
+def whole_limit(d: dtype) -> int:
+    """One more than the largest number that ``random_()`` draws for a dtype: all that it can tell from its neighbours."""
+    if d.category == FLOATING:
+        return 2 ** _DIGITS[d.name] + 1
+    return 2 if d.category == 0 else min(int(np.iinfo(d.numpy).max) + 1, 2**63 - 1)
+
+
+@public("torch")
+def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
+    """The numbers below ``n`` in a random order; int64 if no dtype is given.
+
+    Raises:
+        RuntimeError: a negative ``n``, or one that does not fit into the dtype.
+    """
+    if n is None:
+        raise no_overload("randperm", (), options, _RANDPERM)
+    if not is_integer(n):
+        raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type_name(n)}")
+    (count,) = checked_size("randperm", (n,))
+    made = target("randperm", options, int64)
+    if made.dtype.category in (0, COMPLEX):
+        raise unsupported("randperm", made.dtype)
+    element(count, made.dtype)
+    return made.wrap(sampling.permutation(stream_of("randperm", generator), count, made.dtype, made.device))
+
+
+# Parameters that are tensors ----------------------------------------------------------------------------------------
+
+
+def known(tensor: Tensor) -> np.ndarray | None:
+    """The elements of a tensor, to check them; None while it is traced and has none."""
+    value = value_of(tensor)
+    return None if is_traced(value) else to_host(value)
+
+
+_NORMAL_SIGNATURES = (
+    "Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None",
+    "Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None",
+    "float mean, Tensor std, *, torch.Generator generator = None, Tensor out = None",
+    f"float mean, float std, tuple of ints size, *, torch.Generator generator = None, Tensor out = None, {_OPTIONS}",
+)
+
+
+@public("torch")
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]
+) -> Tensor:
+    """Normal numbers of these means and standard deviations; tensors broadcast, two numbers need a ``size``.
+
+    The dtype is that of ``mean`` if it is a tensor, else of ``std``. Gradients are zeros.
+
+    Raises:
+        RuntimeError: a negative or complex standard deviation.
+    """
+    tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
+    numbers = [value for value in (mean, std) if not isinstance(value, Tensor)]
+    if not all(map(is_number, numbers)) or tensors == isinstance(size, (tuple, list)):
+        raise no_overload("normal", [mean, std] if size is None else [mean, std, size], {}, _NORMAL_SIGNATURES)
+    check_deviation("normal", std)
+    if tensors:
+        return _normal_of_tensors(mean, std, generator)
+    made = target("normal", options)
+    distribution = sampling.normal, "normal_kernel_cpu", (float(mean), float(std))
+    return _standard("normal", distribution, checked_size("normal", size), made, generator)
+
+
+def check_deviation(function: str, std: Any) -> None:
+    """Refuse a standard deviation that is complex or negative."""
+    if not isinstance(std, Tensor):
+        if std < 0:
+            raise RuntimeError(f"{function} expects std >= 0.0, but found std {std:g}")
+        return
+    if std.dtype.is_complex:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elements = known(std)
+    if elements is not None and (elements < 0).any():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
+def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
+    tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
+    shape = broadcast_shapes([tensor.shape for tensor in tensors])
+    d, on = tensors[0].dtype, tensors[0].device
+    if d.category < FLOATING:
+        raise unsupported("normal_kernel_cpu", d)
+    key = next_key("normal", generator, on)
+    if len(tensors) == 2:
+        return ops.normal(mean, std, key, shape=shape, dtype=d)
+    if isinstance(mean, Tensor):
+        return ops.normal_of_mean(mean, float(std), key, shape=shape, dtype=d)
+    return ops.normal_of_std(float(mean), std, key, shape=shape, dtype=d)
+
+
+def check_probabilities(p: Tensor) -> None:
+    """Refuse what is no probability: nan, or outside of [0, 1]."""
+    elements = known(p)
+    if elements is not None and not ((elements >= 0) & (elements <= 1)).all():
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, "
+            "please report an enhancement request to PyTorch.)"
+        )
+
+
+@public("torch", "Tensor")
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
+    """1 with the probability that ``input`` has there, else 0; with a number ``p``, that probability everywhere.
+
+    Raises:
+        RuntimeError: a probability outside of [0, 1].
+    """
+    if p is not None:
+        return _bernoulli_of_number(input, p, generator)
+    if input.dtype.category != FLOATING:
+        raise unsupported(f"bernoulli_tensor_cpu_{'self' if input.dtype.is_complex else 'p'}_", input.dtype)
+    check_probabilities(input)
+    return ops.bernoulli(input, next_key("bernoulli", generator, input.device))
+
+
+def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    stream = stream_of("bernoulli", generator)
+    made = Target(input.dtype, input.device, False)
+    return made.wrap(
+        sampling.draw(sampling.bernoulli, stream, tuple(input.shape), made.dtype, made.device, float(p))
+    )
+
+
+@public("torch", "Tensor")
+def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices of the last dimension of ``input`` (1-dim or 2-dim), drawn in proportion to its elements.
+
+    Returns int64 of shape (..., num_samples); without replacement they differ.
+
+    Raises:
+        RuntimeError: PyTorch's messages, for weights that are negative, not finite or all zero, and for too many samples.
+    """
+    if not is_integer(num_samples):
+        raise TypeError(
+            f"multinomial(): argument 'num_samples' (position 2) must be int, not {type_name(num_samples)}"
+        )
+    _check_multinomial(input, int(num_samples), replacement)
+    key = next_key("multinomial", generator, input.device)
+    return ops.multinomial(input, key, num_samples=int(num_samples), replacement=bool(replacement))
+
+
+def _check_multinomial(input: Tensor, num_samples: int, replacement: bool) -> None:
+    if input.dtype.category != FLOATING:
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_name}"
+        )
+    if input.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > input.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    weights = known(input)
+    if weights is None or weights.size == 0:
+        return
+    weights = weights.astype(np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (weights.sum(-1) == 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+@public("torch", out=False)
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Poisson numbers with the means ``input``, of its dtype. Gradients are zeros.
+
+    Raises:
+        RuntimeError: a negative mean.
+    """
+    if input.dtype.category != FLOATING:
+        raise unsupported("poisson_cpu", input.dtype)
+    rates = known(input)
+    if rates is not None and (rates < 0).any():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return ops.poisson(input, next_key("poisson", generator, input.device))
+
+
+@public("torch", out=False)
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """The number of successes in ``count`` trials of probability ``prob``, of the dtype of ``count``."""
+    return ops.binomial(count, prob, next_key("binomial", generator, count.device))
+
+

@@ -1,0 +1,110 @@
+"""Max pooling: the greatest element of each window, and where it was.
+
+The forward operator finds the places; its gradient is scattered to them, and a tangent gathered from them, by two
+operators that are adjoint to each other. Average pooling is in ``resampling.py``, whose windows are used here too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tapegrad.ops.operator import Operator, general, linear
+from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
+
+
+def _flat(x: Any, dims: int) -> Any:
+    """``x`` with its last ``dims`` dimensions made one, and those before made one."""
+    return x.reshape(math.prod(x.shape[: x.ndim - dims]), math.prod(x.shape[x.ndim - dims :]))
+
+
+@linear(x=lambda g, indices, dims: plane_gather(g, indices, dims=dims), node="MaxUnpoolBackward0")
+def plane_scatter(x, indices, *, lengths, dims):
+    """Elements added, in an array of zeros with these last ``lengths``, at flat indices into its last dimensions."""
+    flat, places = _flat(x, dims), _flat(indices, dims)
+    rows = jnp.arange(flat.shape[0], dtype=places.dtype)[:, None]
+    zeros = jnp.zeros((flat.shape[0], math.prod(lengths)), x.dtype)
+    return zeros.at[rows, places].add(flat, mode="drop").reshape(*x.shape[: x.ndim - dims], *lengths)
+
+
+@linear(
+    x=lambda g, indices, x_shape, dims: plane_scatter(
+        g, indices, lengths=tuple(x_shape[len(x_shape) - dims :]), dims=dims
+    ),
+    node="MaxPoolBackwardBackward0",
+)
+def plane_gather(x, indices, *, dims):
+    """The elements at flat indices into the last ``dims`` dimensions of ``x``."""
+    return jnp.take_along_axis(_flat(x, dims), _flat(indices, dims), -1, mode="clip").reshape(indices.shape)
+
+
+def _lowest(dtype: Any) -> Any:
+    return -jnp.inf if jnp.issubdtype(dtype, jnp.inexact) else jnp.iinfo(dtype).min
+
+
+def _greatest(x: Any, axis: int, sampling: Sampling, places: Any) -> tuple[Any, Any, Any]:
+    """The greatest along one axis in each window, the position of each, and what stands in ``places`` there.
+
+    The first of equals wins, and the last nan. Padding never does: where nothing is above the lowest number there
+    is, the position is that of the window's first element.
+    """
+    positions, _ = taps(sampling, x.shape[axis])
+    first = np.take_along_axis(positions, (positions >= 0).argmax(0)[None], 0)[0]
+    shape = (*x.shape[:axis], sampling.size, *x.shape[axis + 1 :])
+    best = jnp.full(shape, _lowest(x.dtype), x.dtype)
+    position = jnp.broadcast_to(on_axis(first.astype(np.int32), axis, x.ndim), shape)
+    carried = taken(places, axis, first, 0)
+    for tap, row in enumerate(positions):
+        value = tapped(x, axis, sampling, tap, _lowest(x.dtype))
+        wins = (value > best) | (value != value)
+        best = jnp.where(wins, value, best)
+        position = jnp.where(wins, on_axis(row.astype(np.int32), axis, x.ndim), position)
+        carried = jnp.where(wins, tapped(places, axis, sampling, tap, 0), carried)
+    return best, position, carried
+
+
+def _max_pool(x: Any, samplings: tuple[Sampling, ...]) -> tuple[Any, Any]:
+    """Values and flat indices: one axis after the other, the last first."""
+    lengths = x.shape[x.ndim - len(samplings) :]
+    best, flat = x, jnp.zeros(x.shape, jnp.int32)
+    for i in reversed(range(len(samplings))):
+        best, position, flat = _greatest(best, x.ndim - len(samplings) + i, samplings[i], flat)
+        flat = position * math.prod(lengths[i + 1 :]) + flat
+    return best, flat
+
+
+def _declare(name: str, node: str) -> Operator:
+    @general(
+        x=lambda g_out, indices, x_shape, samplings: plane_scatter(
+            g_out, indices, lengths=tuple(x_shape[len(x_shape) - len(samplings) :]), dims=len(samplings)
+        ),
+        jvp=lambda t_x, indices, samplings: (plane_gather(t_x, indices, dims=len(samplings)), None),
+        outputs=("out", "indices"),
+        node=node,
+        name=name,
+    )
+    def operator(x, *, samplings):
+        """The greatest of each window along the last dimensions, and its flat index in them, of int32.
+
+        The first of equals counts; a nan does always.
+        """
+        return _max_pool(x, samplings)
+
+    return operator
+
+
+MAXIMA = {
+    1: _declare("max_pool1d", "SqueezeBackward1"),
+    2: _declare("max_pool2d", "MaxPool2DWithIndicesBackward0"),
+    3: _declare("max_pool3d", "MaxPool3DWithIndicesBackward0"),
+}
+"""Max pooling, by the number of dimensions of space."""
+
+ADAPTIVE_MAXIMA = {
+    1: _declare("adaptive_max_pool1d", "SqueezeBackward1"),
+    2: _declare("adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0"),
+    3: _declare("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0"),
+}

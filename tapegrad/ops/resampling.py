@@ -1,0 +1,270 @@
+"""Weighted sums of neighbours along the dimensions of space: average pooling, adaptive pooling, interpolation.
+
+Note [Taps]
+All of these act on each dimension of space by itself, and along one dimension an output is a sum of a few inputs with
+fixed weights, its *taps*. A ``Sampling`` says where the taps are. Positions and weights are constants of the kernel,
+found with NumPy when it is traced. The adjoint adds to the same positions with the same weights.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tapegrad.ops.operator import Operator, linear
+from tapegrad.ops.reductions import widened
+
+
+class Sampling(NamedTuple):
+    """How one dimension is sampled.
+
+    Attributes:
+        kind: ``"window"``, ``"adaptive"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``, ``"cubic"``, or one of the last
+            two with ``"-antialias"``.
+        size: the length of the result.
+        kernel, stride, low, dilation: of windows: their length, their distance, the padding in front, the distance of
+            taps.
+        counted: of windows, by what their sum is divided: ``"padded"`` (places, padding included), ``"inside"`` (places
+            that are not padding), or ``""`` (by ``divisor``).
+        high: of windows: how much of the padding behind counts as padded.
+        scale: of interpolation: the distance of taps, if it is not given by the lengths.
+        align: of interpolation: whether the corners lie on one another.
+    """
+
+    kind: str
+    size: int
+    kernel: int = 1
+    stride: int = 1
+    low: int = 0
+    dilation: int = 1
+    counted: str = ""
+    high: int = 0
+    divisor: float = 1
+    scale: float | None = None
+    align: bool = False
+
+
+@cache
+def taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and weights, (taps, size) each; a tap that reads nothing has the position -1 and the weight 0."""
+    if sampling.kind == "window":
+        positions, weights = _windows(sampling, length)
+    elif sampling.kind == "adaptive":
+        positions, weights = _adaptive(sampling.size, length)
+    elif sampling.kind.startswith("nearest"):
+        positions, weights = _nearest(sampling, length)
+    elif sampling.kind.endswith("antialias"):
+        positions, weights = _antialiased(sampling, length)
+    else:
+        positions, weights = _interpolated(sampling, length)
+    positions.setflags(write=False)
+    weights.setflags(write=False)
+    return positions, weights
+
+
+def _windows(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.arange(sampling.size) * sampling.stride - sampling.low
+    positions = starts + np.arange(sampling.kernel)[:, None] * sampling.dilation
+    inside = (positions >= 0) & (positions < length)
+    counts = np.full(sampling.size, float(sampling.divisor))
+    if sampling.counted == "padded":
+        counts = np.minimum(starts + sampling.kernel, length + sampling.high) - starts
+    elif sampling.counted == "inside":
+        counts = inside.sum(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(inside, positions, -1), np.where(inside, 1 / counts, 0)
+
+
+def _adaptive(size: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+    out = np.arange(size)
+    starts, stops = out * length // max(size, 1), -(-(out + 1) * length // max(size, 1))
+    widest = int((stops - starts).max(initial=0))
+    positions = starts + np.arange(widest)[:, None]
+    inside = positions < stops
+    return np.where(inside, positions, -1), np.where(inside, 1 / (stops - starts), 0)
+
+
+def _spacing(sampling: Sampling, length: int) -> float:
+    """The distance, in the input, of neighbours in the output."""
+    if sampling.align:
+        return (length - 1) / (sampling.size - 1) if sampling.size > 1 else 0.0
+    return 1 / sampling.scale if sampling.scale else length / sampling.size
+
+
+def _nearest(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+    shift = 0.5 if sampling.kind == "nearest-exact" else 0.0
+    spacing = np.float32(_spacing(sampling, length))
+    source = np.floor((np.arange(sampling.size, dtype=np.float32) + np.float32(shift)) * spacing)
+    return np.minimum(source.astype(int), length - 1)[None], np.ones((1, sampling.size))
+
+
+def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
+    """Keys' cubic convolution kernel with the parameter ``a``."""
+    d = np.abs(distance)
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((d - 5) * d + 8) * d * a - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def _interpolated(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two taps, or four, around each point; what lies beyond the ends counts as the last element."""
+    out, spacing = np.arange(sampling.size), _spacing(sampling, length)
+    source = out * spacing if sampling.align else (out + 0.5) * spacing - 0.5
+    if sampling.kind == "linear":
+        source = np.maximum(source, 0)
+    base = np.floor(source)
+    offsets = np.arange(2)[:, None] if sampling.kind == "linear" else np.arange(-1, 3)[:, None]
+    distance = source - base - offsets
+    weights = 1 - np.abs(distance) if sampling.kind == "linear" else _cubic(distance, -0.75)
+    return np.clip(base + offsets, 0, length - 1).astype(int), weights
+
+
+def _antialiased(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """A filter as wide as the distance of outputs, so that every input counts when the result is shorter."""
+    is_linear = sampling.kind.startswith("linear")
+    spacing = _spacing(sampling, length)
+    stretch = max(spacing, 1.0)
+    support = (1 if is_linear else 2) * stretch
+    center = spacing * (np.arange(sampling.size) + 0.5)
+    starts = np.maximum((center - support + 0.5).astype(int), 0)
+    stops = np.minimum((center + support + 0.5).astype(int), length)
+    positions = starts + np.arange(int((stops - starts).max(initial=0)))[:, None]
+    inside = positions < stops
+    distance = (positions - center + 0.5) / stretch
+    weights = np.maximum(1 - np.abs(distance), 0) if is_linear else _cubic(distance, -0.5)
+    weights = np.where(inside, weights, 0)
+    return np.where(inside, positions, -1), weights / weights.sum(0)
+
+
+# -- along one axis ----------------------------------------------------------------------------------------------------
+
+
+def _first(sampling: Sampling, tap: int) -> int:
+    """Where the first window reads with a tap; outside if it reads padding."""
+    return tap * sampling.dilation - sampling.low
+
+
+def tapped(x: Any, axis: int, sampling: Sampling, tap: int, fill: Any) -> Any:
+    """What all outputs read with one of their taps; ``fill`` where that is nothing."""
+    if sampling.kind != "window":
+        return taken(x, axis, taps(sampling, x.shape[axis])[0][tap], fill)
+    first = _first(sampling, tap)
+    span = (sampling.size - 1) * sampling.stride + 1
+    low, high = max(-first, 0), max(first + span - x.shape[axis], 0)
+    if low or high:
+        widths = [(low, high, 0) if i == axis else (0, 0, 0) for i in range(x.ndim)]
+        x = lax.pad(x, jnp.asarray(fill, x.dtype), widths)
+    return lax.slice_in_dim(x, first + low, first + low + span, sampling.stride, axis)
+
+
+def taken(x: Any, axis: int, positions: np.ndarray, fill: Any) -> Any:
+    """The elements at these positions, ``fill`` at negative ones."""
+    found = jnp.take(x, np.maximum(positions, 0), axis=axis, mode="clip")
+    if (positions >= 0).all():
+        return found
+    return jnp.where(on_axis(positions >= 0, axis, x.ndim), found, jnp.asarray(fill, x.dtype))
+
+
+def on_axis(values: np.ndarray, axis: int, ndim: int) -> np.ndarray:
+    """Values for each place along an axis, in the shape that broadcasts."""
+    return values.reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+def _sampled(x: Any, axis: int, sampling: Sampling) -> Any:
+    _, weights = taps(sampling, x.shape[axis])
+    if len(weights) == 1 and (weights == 1).all():
+        return tapped(x, axis, sampling, 0, 0)
+    total = jnp.zeros((*x.shape[:axis], sampling.size, *x.shape[axis + 1 :]), x.dtype)
+    for tap, weight in enumerate(weights):
+        total = total + tapped(x, axis, sampling, tap, 0) * on_axis(weight.astype(x.dtype), axis, x.ndim)
+    return total
+
+
+def _spread(g: Any, axis: int, sampling: Sampling, length: int) -> Any:
+    positions, weights = taps(sampling, length)
+    total = jnp.zeros((*g.shape[:axis], length, *g.shape[axis + 1 :]), g.dtype)
+    for tap, weight in enumerate(weights):
+        part = g * on_axis(weight.astype(g.dtype), axis, g.ndim)
+        if sampling.kind == "window":
+            first = _first(sampling, tap)
+            ends = (first, length - first - (sampling.size - 1) * sampling.stride - 1, sampling.stride - 1)
+            widths = [ends if i == axis else (0, 0, 0) for i in range(g.ndim)]
+            total = total + lax.pad(part, jnp.zeros((), g.dtype), widths)
+        else:
+            places = np.where(positions[tap] < 0, length, positions[tap])
+            total = total.at[(*[slice(None)] * axis, places)].add(part, mode="drop")
+    return total
+
+
+# -- the operators -----------------------------------------------------------------------------------------------------
+
+
+def _resampled(x, samplings):
+    wide = widened(x) if jnp.issubdtype(x.dtype, jnp.inexact) or _keeps_values(samplings) else x.astype(float)
+    for axis, sampling in zip(range(x.ndim - len(samplings), x.ndim), samplings, strict=True):
+        wide = _sampled(wide, axis, sampling)
+    return wide.astype(x.dtype)
+
+
+def _keeps_values(samplings):
+    return all(sampling.kind.startswith("nearest") for sampling in samplings)
+
+
+@linear(x=lambda g, samplings: resample(g, samplings=samplings))
+def resample_adjoint(x, *, samplings, lengths):
+    """The adjoint of ``resample``: what was taken from inputs of ``lengths`` elements, given back."""
+    wide = widened(x)
+    for axis, sampling, length in zip(range(x.ndim - len(samplings), x.ndim), samplings, lengths, strict=True):
+        wide = _spread(wide, axis, sampling, length)
+    return wide.astype(x.dtype)
+
+
+def _declare(name: str, node: str) -> Operator:
+    @linear(
+        x=lambda g, x_shape, samplings: resample_adjoint(
+            g, samplings=samplings, lengths=tuple(x_shape[len(x_shape) - len(samplings) :])
+        ),
+        node=node,
+        name=name,
+    )
+    def operator(x, *, samplings):
+        """``x`` sampled along its last dimensions, one ``Sampling`` for each. See Note [Taps]."""
+        return _resampled(x, samplings)
+
+    return operator
+
+
+resample = _declare("resample", "ResampleBackward0")
+
+AVERAGES = {
+    1: _declare("avg_pool1d", "SqueezeBackward1"),
+    2: _declare("avg_pool2d", "AvgPool2DBackward0"),
+    3: _declare("avg_pool3d", "AvgPool3DBackward0"),
+}
+"""Average pooling, by the number of dimensions of space."""
+
+ADAPTIVE_AVERAGES = {
+    1: _declare("adaptive_avg_pool1d", "SqueezeBackward1"),
+    2: _declare("adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0"),
+    3: _declare("adaptive_avg_pool3d", "AdaptiveAvgPool3DBackward0"),
+}
+
+INTERPOLATIONS = {
+    ("nearest", 1): _declare("upsample_nearest1d", "UpsampleNearest1DBackward0"),
+    ("nearest", 2): _declare("upsample_nearest2d", "UpsampleNearest2DBackward0"),
+    ("nearest", 3): _declare("upsample_nearest3d", "UpsampleNearest3DBackward0"),
+    ("nearest-exact", 1): _declare("upsample_nearest_exact1d", "UpsampleNearestExact1DBackward0"),
+    ("nearest-exact", 2): _declare("upsample_nearest_exact2d", "UpsampleNearestExact2DBackward0"),
+    ("nearest-exact", 3): _declare("upsample_nearest_exact3d", "UpsampleNearestExact3DBackward0"),
+    ("linear", 1): _declare("upsample_linear1d", "UpsampleLinear1DBackward0"),
+    ("linear", 2): _declare("upsample_bilinear2d", "UpsampleBilinear2DBackward0"),
+    ("linear", 3): _declare("upsample_trilinear3d", "UpsampleTrilinear3DBackward0"),
+    ("cubic", 2): _declare("upsample_bicubic2d", "UpsampleBicubic2DBackward0"),
+    ("linear-antialias", 2): _declare("upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0"),
+    ("cubic-antialias", 2): _declare("upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0"),
+}
+"""Interpolation, by kind and the number of dimensions of space."""
