@@ -66,6 +66,13 @@ from tapegrad.tensor.tensor import Tensor as Tensor
 __version__ = "0.1.0"
 
 _attach()
-globals().update(_NAMESPACES.get("torch", {}))
+globals().update(_NAMESPACES["torch"])
 
-from tapegrad import nn as nn  # noqa: E402 - needs the attached methods
+# these name what the families declared, or need the methods that were just attached
+from tapegrad import cuda as cuda  # noqa: E402
+from tapegrad import linalg as linalg  # noqa: E402
+from tapegrad import nn as nn  # noqa: E402
+from tapegrad import overrides as overrides  # noqa: E402
+from tapegrad import random as random  # noqa: E402
+from tapegrad import special as special  # noqa: E402
+from tapegrad import utils as utils  # noqa: E402

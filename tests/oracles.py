@@ -360,6 +360,7 @@ def types(verdict: Verdict) -> None:
 def pruning(verdict: Verdict) -> None:
     """What does not require grad has no edge; what is not asked for is not computed. Nothing is computed here."""
     case = verdict.case
+    slots = [i for i in range(len(case.sample.args)) if case.op.differentiable(i)]
 
     def program(arrays: list) -> list:
         outputs = case.call(arrays, case.inputs)[1]
@@ -367,10 +368,10 @@ def pruning(verdict: Verdict) -> None:
         seeds = [jnp.ones(out.shape, out.dtype.numpy) if is_inexact(out) else None for out in outputs]
         for subset in [case.inputs, *subsets(case.inputs)]:
             edges = node_of(case.call(arrays, subset)[1]).next_edges
-            led = tuple(i for i, edge in enumerate(edges) if edge is not None)
+            led = tuple(i for i, edge in zip(slots, edges, strict=True) if edge is not None)
             verdict.expect("edges", unequal("edges at", led, "inputs that require grad", subset))
-            needed = tuple(i in subset for i in range(len(case.sample.args)))
-            computed = tuple(i for i, one in enumerate(whole.apply_values(seeds, needed)) if one is not None)
+            found = whole.apply_values(seeds, tuple(i in subset for i in slots))
+            computed = tuple(i for i, one in zip(slots, found, strict=True) if one is not None)
             verdict.expect("pruning", unequal("computed at", computed, "asked for", subset))
         return []
 

@@ -169,10 +169,10 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = Fals
     for seed in given:
         if not (seed is None or isinstance(seed, Tensor)):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
-    if len(roots) != len(given):
+    if len(roots) > len(given):  # further gradients are ignored, as PyTorch does
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     seeds: list[Tensor | None] = []
-    for index, (root, seed) in enumerate(zip(roots, given, strict=True)):
+    for index, (root, seed) in enumerate(zip(roots, given, strict=False)):
         spec = spec_at(root)
         if isinstance(seed, Tensor):
             check_seed(seed, spec, index, batched)

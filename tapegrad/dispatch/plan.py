@@ -62,7 +62,7 @@ class Plan:
         )
         self.wide = any(
             spec.dtype.is_64bit for spec in (*specs, *self.out_specs) if isinstance(spec, Spec)
-        ) or op.is_wide(settings)
+        ) or op.is_wide(specs, settings)
         self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
         self._backwards: dict[tuple, Callable] = {}
         self.full_backward: Callable = self._first_full_backward

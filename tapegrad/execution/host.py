@@ -1,9 +1,9 @@
 """The host's memory and the devices': how values are made from NumPy arrays, read back, and moved.
 
 Note [Committed values]
-JAX compiles a kernel anew when one of its inputs becomes *committed* (bound to a device) and was not before. In a process with
-a single CPU device no value needs to be, and none is: that is also the fastest way to make one. Where there are
-several devices, all values are committed, each to the device its tensor names.
+JAX compiles a kernel anew when one of its inputs becomes *committed* (bound to a device) and was not before. In a
+process with a single CPU device no value needs to be, and none is: that is also the fastest way to make one. Where
+there are several devices, all values are committed, each to the device its tensor names.
 """
 
 from __future__ import annotations

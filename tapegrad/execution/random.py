@@ -1,13 +1,13 @@
 """Random numbers: streams of keys, and samples drawn with them.
 
 A ``KeyStream`` is the state of a generator: a seed and how many keys were taken. Nothing of it lives on a device. Its
-keys are the data of JAX's threefry keys, which kernels take like any other array; so the same seed gives the same numbers
-on every device, and a compiled kernel serves all draws of one shape.
+keys are the data of JAX's threefry keys, which kernels take like any other array; so the same seed gives the same
+numbers on every device, and a compiled kernel serves all draws of one shape.
 
 Note [Draws by the bucket]
-A kernel that draws takes XLA some 200 ms to compile, and a network starts with a draw for each of its shapes. With threefry the
-n-th number depends on the key and on n only; so on the CPU a draw takes the first numbers of one of a few sizes, which
-are compiled once, and gives the same result as a kernel made for its shape.
+A kernel that draws takes XLA some 200 ms to compile, and a network starts with a draw for each of its shapes. With
+threefry the n-th number depends on the key and on n only; so on the CPU a draw takes the first numbers of one of a few
+sizes, which are compiled once, and gives the same result as a kernel made for its shape.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def cauchy(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, median: Any, si
 
 
 def geometric(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, p: Any) -> Any:
-    """The number of trials up to the first success, each of probability ``p``: by inversion, ceil(log u / log(1 - p))."""
+    """The number of trials up to the first success, each of probability ``p``, by inversion: ceil(log u / log(1-p))."""
     unit = jax.random.uniform(key, shape, jnp.float32, minval=np.finfo(np.float32).tiny)
     return jnp.maximum(jnp.ceil(jnp.log(unit) / jnp.log1p(-p)), 1).astype(np_dtype)
 

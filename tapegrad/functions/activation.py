@@ -12,6 +12,7 @@ from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.unary import check
 from tapegrad.ops import activations, elementwise
 from tapegrad.ops.shape import view
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -97,18 +98,16 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def _check_weights(input: Tensor, weight: Tensor) -> None:
     count = weight._spec.numel
-    if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
-    if count == 1:
-        return
-    if input.ndim == 0:
+    if count != 1 and input.ndim == 0:
         raise RuntimeError("Not allow zero-dim input tensor.")
     channels = input.shape[1] if input.ndim > 1 else 1
-    if count != channels:
+    if count not in (1, channels):
         raise RuntimeError(
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel size "
             f"= {channels}."
         )
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
 
 
 @public("torch", "nn.functional", out=False)
@@ -217,6 +216,8 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also called swish."""
     check(input, {BOOL: "silu_cpu", INTEGRAL: "silu_cpu"})
+    if input.dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
+        raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
     return _apply(input, inplace, activations.silu)
 
 

@@ -1,4 +1,4 @@
-"""The state of a tensor as its user sees and changes it: ``requires_grad``, ``grad``, ``data``, ``detach``, and the flags."""
+"""What a user sees and sets of a tensor's state: ``requires_grad``, ``grad``, ``data``, ``detach``; and its flags."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from tapegrad.dispatch.nodes import legacy_type_name
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
-from tapegrad.functions.registry import NOT_WRAPPED, PROPERTIES, public, public_property
-from tapegrad.tensor.layout import strided
-from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.storage_alias import StorageAlias
+from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, public, public_property
+from tapegrad.tensor import layout as layouts
+from tapegrad.tensor.storage import Storage, StorageAlias
 from tapegrad.tensor.tensor import Tensor, new_tensor, storage_of, wrap
 
 # Sharing ------------------------------------------------------------------------------------------------------------
@@ -28,7 +27,7 @@ def sharing(tensor: Tensor, storage: Storage, requires_grad: bool = False) -> Te
 
 def as_instance(cls: type, tensor: Tensor, overrides: bool) -> Tensor:
     """``tensor`` as an instance of a subclass: a new object, with the same value and the same place in the graph."""
-    result = new_tensor(cls)
+    result: Any = new_tensor(cls)
     result._value = tensor._value
     result._spec = tensor._spec.replace(overrides=overrides)
     result._edge = tensor._edge
@@ -54,8 +53,8 @@ def detach_(input: Tensor) -> Tensor:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-            "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-            "function in torch/optim/optimizer.py as a solution."
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution."
         )
     input._edge = None
     input._spec = input._spec.replace(requires_grad=False)
@@ -78,7 +77,7 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     before = storage_of(self)
     storage = StorageAlias(storage_of(value), before.version)
-    storage.origin, storage.made_at = before.origin, before.made_at
+    storage.maker, storage.made_at = before.maker, before.made_at
     self._storage = storage
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=False, overrides=self._spec.overrides
@@ -156,13 +155,13 @@ public_property("requires_grad", _get_requires_grad, _set_requires_grad, _delete
 
 
 def _refuse_non_leaf(value: bool) -> None:
-    hint = (
-        ""
-        if value
-        else " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad "
-        "= var.detach()."
-    )
-    raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{hint}")
+    text = "you can only change requires_grad flags of leaf variables."
+    if not value:
+        text += (
+            " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+            "var_no_grad = var.detach()."
+        )
+    raise RuntimeError(text)
 
 
 @public("Tensor", out=False)
@@ -192,8 +191,8 @@ def _get_grad(self: Tensor) -> Tensor | None:
         warnings.warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
             "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-            "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-            "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+            "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
+            "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
             stacklevel=3,
         )
     return self._grad
@@ -222,8 +221,8 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
             f"attempting to assign a gradient with dtype '{CPP_TYPES[grad.dtype.name]}' to a tensor with grad_dtype "
             f"'{tensor.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
-            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
-            "that assume they match."
+            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+            "systems that assume they match."
         )
     if grad.device is not tensor.device:
         raise RuntimeError(
@@ -253,13 +252,20 @@ def _constant(value: Any, doc: str) -> property:
     return property(lambda self: value, doc=doc)
 
 
+def _on(device_type: str) -> property:
+    return property(
+        lambda self: self.device.type == device_type, doc=f"Whether the data lies on a {device_type} device."
+    )
+
+
 for _kind in ("sparse", "sparse_csr", "quantized", "mkldnn", "nested", "meta", "xpu", "ipu", "vulkan", "maia", "mtia"):
     PROPERTIES[f"is_{_kind}"] = _constant(False, "False: there are no such tensors here.")
 for _kind, _type in (("cuda", "cuda"), ("cpu", "cpu"), ("xla", "tpu"), ("mps", "mps")):
-    PROPERTIES[f"is_{_kind}"] = property(
-        lambda self, _type=_type: self.device.type == _type, doc=f"Whether the data lies on a {_type} device."
-    )
-PROPERTIES["layout"] = _constant(strided, "``torch.strided``, always.")
+    PROPERTIES[f"is_{_kind}"] = _on(_type)
+PROPERTIES["layout"] = _constant(layouts.strided, "``torch.strided``, always.")
+NAMESPACES.setdefault("torch", {}).update(
+    {name: value for name, value in vars(layouts).items() if not name.startswith("_") and name != "annotations"}
+)
 PROPERTIES["itemsize"] = property(lambda self: self.dtype.itemsize, doc="The number of bytes of one element.")
 PROPERTIES["nbytes"] = property(
     lambda self: self.dtype.itemsize * self._spec.numel, doc="The number of bytes of all elements."

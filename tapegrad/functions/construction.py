@@ -1,8 +1,8 @@
 """Tensors made from data: ``tensor``, ``as_tensor``, ``from_numpy`` and their relatives.
 
 Note [Data is copied]
-PyTorch's ``from_numpy``, ``as_tensor`` and ``frombuffer`` share memory with their argument. Arrays of JAX are immutable, so
-here they copy, and so does ``Tensor.numpy``: a write to one side is not seen on the other.
+PyTorch's ``from_numpy``, ``as_tensor`` and ``frombuffer`` share memory with their argument. Arrays of JAX are
+immutable, so here they copy, and so does ``Tensor.numpy``: a write to one side is not seen on the other.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _SCALARS = (bool, int, float, complex)
 def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A new tensor with a copy of ``data``: a number, nested sequences of numbers, an array, a tensor.
 
-    The dtype is that of an array, and is inferred from numbers: bool, int64, the default dtype or its complex one. It has
-    no history: a leaf, whatever ``data`` is.
+    The dtype is that of an array, and is inferred from numbers: bool, int64, the default dtype or its complex one. It
+    has no history: a leaf, whatever ``data`` is.
 
     Raises:
         TypeError, ValueError, RuntimeError: PyTorch's messages, for ragged sequences, for what is no number, and for
@@ -47,9 +47,7 @@ def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Ten
     if args:
         raise TypeError(f"tensor() takes 1 positional argument but {len(args) + 1} were given")
     if "requires_grad" in options and not isinstance(options["requires_grad"], bool):
-        raise TypeError(
-            f"tensor(): argument 'requires_grad' must be bool, not {type_name(options['requires_grad'])}"
-        )
+        raise TypeError(f"tensor(): argument 'requires_grad' must be bool, not {type_name(options['requires_grad'])}")
     return constructed("tensor", data, options)
 
 
@@ -290,9 +288,9 @@ def _refuse(of: dtype) -> NoReturn:
 
 @public("torch", out=False)
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor: itself if it is one of this dtype and device, else like ``tensor``. See Note [Data is copied].
+    """``data`` as a tensor: itself if it is one of this dtype and device, else like ``tensor``.
 
-    A conversion of a tensor is recorded.
+    A conversion of a tensor is recorded. See Note [Data is copied].
     """
     if isinstance(data, Tensor):
         where = data.device if device is None else named_device("as_tensor", device)
@@ -341,10 +339,8 @@ def _check_alias(obj: Any, dtype: dtype | None) -> None:
     if not _is_array(obj):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     present = dtypes.from_numpy(np.asarray(obj).dtype)
-    if dtype not in (None, present):
-        raise ValueError(
-            f"can't alias tensor with dtype '{present.scalar_name}' into dtype '{dtype.scalar_name}'."  # type: ignore[union-attr]
-        )
+    if dtype is not None and dtype is not present:
+        raise ValueError(f"can't alias tensor with dtype '{present.scalar_name}' into dtype '{dtype.scalar_name}'.")
 
 
 @public("torch", out=False)
@@ -362,9 +358,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 @public("torch", out=False)
-def frombuffer(
-    buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """The 1-dim tensor of ``count`` elements (-1: all) found in a buffer after ``offset`` bytes.
 
     Raises:

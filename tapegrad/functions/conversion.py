@@ -12,8 +12,8 @@ from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
-from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.host import address, to_host, transfer
+from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.functions.attributes import legacy_dtype
 from tapegrad.functions.construction import warn_scalar_requires_grad
 from tapegrad.functions.factory import named_device, named_dtype, no_overload
@@ -89,7 +89,8 @@ _TO = (
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``: this tensor in a dtype and on a device.
 
-    The tensor itself if nothing changes, unless ``copy=True``. ``non_blocking`` and ``memory_format`` change nothing here.
+    The tensor itself if nothing changes, unless ``copy=True``. ``non_blocking`` and ``memory_format`` change nothing
+    here.
     """
     if len(args) == 1 and not kwargs and type(args[0]) is dtype and args[0].name != "complex32":
         return converted_to(self, args[0], self.device)
@@ -97,7 +98,11 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     given = dict(zip(names, args, strict=False)) | kwargs
     if len(args) > 4:
         raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
-    if len(args) > len(names) or len(given) < len(args) + len(kwargs) or not given.keys() <= {*names, "device", "dtype", "memory_format"}:
+    if (
+        len(args) > len(names)
+        or len(given) < len(args) + len(kwargs)
+        or not given.keys() <= {*names, "device", "dtype", "memory_format"}
+    ):
         raise no_overload("to", args, kwargs, _TO)
     if isinstance(given.get("tensor"), Tensor):
         other = given["tensor"]
@@ -211,9 +216,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """
     if not force:
         if self._spec.requires_grad:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
@@ -329,9 +332,7 @@ def __format__(self: Tensor, format_spec: str) -> str:
 def __contains__(self: Tensor, element: Any, /) -> bool:
     """Whether any element equals a number or (broadcast) tensor."""
     if not isinstance(element, (Tensor, bool, int, float, complex)):
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     return bool((self == element).any().item())  # type: ignore[attr-defined]
 
 
@@ -386,8 +387,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ext_tensor = _Capsule(ext_tensor)
     elif not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
-            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might "
-            "have already constructed a tensor from it once."
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+            "might have already constructed a tensor from it once."
         )
     value = value_from_dlpack(ext_tensor, copy)
     result = wrap(value, describe(value))

@@ -1,7 +1,7 @@
 """Tensors made from a size or a range: ``zeros``, ``full``, ``arange``, ``linspace``, ``eye`` and their relatives.
 
-Their elements are computed on the host and brought to the device; all take the options ``dtype``, ``device``, ``requires_grad``
-and ``out``, and ``layout`` and ``pin_memory`` for PyTorch's sake.
+Their elements are computed on the host and brought to the device; all take the options ``dtype``, ``device``,
+``requires_grad`` and ``out``, and ``layout`` and ``pin_memory`` for PyTorch's sake.
 """
 
 from __future__ import annotations
@@ -171,7 +171,9 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Ten
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         stacklevel=3,
     )
-    start, end, step = (_number("range", number) for number in ((0, start, step) if end is None else (start, end, step)))
+    start, end, step = (
+        _number("range", number) for number in ((0, start, step) if end is None else (start, end, step))
+    )
     return _progression(target("range", options, float32), start, end, step, inclusive=True)
 
 
@@ -184,7 +186,9 @@ def _bounds(function: str, bounds: tuple, options: dict, signatures: tuple) -> l
     if len(bounds) == 1 and "end" in given and not _is_number(given["end"]):
         raise TypeError(f"{function}(): argument 'end' (position 1) must be Number, not {type_name(given['end'])}")
     if "end" not in given or len(bounds) > 3 or not all(map(_is_number, given.values())):
-        raise no_overload(function, bounds, {name: given[name] for name in given if name not in names[: len(bounds)]}, signatures)
+        raise no_overload(
+            function, bounds, {name: given[name] for name in given if name not in names[: len(bounds)]}, signatures
+        )
     return [_number(function, given.get(name, default)) for name, default in (("start", 0), ("end", 0), ("step", 1))]
 
 
@@ -195,12 +199,16 @@ def _is_number(value: Any) -> bool:
 def _number(function: str, value: Any) -> Any:
     if not _is_number(value):
         raise TypeError(f"{function}(): argument 'end' must be Number, not {type_name(value)}")
-    number = value.item() if isinstance(value, Tensor) else python_number(value)  # type: ignore[attr-defined]
+    number = _plain(value)
     if isinstance(number, complex):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if isinstance(number, int):
         _check_int64(number)
     return number
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) else python_number(value)  # type: ignore[attr-defined]
 
 
 def _check_int64(number: int) -> None:
@@ -260,9 +268,7 @@ _LOGSPACE = tuple(signature.replace("int steps", "int steps, float base = 10.0")
 
 
 @public("torch")
-def logspace(
-    start: Any, end: Any, steps: Any = None, base: float = 10.0, **options: Unpack[TensorOptions]
-) -> Tensor:
+def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **options: Unpack[TensorOptions]) -> Tensor:
     """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``."""
     first, last, count = _ends("logspace", start, end, steps, _LOGSPACE)
     made = _spaced_target("logspace", first, last, options)
@@ -282,8 +288,7 @@ def _ends(function: str, start: Any, end: Any, steps: Any, signatures: tuple) ->
     count = int(steps)
     if count < 0:
         raise RuntimeError("number of steps must be non-negative")
-    first, last = (bound.item() if isinstance(bound, Tensor) else python_number(bound) for bound in (start, end))
-    return first, last, count
+    return _plain(start), _plain(end), count
 
 
 def _spaced_target(function: str, first: Any, last: Any, options: TensorOptions) -> Target:

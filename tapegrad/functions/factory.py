@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -51,7 +51,11 @@ class Target:
 
 
 def target(
-    function: str, options: TensorOptions, default: dtype | None = None, on: device | None = None, like: bool = False
+    function: str,
+    options: Mapping[str, Any],
+    default: dtype | None = None,
+    on: device | None = None,
+    like: bool = False,
 ) -> Target:
     """Read the options of ``function``, where ``default`` and ``on`` are the dtype and the device if none is given.
 
@@ -70,7 +74,7 @@ def target(
     return Target(d, place, requires_grad)
 
 
-def _check_options(function: str, options: TensorOptions, like: bool) -> None:
+def _check_options(function: str, options: Mapping[str, Any], like: bool) -> None:
     for name, value in options.items():
         if name not in TensorOptions.__annotations__ or (name == "memory_format" and not like):
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
@@ -115,7 +119,9 @@ def type_name(value: Any) -> str:
     return f"numpy.{cls.__name__}" if cls.__module__ == "numpy" else cls.__name__
 
 
-def no_overload(function: str, args: Sequence[Any], keywords: dict[str, Any], signatures: Sequence[str]) -> TypeError:
+def no_overload(
+    function: str, args: Sequence[Any], keywords: Mapping[str, Any], signatures: Sequence[str]
+) -> TypeError:
     """PyTorch's error for arguments that fit none of a function's overloads."""
     named = [f"{name}={type_name(value)}" for name, value in keywords.items()]
     got = ", ".join([*map(type_name, args), *named]) + (", " if named and not args else "")
@@ -207,9 +213,7 @@ def filling(function: str, value: Any, position: int = 2) -> Any:
         return value.item()  # type: ignore[attr-defined]
     if isinstance(value, (int, float, complex, np.generic)):
         return python_number(value)
-    raise TypeError(
-        f"{function}(): argument 'fill_value' (position {position}) must be Number, not {type_name(value)}"
-    )
+    raise TypeError(f"{function}(): argument 'fill_value' (position {position}) must be Number, not {type_name(value)}")
 
 
 def element(number: Any, of: dtype) -> Any:

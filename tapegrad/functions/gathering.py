@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.dtypes import COMPLEX, FLOATING, int32, int64
+from tapegrad.execution.dtypes import COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.functions.arguments import wrap_dim
@@ -20,7 +20,7 @@ from tapegrad.functions.sorting import numbers, on_host
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.operator import Operator, broadcast_shapes
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, wrap
 
@@ -159,7 +159,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return ops.scatter_add(input, index, _part(src, index), axis=axis)
 
 
-_EXTREMES = {"amax": ops.scatter_amax, "amin": ops.scatter_amin}
+_REDUCTIONS: dict[str, Operator] = {
+    "sum": ops.scatter_sum, "prod": ops.scatter_prod, "mean": ops.scatter_mean, "amax": ops.scatter_amax,
+    "amin": ops.scatter_amin,
+}  # fmt: skip
 
 
 @public("torch", "Tensor")
@@ -173,31 +176,15 @@ def scatter_reduce(
     Raises:
         RuntimeError: an index out of range; shapes or dtypes that don't match; an unknown reduction.
     """
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+    if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     axis = _check_scatter(input, dim, index, src)
     src = _part(src, index)
-    if reduce == "mean":
-        return ops.scatter_mean(input, index, src, axis=axis, include_self=bool(include_self))
+    if reduce in ("mean", "amax", "amin"):
+        return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=bool(include_self))
     if not include_self:
-        input = ops.scatter_number(input, _neutral(reduce, input), index, axis=axis)
-    if reduce == "sum":
-        return ops.scatter_sum(input, index, src, axis=axis)
-    if reduce == "prod":
-        return ops.scatter_prod(input, index, src, axis=axis)
-    return _EXTREMES[reduce](input, index, src, axis=axis)
-
-
-def _neutral(reduce: str, x: Tensor) -> Any:
-    """What does not change a reduction."""
-    if reduce in ("sum", "prod"):
-        return int(reduce == "prod")
-    if x.dtype.category == FLOATING:
-        return -float("inf") if reduce == "amax" else float("inf")
-    if x.dtype is bool_:
-        return reduce == "amin"
-    limits = np.iinfo(x.dtype.numpy)
-    return int(limits.min if reduce == "amax" else limits.max)
+        input = ops.scatter_number(input, int(reduce == "prod"), index, axis=axis)
+    return _REDUCTIONS[reduce](input, index, src, axis=axis)
 
 
 @public("torch", "Tensor")
@@ -434,7 +421,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = broadcast_shapes([input.shape, mask.shape])
+    shape = broadcast_shapes([mask.shape, input.shape])
     places = np.flatnonzero(np.broadcast_to(on_host(mask), shape))
     return ops.masked_select(input, numbers(places, input), shape=shape)
 

@@ -123,8 +123,9 @@ default_generator = Generator()
 """Where random numbers come from when no generator is given."""
 default_generator.seed()
 
-NAMESPACES.setdefault("torch", {}).update(Generator=Generator, default_generator=default_generator)
-NAMESPACES.setdefault("random", {}).update(Generator=Generator, default_generator=default_generator)
+for _home in ("torch", "random"):
+    _names: dict[str, Any] = NAMESPACES.setdefault(_home, {})
+    _names |= {"Generator": Generator, "default_generator": default_generator}
 
 
 def stream_of(function: str, generator: Any) -> KeyStream:

@@ -46,18 +46,18 @@ class Selection:
         steps: ``("select", axis, index)``, ``("slice", axis, start, length, step)`` or ``("unsqueeze", axis)``; an axis
             counts what the steps before have left.
         shape: the shape after the steps.
-        places: for each dimension of that shape, up to the last one indexed, an integer tensor or None.
+        indexed: tensors of integers or masks, each with the (first) dimension of that shape which it indexes.
         axis: where in that shape the next item belongs.
         gone: how many more dimensions were selected away than are new.
     """
 
-    __slots__ = ("axis", "gone", "places", "shape", "steps", "x")
+    __slots__ = ("axis", "gone", "indexed", "shape", "steps", "x")
 
     def __init__(self, x: Tensor) -> None:
         self.x = x
         self.steps: list[Step] = []
         self.shape = list(x.shape)
-        self.places: list[Tensor | None] = []
+        self.indexed: list[tuple[int, Tensor]] = []
         self.axis = self.gone = 0
 
     def add_index(self, index: int) -> None:
@@ -86,17 +86,24 @@ class Selection:
         self.shape.insert(self.axis, 1)
         self.gone -= 1
 
-    def add_places(self, tensor: Tensor) -> None:
-        """An integer tensor for a dimension."""
-        self.places.extend([None] * (self.axis - len(self.places)))
-        self.places.append(tensor)
-        self.axis += 1
+    def add_tensor(self, tensor: Tensor) -> None:
+        """An index tensor for a dimension, or a mask for as many as it has."""
+        self.indexed.append((self.axis, tensor))
+        self.axis += _dimensions(tensor)
+
+    def places(self) -> list[Tensor | None]:
+        """For each dimension of the shape, up to the last one indexed, an integer tensor or None."""
+        result: list[Tensor | None] = []
+        for axis, tensor in self.indexed:
+            result.extend([None] * (axis - len(result)))
+            result.extend(as_places(tensor, axis, self.shape))
+        return result
 
     def read(self, item: Any, always: bool) -> None:
         """One item that is not an ellipsis."""
         if isinstance(item, bool):
             self.add_dimension()
-            self.add_places(numbers(np.zeros(1 if item else 0), self.x))
+            self.add_tensor(numbers(np.zeros(1 if item else 0), self.x))
         elif item is None:
             self.add_dimension()
             self.axis += 1
@@ -105,8 +112,7 @@ class Selection:
         elif isinstance(item, slice):
             self.add_slice(item, always)
         else:
-            for tensor in as_places(item, self.shape[self.axis :], self.x):
-                self.add_places(tensor)
+            self.add_tensor(item)
 
 
 # -- understanding -----------------------------------------------------------------------------------------------------
@@ -181,7 +187,7 @@ def _tensor_of(sequence: Any, of: Tensor) -> Tensor:
     return numbers(array, of)
 
 
-def selection(x: Tensor, index: Any) -> Selection:
+def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
     """What ``index`` means for ``x``.
 
     Raises:
@@ -201,7 +207,7 @@ def selection(x: Tensor, index: Any) -> Selection:
         if item is Ellipsis:
             result.axis, unused = result.axis + unused, 0
         else:
-            result.read(item, always=index is item)
+            result.read(item, always=index is item and not writing)
     return result
 
 
@@ -212,15 +218,19 @@ def _dimensions(item: Any) -> int:
     return item.ndim if isinstance(item, Tensor) and item.dtype in (bool_, uint8) else 1
 
 
-def as_places(tensor: Tensor, lengths: Sequence[int], x: Tensor) -> list[Tensor]:
-    """An index tensor as it is; a mask as one integer tensor for each of its dimensions, which have these lengths."""
+def as_places(tensor: Tensor, axis: int, shape: Sequence[int]) -> list[Tensor]:
+    """An index tensor as it is; a mask of dimensions of a shape, from ``axis`` on, as integer tensors, one for each.
+
+    Raises:
+        IndexError: the mask has another shape.
+    """
     if tensor.dtype not in (bool_, uint8):
         return [tensor]
     for dim, length in enumerate(tensor.shape):
-        if length != lengths[dim]:
+        if length != shape[axis + dim]:
             raise IndexError(
                 f"The shape of the mask {list(tensor.shape)} at index {dim} does not match the shape of the indexed "
-                f"tensor {list(x.shape)} at index {x.ndim - len(lengths) + dim}"
+                f"tensor {list(shape)} at index {axis + dim}"
             )
     return [numbers(places, tensor) for places in np.nonzero(on_host(tensor))]
 
@@ -273,9 +283,10 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
     result = self
     for step in chosen.steps:
         result = _apply(result, step)
-    if chosen.places:
-        check_places(chosen.places, chosen.shape)
-        return ops.index(result, *chosen.places)
+    if chosen.indexed:
+        places = chosen.places()
+        check_places(places, chosen.shape)
+        return ops.index(result, *places)
     return result if chosen.steps else as_view(self, shape_ops.alias(self))
 
 
@@ -302,17 +313,19 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     """
     if index is False:
         return
-    chosen = selection(self, index)
-    if thread.modes.grad and self._edge is None and self._spec.requires_grad:
+    chosen = selection(self, index, writing=True)
+    if thread.modes.grad and self._edge is None and self._spec.requires_grad and chosen.steps:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     refuse_in_place(self)
-    common = check_places(chosen.places, chosen.shape) if chosen.places else None
-    value = _fitted(value, self, chosen, common)
-    become(self, _replaced(before_write(self), chosen.steps, chosen.places, value))
+    places, target = chosen.places(), chosen.shape
+    if places:
+        target = indexed_shape(places, target, check_places(places, target))
+    become(self, _replaced(before_write(self), chosen.steps, places, _fitted(value, self, target, bool(places))))
 
 
-def _fitted(value: Any, x: Tensor, chosen: Selection, common: tuple[int, ...] | None) -> Any:
-    """A value in the form in which it can be put: a number of the right type, or a tensor that broadcasts."""
+def _fitted(value: Any, x: Tensor, target: Sequence[int], exact: bool) -> Any:
+    """A value in the form in which it can be put: a number of the right type, or a tensor that broadcasts to ``target``
+    (and, where ``exact``, has the dtype)."""
     if isinstance(value, (bool, int, float, complex)):
         return converted(value, x.dtype)
     if not isinstance(value, Tensor):
@@ -320,12 +333,11 @@ def _fitted(value: Any, x: Tensor, chosen: Selection, common: tuple[int, ...] | 
             return converted(operator.index(value), x.dtype)
         module = "numpy." if type(value).__module__ == "numpy" else ""
         raise TypeError(f"can't assign a {module}{type(value).__name__} to a {legacy_type_name(x._spec)}")
-    target = chosen.shape if common is None else indexed_shape(chosen.places, chosen.shape, common)
     value = _without_leading_ones(value, len(target))
-    if common is None:
-        _check_expandable(value, target)
-    else:
+    if exact:
         check_put(value, x, target)
+    else:
+        _check_expandable(value, target)
     return value
 
 
@@ -413,6 +425,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         RuntimeError: ``values`` has another dtype, or does not broadcast.
     """
     tensors = tensor_list("index_put", indices, "indices")
+    if not tensors:
+        raise RuntimeError("index_put(): expected at least one index")
     for tensor in tensors:
         if tensor.dtype not in (int64, int32, bool_, uint8):
             raise IndexError(_NOT_AN_INDEX_TENSOR)
@@ -422,7 +436,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         if _dimensions(tensor) > left:
             count = sum(map(_dimensions, tensors))
             raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {count})")
-        places.extend(as_places(tensor, input.shape[len(places) :], input))
+        places.extend(as_places(tensor, len(places), input.shape))
     common = check_places(places, input.shape)
     check_put(values, input, indexed_shape(places, input.shape, common))
     return ops.index_put(input, values, *places, accumulate=bool(accumulate))

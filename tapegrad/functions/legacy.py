@@ -46,7 +46,7 @@ def _made(d: dtype, args: tuple, options: dict[str, Any], on: Any = None) -> Ten
     if not args:
         return target("new", {"device": where}, d).full((0,), 0)
     first = args[0]
-    if is_integer(first) and not isinstance(first, Tensor) or type(first).__name__ == "Size":
+    if (is_integer(first) and not isinstance(first, Tensor)) or type(first).__name__ == "Size":
         return target("new", {"device": where}, d).full(size_of_arguments("new", args, {}), 0)
     if len(args) > 1:
         _no_overload(args, options)

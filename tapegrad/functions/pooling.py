@@ -154,7 +154,7 @@ def _max_unpool(
     if outside is not None:
         volume = "x".join(map(str, sizes if dims > 1 else (*sizes, 1)))
         raise RuntimeError(f"Found an invalid max index: {outside} (output volumes are of size {volume})")
-    return pooling.plane_scatter(input, indices, lengths=sizes, dims=dims)
+    return pooling.plane_scatter(input, indices, lengths=sizes)
 
 
 @public("nn.functional", out=False)

@@ -16,8 +16,7 @@ from tapegrad.functions.attributes import as_instance, class_overrides, sharing
 from tapegrad.functions.registry import public
 from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.storage_alias import StorageAlias
+from tapegrad.tensor.storage import Storage, StorageAlias
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
 # Text ---------------------------------------------------------------------------------------------------------------
@@ -87,9 +86,9 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """
     if self._edge is not None:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
-            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
         )
     if id(self) in memo:
         return memo[id(self)]
@@ -112,7 +111,7 @@ def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     if storage is None:
         result = wrap(tensor._value, spec)
     else:
-        origin = storage.shared if isinstance(storage, StorageAlias) else storage
+        origin = storage.origin if isinstance(storage, StorageAlias) else storage
         if id(origin) not in memo:
             memo[id(origin)] = Storage(origin.value)
             memo.setdefault(id(memo), []).append(origin)  # keeps the id taken, as copy.deepcopy does

@@ -94,7 +94,7 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[Tensor
 
 @public("torch")
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
-    """``randint(high, size)``, ``randint(low, high, size)``: whole numbers from ``low`` (0) up to, not including, ``high``.
+    """``randint(high, size)``, ``randint(low, high, size)``: whole numbers in [low, high); ``low`` is 0 if not given.
 
     The dtype is int64 if none is given.
 
@@ -105,7 +105,9 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     given = dict(zip(names, args, strict=False))
     given |= {name: options.pop(name) for name in ("low", "high", "size") if name in options}
     if len(args) > len(names) or not {"high", "size"} <= given.keys():
-        raise no_overload("randint", args, {name: given[name] for name in given if name not in names[: len(args)]}, _RANDINT)
+        raise no_overload(
+            "randint", args, {name: given[name] for name in given if name not in names[: len(args)]}, _RANDINT
+        )
     low, high = given.get("low", 0), given["high"]
     if not is_integer(high) and len(names) == 2:
         raise TypeError(f"randint(): argument 'high' (position 1) must be int, not {type_name(high)}")
@@ -117,7 +119,7 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
 
 @public("torch", out=False)
 def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: Any) -> Tensor:
-    """``randint_like(input, high)``, ``randint_like(input, low, high)``: whole numbers, of the size and dtype of ``input``."""
+    """Whole numbers from ``low`` (0) up to ``high``, of the size and dtype of ``input``."""
     given = dict(zip(("high",) if len(args) + ("high" in options) == 1 else ("low", "high"), args, strict=False))
     given |= {name: options.pop(name) for name in ("low", "high") if name in options}
     if "high" not in given or not all(map(is_integer, given.values())):
@@ -156,9 +158,9 @@ def check_range(low: int, high: int, d: dtype) -> None:
         digits = _DIGITS.get(d.name, 64)
         if abs(number) > 2**digits:
             warnings.warn(
-                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {CPP_TYPES[d.name]} "
-                "can support discrete uniform distribution only within this range. This warning will become an error in "
-                "version 1.7 release, please fix the code in advance",
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                f"{CPP_TYPES[d.name]} can support discrete uniform distribution only within this range. This warning "
+                "will become an error in version 1.7 release, please fix the code in advance",
                 stacklevel=5,
             )
 
@@ -171,7 +173,7 @@ def _limits(d: dtype) -> tuple[float, float]:
 
 
 def whole_limit(d: dtype) -> int:
-    """One more than the largest number that ``random_()`` draws for a dtype: all that it can tell from its neighbours."""
+    """One more than the largest number that ``random_()`` draws: the largest without gaps that a dtype has."""
     if d.category == FLOATING:
         return 2 ** _DIGITS[d.name] + 1
     return 2 if d.category == 0 else min(int(np.iinfo(d.numpy).max) + 1, 2**63 - 1)
@@ -268,8 +270,8 @@ def check_probabilities(p: Tensor) -> None:
     elements = known(p)
     if elements is not None and not ((elements >= 0) & (elements <= 1)).all():
         raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, "
-            "please report an enhancement request to PyTorch.)"
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
+            "so, please report an enhancement request to PyTorch.)"
         )
 
 
@@ -293,9 +295,7 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     stream = stream_of("bernoulli", generator)
     made = Target(input.dtype, input.device, False)
-    return made.wrap(
-        sampling.draw(sampling.bernoulli, stream, tuple(input.shape), made.dtype, made.device, float(p))
-    )
+    return made.wrap(sampling.draw(sampling.bernoulli, stream, tuple(input.shape), made.dtype, made.device, float(p)))
 
 
 @public("torch", "Tensor")
@@ -305,12 +305,11 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
     Returns int64 of shape (..., num_samples); without replacement they differ.
 
     Raises:
-        RuntimeError: PyTorch's messages, for weights that are negative, not finite or all zero, and for too many samples.
+        RuntimeError: PyTorch's messages, for weights that are negative, not finite or all zero, and for too many
+        samples.
     """
     if not is_integer(num_samples):
-        raise TypeError(
-            f"multinomial(): argument 'num_samples' (position 2) must be int, not {type_name(num_samples)}"
-        )
+        raise TypeError(f"multinomial(): argument 'num_samples' (position 2) must be int, not {type_name(num_samples)}")
     _check_multinomial(input, int(num_samples), replacement)
     key = next_key("multinomial", generator, input.device)
     return ops.multinomial(input, key, num_samples=int(num_samples), replacement=bool(replacement))
@@ -318,9 +317,7 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
 
 def _check_multinomial(input: Tensor, num_samples: int, replacement: bool) -> None:
     if input.dtype.category != FLOATING:
-        raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_name}"
-        )
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_name}")
     if input.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if num_samples <= 0:
@@ -356,5 +353,3 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """The number of successes in ``count`` trials of probability ``prob``, of the dtype of ``count``."""
     return ops.binomial(count, prob, next_key("binomial", generator, count.device))
-
-

@@ -45,7 +45,7 @@ def _check_floats(function: str, **arguments: Any) -> None:
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not is_number(value) or isinstance(value, complex):
             raise TypeError(
-                f"{function}(): argument '{name.rstrip('_')}' (position {position}) must be float, not {type_name(value)}"
+                f"{function}(): argument '{name}' (position {position}) must be float, not {type_name(value)}"
             )
 
 

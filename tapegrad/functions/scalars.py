@@ -32,9 +32,9 @@ def is_number(value: Any) -> bool:
 
 
 def python_number(value: Any) -> bool | int | float | complex:
-    """A NumPy number, or one of a subclass of Python's, as Python's own."""
+    """A NumPy number, or one of a subclass of Python's, as Python's own; PyTorch takes NumPy's truth values for floats."""
     if isinstance(value, np.generic):
-        return value.item()
+        return float(value) if isinstance(value, np.bool_) else value.item()
     for kind in (bool, float, complex, int):
         if isinstance(value, kind):
             return kind(value)
@@ -52,12 +52,18 @@ def operand(value: Any, beside: dtype) -> Any:
     value = python_number(value)
     if type(value) is not int:
         return value
-    if not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
+    _check_64_bits(value)
     if beside.category >= FLOATING:
         return float(value)
     bits = 64 if beside.is_64bit or beside.category == BOOL else 32
     return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+def _check_64_bits(value: int) -> None:
+    if value >= 2**64:
+        raise OverflowError("int too big to convert")
+    if value < -(2**63):
+        raise OverflowError("can't convert negative int to unsigned")
 
 
 def converted(value: Any, to: dtype) -> Any:
@@ -67,8 +73,8 @@ def converted(value: Any, to: dtype) -> Any:
         RuntimeError: PyTorch's message, if the dtype can't hold it; infinities and nan fit any floating dtype.
     """
     value = python_number(value)
-    if type(value) is int and not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
+    if type(value) is int:
+        _check_64_bits(value)
     if not _fits(value, to):
         raise RuntimeError(f"value cannot be converted to type {CPP_NAMES[to.name]} without overflow")
     if to.category == BOOL:

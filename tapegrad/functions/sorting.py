@@ -227,7 +227,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 @public("torch", "Tensor")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number occurs in a 1-dimensional tensor of integers that are not negative, or the sums of its
-    ``weights``; as long as the largest number asks for, or ``minlength``. Not differentiable.
+    ``weights``; as long as the largest number asks for, or ``minlength``. Not differentiable: backward raises.
 
     The largest number is read on the host: not under ``jax.jit``.
 

@@ -2,9 +2,9 @@
 
 Note [Overriding functions]
 A function of the vocabulary asks the classes of its arguments first. A subclass that says nothing gets the function's
-result as an instance of itself (an alias, as ``AliasBackward0`` in the graph shows); one with a ``__torch_function__`` gets the
-call. ``Parameter`` opts out with ``_disabled_torch_function_impl``: operators on it give plain tensors. Nobody is asked as long as no
-such class exists (``registry.overriding``).
+result as an instance of itself (an alias, as ``AliasBackward0`` in the graph shows); one with a ``__torch_function__``
+gets the call. ``Parameter`` opts out with ``_disabled_torch_function_impl``: operators on it give plain tensors. Nobody
+is asked as long as no such class exists (``registry.overriding``).
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def check_subclass(cls: Any) -> None:
     """Refuse what is no subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(
-            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
-            "inherits from Tensor."
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure "
+            "your class inherits from Tensor."
         )
 
 
@@ -82,7 +82,7 @@ def _disabled_torch_function_impl(func: Callable, types: tuple, args: tuple = ()
 
 def _init_subclass(cls: type, **options: Any) -> None:
     """Note whether a new subclass of Tensor overrides functions."""
-    super(Tensor, cls).__init_subclass__(**options)
+    super(Tensor, cls).__init_subclass__(**options)  # type: ignore[misc]
     own = cls.__dict__.get("__torch_function__")
     if own is not None:
         cls._torch_function_disabled = own is _disabled_torch_function_impl  # type: ignore[attr-defined]
@@ -188,5 +188,5 @@ def resolve_name(f: Callable) -> str | None:
             if function is f:
                 return f"torch.{name}" if home == "torch" else f"torch.{home}.{name}"
     owner = getattr(f, "__self__", None)
-    name = next((key for key, prop in PROPERTIES.items() if prop is owner), None)
-    return None if name is None else f"torch.Tensor.{name}.{f.__name__}"
+    prop = next((key for key, item in PROPERTIES.items() if item is owner), None)
+    return None if prop is None else f"torch.Tensor.{prop}.{f.__name__}"

@@ -1,8 +1,6 @@
-"""``torch.nn``: so far its functional part and ``Parameter``; modules build on them."""
+"""``torch.nn``: so far its functional part, and ``Parameter`` and ``Buffer``; modules will build on them."""
 
-import contextlib  # TEMPORARY
+from tapegrad.nn import functional
+from tapegrad.nn.parameter import Buffer, Parameter
 
-with contextlib.suppress(ImportError):
-    from tapegrad.nn import functional as functional
-with contextlib.suppress(ImportError):
-    from tapegrad.nn.parameter import Parameter as Parameter
+__all__ = ["Buffer", "Parameter", "functional"]

@@ -45,9 +45,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         result = data.detach().requires_grad_(requires_grad)
         if type(result) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
-                f"instance of the same type, but return type {type(result).__name__} was found instead. To use the type "
-                "as a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"an instance of the same type, but return type {type(result).__name__} was found instead. To use the "
+                "type as a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
                 "implementation."
             )
         result._is_param = True

@@ -1,6 +1,7 @@
 """The nonlinearities of neural networks: one operator each, whose parameters are settings.
 
-A gradient at a kink, and of nan, is PyTorch's choice. Where a formula has a branch that overflows far out, it is
+A gradient at a kink, and of nan, is PyTorch's choice, and so is the second derivative at a kink: 0, by masks that
+include the kink in one factor and leave it out in the other. Where a formula has a branch that overflows far out, it is
 written so that its own derivative stays finite: ``sigmoid(x)`` rather than ``exp(x) / (1 + exp(x))``.
 """
 
@@ -40,7 +41,7 @@ def leaky_relu(x, *, negative_slope):
 
 @elementwise(
     x=lambda g, x, weight: where(x > 0, g, weight * g),
-    weight=lambda g, x: where(x > 0, 0, x * g),
+    weight=lambda g, x: where(x >= 0, 0, x * g),
     node="PreluKernelBackward0",
 )
 def prelu(x, weight):
@@ -49,7 +50,7 @@ def prelu(x, weight):
 
 
 def _elu_gradient(g, x, alpha, scale, input_scale):
-    return g * where(x <= 0, alpha * scale * input_scale * exp(where(x <= 0, x, 0) * input_scale), scale)
+    return g * where(x <= 0, alpha * scale * input_scale * exp(where(x < 0, x, 0) * input_scale), scale)
 
 
 @elementwise(x=_elu_gradient)
@@ -58,7 +59,7 @@ def elu(x, *, alpha, scale, input_scale):
     return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
 
 
-@elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x <= 0, x, 0) / alpha), 1))
+@elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1))
 def celu(x, *, alpha):
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) / alpha))
@@ -109,7 +110,12 @@ def _softplus(x):
     return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
 
 
-@elementwise(x=lambda g, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta)))
+def _softplus_gradient(g, x, beta, threshold):
+    scaled = x * beta
+    return where(scaled > threshold, g, g * sigmoid(where(scaled >= threshold, threshold, scaled)))
+
+
+@elementwise(x=_softplus_gradient)
 def softplus(x, *, beta, threshold):
     """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above the threshold."""
     return jnp.where(x * beta > threshold, x, _softplus(x * beta) / beta)

@@ -12,8 +12,8 @@ from tapegrad.ops.operator import general
 def truncate(x, *, dtype):
     """A floating or complex ``x`` in an integral dtype: towards zero, and out of range as processors do it.
 
-    The narrow types keep the low bits of an int32, as in PyTorch. What an integer of 32 or 64 bits can't hold, nan among it,
-    becomes the least one.
+    The narrow types keep the low bits of an int32, as in PyTorch. What an integer of 32 or 64 bits can't hold, nan
+    among it, becomes the least one.
     """
     x = jnp.real(x)
     if x.dtype.itemsize < 4:

@@ -174,26 +174,39 @@ def _winners(x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
 
 
 def _extremum(name: str, how: str) -> Operator:
-    def to_x(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
-        return g * _is(out, x) / _winners(x, index, src, out, axis)
+    def to_x(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> Any:
+        share = g * _is(out, x) / _winners(x, index, src, out, axis)
+        return scatter_kept(share, index, axis=axis, include_self=include_self)
 
     def to_src(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
         share = gather(g / _winners(x, index, src, out, axis), index, axis=axis)
         return share * _is(gather(out, index, axis=axis), src)
 
-    def tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
-        winners = _winners(x, index, src, out, axis)
-        parts = [] if t_x is None else [t_x * _is(out, x)]
+    def tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> Any:
+        parts = []
+        if t_x is not None:
+            parts.append(scatter_kept(t_x * _is(out, x), index, axis=axis, include_self=include_self))
         if t_src is not None:
             parts.append(_sum_at(index, t_src * _is(gather(out, index, axis=axis), src), x, axis))
-        return sum(parts[1:], parts[0]) / winners
+        return sum(parts[1:], parts[0]) / _winners(x, index, src, out, axis)
 
     @general(x=to_x, src=to_src, jvp=tangent, name=name, node="ScatterReduceBackward0")
-    def extremum(x, index, src, *, axis):
-        """The extremum of ``x`` and of what goes to a place; gradients are shared evenly among equals."""
+    def extremum(x, index, src, *, axis, include_self):
+        """The extremum of ``x`` (if ``include_self``) and of what goes to a place; equals share the gradient."""
+        if not include_self:
+            x = _scatter(x, index, jnp.full(index.shape, _last_resort(x.dtype, how), x.dtype), axis, "set")
         return _scatter(x, index, src, axis, how)
 
     return extremum
+
+
+def _last_resort(dtype: Any, how: str) -> Any:
+    """The number that loses against every other."""
+    if jnp.issubdtype(dtype, jnp.floating):
+        return -jnp.inf if how == "max" else jnp.inf
+    if jnp.issubdtype(dtype, jnp.bool_):
+        return how == "min"
+    return jnp.iinfo(dtype).min if how == "max" else jnp.iinfo(dtype).max
 
 
 scatter_amax = _extremum("scatter_amax", "max")

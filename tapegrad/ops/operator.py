@@ -92,7 +92,9 @@ class Operator:
         parameters = inspect.signature(function).parameters.values()
         self.function = function
         self.name = name or function.__name__.rstrip("_")
-        self.inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_POSITIONAL)
+        self.inputs = tuple(
+            p.name for p in parameters if p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_POSITIONAL
+        )
         self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
         self.settings = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self.defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
@@ -168,8 +170,11 @@ class Operator:
         result = result_dtype([(spec.dtype, spec.ndim) if isinstance(spec, Spec) else spec for spec in specs])
         return dtypes.get_default_dtype() if self.promote == "float" and result.category < 2 else result
 
-    def is_wide(self, settings: dict) -> bool:
-        """Whether a setting asks for a 64-bit type."""
+    def is_wide(self, specs: Sequence, settings: dict) -> bool:
+        """Whether the arguments are cast to a 64-bit type, or a setting asks for one."""
+        present = [spec for spec in specs if spec is not None]
+        if self.promote != "none" and self.compute_dtype(present).is_64bit:
+            return True
         return any(isinstance(value, dtypes.dtype) and value.is_64bit for value in settings.values())
 
     def node_class(self, base: type, num_outputs: int) -> type:
@@ -238,11 +243,11 @@ class Operator:
         name = self.saved_names.get(field, SAVED_NAMES.get(field, field))
         if name in self.settings:
             return plan.settings[name]
-        if field == "self_sym_sizes":
-            return tuple(plan.specs[0].shape)
         saved = node.saved_tensors() if plan.saved_specs else []
         places = [("input", i) for i in plan.saved_inputs] + [("output", i) for i in plan.saved_outputs]
         outputs = self.outputs or ("out",)
+        if name == self.variadic:
+            return tuple(item for (_, index), item in zip(places, saved, strict=True) if self.input_name(index) == name)
         for (kind, index), item in zip(places, saved, strict=True):
             if (self.input_name(index) if kind == "input" else outputs[index]) == name:
                 return item
@@ -284,13 +289,17 @@ class Elementwise(Operator):
     def check(self, specs: Sequence, settings: dict) -> None:
         broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
 
+    def promoted(self, specs: Sequence) -> list:
+        named = zip(self.inputs, specs, strict=False)
+        return [spec for name, spec in named if spec is not None and name not in MASKS]
+
     def prepare(self, specs: Sequence, settings: dict) -> Callable:
-        """As every operator's, but masks are left out of promotion, and halves are computed in float32 and rounded once."""
-        self.check(specs, settings)
-        masks = [self.inputs[position] in MASKS for position in range(len(specs))]
+        """As every operator's, but masks are not cast, and halves are computed in float32 and rounded once."""
         if self.promote == "none":
             return super().prepare(specs, settings)
-        result = self.compute_dtype([s for s, mask in zip(specs, masks, strict=True) if s is not None and not mask])
+        self.check(specs, settings)
+        masks = [self.inputs[position] in MASKS for position in range(len(specs))]
+        result = self.compute_dtype(self.promoted(specs))
         half = result.category == 2 and result.itemsize == 2
         compute = jnp.float32 if half else result.numpy
         function, present = self.function, [spec is not None for spec in specs]
@@ -363,7 +372,7 @@ MASKS = frozenset(("condition", "mask"))
 """Inputs of elementwise operators with these names are boolean and take no part in promotion."""
 
 SAVED_NAMES: dict[str, str] = {
-    "self": "x", "other": "y", "result": "out", "dim": "axis", "dims": "axes", "keepdim": "keepdims",
+    "self": "x", "self_sym_sizes": "x_shape", "other": "y", "result": "out", "dim": "axis", "dims": "axes", "keepdim": "keepdims",
     "dim0": "axis0", "dim1": "axis1", "dim2": "axis2", "dimension": "axis", "split_size": "size", "split_sizes": "sizes",
 }  # fmt: skip
 """PyTorch's names of saved fields, and ours, where an operator has no ``saved_names`` of its own."""
@@ -465,7 +474,10 @@ def broadcast_to(x, *, shape):
 def sum_to(x, *, shape):
     """The adjoint of ``broadcast_to``: summed over the dimensions in which ``shape`` was broadcast."""
     extra = x.ndim - len(shape)
-    axes = (*range(extra), *(extra + axis for axis, length in enumerate(shape) if length == 1 and x.shape[extra + axis] != 1))
+    axes = (
+        *range(extra),
+        *(extra + axis for axis, length in enumerate(shape) if length == 1 and x.shape[extra + axis] != 1),
+    )
     return jnp.sum(x, axis=axes).reshape(shape)
 
 

@@ -21,9 +21,10 @@ def _flat(x: Any, dims: int) -> Any:
     return x.reshape(math.prod(x.shape[: x.ndim - dims]), math.prod(x.shape[x.ndim - dims :]))
 
 
-@linear(x=lambda g, indices, dims: plane_gather(g, indices, dims=dims), node="MaxUnpoolBackward0")
-def plane_scatter(x, indices, *, lengths, dims):
-    """Elements added, in an array of zeros with these last ``lengths``, at flat indices into its last dimensions."""
+@linear(x=lambda g, indices, lengths: plane_gather(g, indices, dims=len(lengths)), node="MaxUnpool2DBackward0")
+def plane_scatter(x, indices, *, lengths):
+    """Elements added, in an array of zeros whose last dimensions have these ``lengths``, at flat indices into them."""
+    dims = len(lengths)
     flat, places = _flat(x, dims), _flat(indices, dims)
     rows = jnp.arange(flat.shape[0], dtype=places.dtype)[:, None]
     zeros = jnp.zeros((flat.shape[0], math.prod(lengths)), x.dtype)
@@ -31,9 +32,7 @@ def plane_scatter(x, indices, *, lengths, dims):
 
 
 @linear(
-    x=lambda g, indices, x_shape, dims: plane_scatter(
-        g, indices, lengths=tuple(x_shape[len(x_shape) - dims :]), dims=dims
-    ),
+    x=lambda g, indices, x_shape, dims: plane_scatter(g, indices, lengths=tuple(x_shape[len(x_shape) - dims :])),
     node="MaxPoolBackwardBackward0",
 )
 def plane_gather(x, indices, *, dims):
@@ -79,7 +78,7 @@ def _max_pool(x: Any, samplings: tuple[Sampling, ...]) -> tuple[Any, Any]:
 def _declare(name: str, node: str) -> Operator:
     @general(
         x=lambda g_out, indices, x_shape, samplings: plane_scatter(
-            g_out, indices, lengths=tuple(x_shape[len(x_shape) - len(samplings) :]), dims=len(samplings)
+            g_out, indices, lengths=tuple(x_shape[len(x_shape) - len(samplings) :])
         ),
         jvp=lambda t_x, indices, samplings: (plane_gather(t_x, indices, dims=len(samplings)), None),
         outputs=("out", "indices"),

@@ -1,7 +1,7 @@
 """Random operators: samples whose parameters are tensors, and what an in-place draw makes of a tensor.
 
-A key (see ``execution/random.py``) is an argument like any other, so that these are functions. A sample does not depend on
-its parameters in the sense of the derivative: as in PyTorch, gradients are zeros.
+A key (see ``execution/random.py``) is an argument like any other, so that these are functions. A sample does not depend
+on its parameters in the sense of the derivative: as in PyTorch, gradients are zeros.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ def _no_tangent(out):
     return zeros_of(out, shape=tuple(out.shape), dtype=as_dtype(out.dtype))
 
 
-@general(p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype), jvp=lambda out: _no_tangent(out))
+@general(
+    p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype), jvp=lambda out: _no_tangent(out)
+)
 def bernoulli(p, key):
     """1 with the probability given by ``p``, else 0; of the shape and dtype of ``p``."""
-    return (jax.random.uniform(random.jax_key(key), p.shape, jnp.promote_types(p.dtype, jnp.float32)) < p).astype(p.dtype)
+    return (jax.random.uniform(random.jax_key(key), p.shape, jnp.promote_types(p.dtype, jnp.float32)) < p).astype(
+        p.dtype
+    )
 
 
 @general(
@@ -75,11 +79,11 @@ normal_of_std = _normal("normal_of_std", "NormalBackward2")
 normal = _normal("normal", "NormalBackward3")
 
 
-def _overwriting(node: str) -> Operator:
+def _overwriting(method: str, node: str) -> Operator:
     @general(
         x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
         jvp=lambda out: _no_tangent(out),
-        name=node.removesuffix("Backward0") + "Overwrite",
+        name=f"overwrite_{method.rstrip('_')}",
         node=node,
     )
     def overwrite(x, sample):
@@ -90,7 +94,7 @@ def _overwriting(node: str) -> Operator:
 
 
 OVERWRITE = {
-    method: _overwriting(node)
+    method: _overwriting(method, node)
     for method, node in {
         "uniform_": "UniformBackward0", "normal_": "NormalBackward0", "exponential_": "ExponentialBackward0",
         "cauchy_": "CauchyBackward0", "log_normal_": "LogNormalBackward0", "geometric_": "GeometricBackward0",

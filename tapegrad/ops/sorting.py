@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.indexing import gather, scatter_add
 from tapegrad.ops.operator import general, zeros_of
 from tapegrad.ops.shape import view
@@ -204,7 +205,7 @@ def searchsorted(sorted, values, *, right, dtype):
     return (lax.fori_loop(0, steps, halve, (low, high))[0] if size else low).astype(dtype.numpy)
 
 
-@general()
+@general(weights=underivable("aten::bincount"), node="torch::autograd::NotImplemented")
 def bincount(x, weights, *, size):
     """How often each number below ``size`` occurs among the integers ``x``, or the sum of their ``weights``."""
     if weights is None:

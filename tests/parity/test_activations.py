@@ -24,6 +24,8 @@ ACTIVATIONS = {
 }  # fmt: skip
 KINKS = np.array([-3.0, -1, -0.5, -0.3, -0.0, 0, 0.1, 0.3, 0.5, 1, 3, 6, 10, 20, 25, -25, NAN])
 """Where any of them has a kink or a threshold."""
+ONCE = {"hardsigmoid"}
+"""What PyTorch can differentiate only once."""
 
 
 def activation(case):
@@ -34,12 +36,12 @@ def activation(case):
 @pytest.mark.parametrize("case", ACTIVATIONS)
 def test_to_second_order(case):
     for x in (A, WIDE, POINT, EMPTY):
-        same(activation(case), x)
+        same(activation(case), x, second=case not in ONCE)
 
 
 @pytest.mark.parametrize("case", ACTIVATIONS)
 def test_at_kinks(case):
-    same(activation(case), KINKS)
+    same(activation(case), KINKS, second=case not in ONCE)
 
 
 @pytest.mark.parametrize("case", ACTIVATIONS)
@@ -47,7 +49,9 @@ def test_far_out(case):
     same(activation(case), np.array([-1000.0, 1000.0, 1e5, -1e5]), second=False)
 
 
-@pytest.mark.parametrize("case", ["relu", "elu", "softplus", "logsigmoid", "hardtanh", "leaky_relu", "hardsigmoid", "sigmoid"])
+@pytest.mark.parametrize(
+    "case", ["relu", "elu", "softplus", "logsigmoid", "hardtanh", "leaky_relu", "hardsigmoid", "sigmoid"]
+)
 def test_at_infinity(case):
     same(activation(case), np.array([INF, -INF]), second=False)
 
@@ -76,7 +80,10 @@ def test_other_types(case, values):
 
 def test_methods_and_functions_of_torch():
     same(lambda torch, x: (x.relu(), torch.relu(x), torch.selu(x), torch.celu(x, 2.0), x.hardshrink(0.3)), A)
-    same(lambda torch, x: (torch.threshold(x, 0, 1), x.prelu(torch.tensor([0.2], dtype=x.dtype)), x.sigmoid(), x.tanh()), A)
+    same(
+        lambda torch, x: (torch.threshold(x, 0, 1), x.prelu(torch.tensor([0.2], dtype=x.dtype)), x.sigmoid(), x.tanh()),
+        A,
+    )
 
 
 @pytest.mark.parametrize("weight", [np.array([0.25]), np.array(0.25), array(3)], ids=["one", "scalar", "per channel"])
@@ -86,7 +93,8 @@ def test_prelu(weight):
 
 
 def test_prelu_at_kinks():
-    same(lambda torch, x, w: torch.nn.functional.prelu(x, w), np.array([0.0, -0.0, -1, NAN]), np.array([0.25]))
+    x, w = np.array([0.0, -0.0, -1, NAN]), np.array([0.25])
+    same(lambda torch, x, w: torch.nn.functional.prelu(x, w), x, w, second=False)  # PyTorch's contradicts its first order
     same(lambda torch, x, w: torch.nn.functional.prelu(x, w), np.array(-1.0), np.array([0.25]))
 
 

@@ -246,7 +246,18 @@ BITWISE = {
 def test_bitwise_operators(symbol):
     program = BITWISE[symbol]
     narrow = N.astype("int8")
-    for x, y in ((N, M), (narrow, narrow[0]), (N, 1), (3, N), (N, 70), (narrow, 9), (FLAGS, N), (FLAGS, 1), (A, 1), (1, A)):
+    for x, y in (
+        (N, M),
+        (narrow, narrow[0]),
+        (N, 1),
+        (3, N),
+        (N, 70),
+        (narrow, 9),
+        (FLAGS, N),
+        (FLAGS, 1),
+        (A, 1),
+        (1, A),
+    ):
         same_or_same_error(program, x, y)
     same_or_same_error(program, FLAGS, FLAGS[0])
 
@@ -292,7 +303,9 @@ def test_function(case):
     same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
 
 
-@pytest.mark.parametrize("name", ["absolute", "negative", "arcsin", "arctan2", "multiply", "greater_equal", "fix", "subtract"])
+@pytest.mark.parametrize(
+    "name", ["absolute", "negative", "arcsin", "arctan2", "multiply", "greater_equal", "fix", "subtract"]
+)
 def test_aliases(name):
     args = (UNIT, UNIT) if name in ("arctan2", "multiply", "greater_equal", "subtract") else (UNIT,)
     same(call(name), *args)

@@ -1,0 +1,606 @@
+"""``x[...]`` and the named functions that read and write by index tensors and masks, against PyTorch."""
+
+import numpy as np
+import pytest
+from expressions import expression, statements
+from harness import same, same_error
+from samples import array
+
+pytestmark = pytest.mark.parity
+
+A, B, V, S, E = array(2, 3), array(2, 3, seed=1), array(3), array(), array(0, 3)
+CUBE = array(2, 3, 4)
+Z = array(2, 3, dtype="complex128")
+
+
+def lines(text):
+    return text.strip().splitlines()
+
+
+BASIC = lines("""
+x[0]
+x[-1]
+x[0, 1]
+x[0][1]
+x[1, -1]
+x[:]
+x[1:]
+x[:, 0]
+x[:, 1:]
+x[::2]
+x[:, ::2]
+x[0, 1:]
+x[0:2]
+x[0:2, 0:3]
+x[-2:]
+x[5:]
+x[0:0]
+x[:, -2:5]
+x[...]
+x[()]
+x[..., 0]
+x[0, ...]
+x[..., 1:, 1]
+x[None]
+x[..., None]
+x[None, 0]
+x[0, None]
+x[:, None, 1]
+x[None, None, 0, None, 1]
+x[..., ...]
+x[True]
+x[False]
+x[True, 0]
+x[0, True]
+x[..., True]
+x[L(1)]
+x[L(1), L(0)]
+x[np.int64(1)]
+x[np.array(1)]
+x[L(1):]
+x[0:L([1])]
+x[slice(None), slice(L(1), None)]
+""")
+
+
+@pytest.mark.parametrize("text", BASIC)
+def test_basic_indices(text):
+    same(expression(text), A)
+
+
+ADVANCED = lines("""
+x[[0, 1]]
+x[[1, 1, 0]]
+x[[0, -1]]
+x[[]]
+x[range(2)]
+x[[0, 1], [1, 0]]
+x[[0, 1],]
+x[(0, 1),]
+x[:, [0, 1]]
+x[0, [0, 2]]
+x[[0, 0], 1]
+x[[0], [[1], [2]]]
+x[[True, False]]
+x[:, [True, False, True]]
+x[0, [True, False, True]]
+x[[True, False], [0]]
+x[L([1, 0, 1])]
+x[L([[0, 1], [1, 0]])]
+x[:, L([2, 0])]
+x[L([0, 1]), L([2, 0])]
+x[L([[0], [1]]), L([0, 1])]
+x[L([0], dtype=torch.int32)]
+x[L([], dtype=torch.int64)]
+x[L(1), L([1, 0])]
+x[L([1, 1]), 1:]
+x[None, L([1, 0])]
+x[L([1, 0]), None]
+x[L([1, 0]), None, L([0, 2])]
+x[..., L([0, 0])]
+x[x > 0]
+x[x > 9]
+x[x[:, 0] > 0]
+x[:, x[0] > 0]
+x[x[:, 0] > -9, 1]
+x[L([True, False])]
+x[L(True)]
+x[L(False)]
+x[None, L([True, False])]
+x[np.array([0, 1])]
+x[np.array([True, False])]
+x[np.array([[0, 1], [1, 0]])]
+x[np.array([1, 0]), np.array([0, 1])]
+x[[0.7, 1.2]]
+x[True, [0, 1]]
+x[[0, 1], True]
+""")
+
+
+@pytest.mark.parametrize("text", ADVANCED)
+def test_advanced_indices(text):
+    same(expression(text), A)
+
+
+@pytest.mark.parametrize("text", lines("""
+x[0, :, [0, 1]]
+x[:, 0, [0, 1]]
+x[[0, 1], :, [0, 1]]
+x[[0, 1], [0, 1]]
+x[:, [0, 1], [0, 1]]
+x[[0, 1], 0]
+x[[0], :, 0]
+x[[0, 1], None, [0, 1]]
+x[..., [0, 1]]
+x[1:, [0, 1]]
+x[1:, None, [0, 1], ::2]
+x[[0], 1:, [1]]
+x[x > 0]
+x[(x > 0).any(-1)]
+x[0, (x > 0)[0]]
+x[(x > 0)[:, :, 0], 1]
+x[:, :, ::3]
+x[0, ..., 1]
+x[None, ..., None]
+x[[[0, 1], [1, 0]]]
+x[[slice(0, 1), 0]]
+x[[None]]
+x[[0, L(1)]]
+x[[[0, 1]]]
+"""))
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
+def test_of_three_dimensions(text):
+    same(expression(text), CUBE)
+
+
+@pytest.mark.parametrize("text", ["x[None]", "x[...]", "x[()]", "x[True]", "x[False]", "x[L(True)]", "x[..., None]", "x[x > -9]"])
+def test_of_a_scalar(text):
+    same(expression(text), S)
+
+
+@pytest.mark.parametrize("text", ["x[:]", "x[:, 1]", "x[L([], dtype=torch.int64)]", "x[x > 0]", "x[:, [0, 1]]", "x[None, 0:0]"])
+def test_without_elements(text):
+    same(expression(text), E)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int64", "int32", "int16", "uint8", "bool"])
+@pytest.mark.parametrize("text", ["x[1]", "x[:, 1:]", "x[[0, 1], [1, 0]]", "x[x > 0]", "x.gather(1, L([[0], [2]]))",
+                                  "x.index_select(1, L([1, 1]))", "x.take(L([4, 0]))", "x.masked_select(x > 0)",
+                                  "x.scatter(1, L([[0], [2]]), 1)", "x.index_fill(0, L([1]), 0)"])  # fmt: skip
+def test_dtypes(text, dtype):
+    program = expression(text)
+    same(lambda torch, x: program(torch, x.to(getattr(torch, dtype)).detach()), A, grads=False)
+
+
+@pytest.mark.parametrize("text", ["x[0]", "x[[0, 0, 1]]", "x.gather(1, L([[0, 0], [2, 2]]))", "x.take(L([4, 4, 0]))",
+                                  "x.scatter(0, L([[0, 1, 1]]), x[:1])", "x[x.real > 0]"])  # fmt: skip
+def test_complex(text):
+    same(expression(text), Z)
+
+
+def test_uint8_masks_warn():
+    def program(torch, x):
+        torch.set_warn_always(True)
+        try:
+            with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+                return x[torch.tensor([1, 0], dtype=torch.uint8)]
+        finally:
+            torch.set_warn_always(False)
+
+    same(program, A, grads=False)
+
+
+@pytest.mark.parametrize("text", lines("""
+x[2]
+x[-3]
+x[0, 3]
+x[0, 0, 0]
+x[0, 0, 0:1]
+x[0, ..., 0, 0]
+x[::-1]
+x[::0]
+x[0.5]
+x['a']
+x[:, 'a']
+x[b'a']
+x[1.0:2]
+x[{}]
+x[object()]
+x[:, object()]
+x[1 + 0j]
+x[np.float32(1)]
+x[np.bool_(True)]
+L(1.0)[0]
+L(1.0)[:]
+L(1.0)[0, 0]
+L(1.0)[..., 0]
+L(1.0)[L(0)]
+L(1.0)[L([0])]
+L(1.0)[[]]
+x[L(5)]
+x[L([5])]
+x[L([-3])]
+x[[0, -3]]
+x[:, L([5])]
+x[L([0]), L([5])]
+x[L([0, 1, 5]), 0]
+x[0, L([3])]
+x[None, L([3])]
+x[L([0.5])]
+x[L(0.5)]
+x[L([0], dtype=torch.int16)]
+x[L([])]
+x[L([True, False, True])]
+x[L([[True, False]])]
+x[0, L([True, False])]
+x[L([True, True]), L([0, 1, 2])]
+x[L([0, 1]), L([0, 1, 2])]
+x[x[..., None] > 0]
+"""))  # fmt: skip
+def test_errors_of_indices(text):
+    same_error(expression(text), A)
+
+
+NAMED = lines("""
+x.gather(1, L([[0, 0], [2, 1]]))
+x.gather(0, L([[0, 1, 1]]))
+x.gather(-1, L([[2], [0]]), sparse_grad=False)
+torch.gather(input=x, dim=0, index=L([[1]]))
+x.gather(1, L([[0]], dtype=torch.int32))
+x.gather(1, torch.zeros(0, 3, dtype=torch.int64))
+x.gather(1, torch.zeros(0, dtype=torch.int64))
+x[0].gather(0, L(1))
+x[0, 0].gather(0, L([0, 0]))
+x.scatter(1, L([[0], [2]]), 1.5)
+x.scatter(1, L([[0], [2]]), 2)
+x.scatter(dim=0, index=L([[1, 0, 1]]), value=0.5)
+x.scatter(1, L([[0, 2], [1, 0]]), y[:, :2])
+x.scatter(0, L([[1, 1, 1], [0, 1, 0]]), y)
+torch.scatter(x, dim=1, index=L([[0, 1, 2], [2, 1, 0]]), src=y)
+x.scatter(1, torch.zeros(0, dtype=torch.int64), 1.0)
+x[0, 0].scatter(0, L(0), 5.0)
+x.scatter_add(1, L([[0, 0, 2], [1, 1, 1]]), y)
+torch.scatter_add(x, 0, L([[0, 0, 1]]), y[:1])
+x[0].scatter_add(0, L([0, 0, 0]), y[0])
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'sum')
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'prod')
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, reduce='mean')
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'amax')
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'amin')
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'sum', include_self=False)
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'prod', include_self=False)
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'mean', include_self=False)
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'amax', include_self=False)
+x.scatter_reduce(1, L([[0, 1, 0], [1, 1, 0]]), y, 'amin', include_self=False)
+x.index_select(0, L([1, 1, 0]))
+x.index_select(1, L([2]))
+torch.index_select(x, dim=-1, index=L([0, 0]))
+x.index_select(0, L(1))
+x.index_select(0, torch.zeros(0, dtype=torch.int64))
+x[0, 0].index_select(0, L([0]))
+x.index_add(0, L([0, 0]), y)
+x.index_add(1, L([2, 0]), y[:, :2], alpha=2)
+torch.index_add(x, 0, L(1), y[:1])
+x[0, 0].index_add(0, L(0), y[0, 0])
+x.index_copy(0, L([1]), y[:1])
+x.index_copy(1, L([2, 0]), y[:, :2])
+x.index_copy(0, L([0, 0]), y)
+x[0, 0].index_copy(0, L([0]), y[0, :1])
+x.index_fill(0, L([1]), 1.5)
+x.index_fill(1, L([0, -1]), 2)
+x.index_fill(1, L([0, 0]), y[0, 0])
+x.index_fill(0, L(1), 0)
+x.index_put((L([1]),), y[0])
+x.index_put((L([0, 0]),), y[0])
+x.index_put((L([0, 0]),), y, accumulate=True)
+x.index_put((L([0, 1]), L([2, 2])), y[0, :2])
+x.index_put((x > 0,), y[0, 0])
+x.index_put([L([True, False])], y[0])
+torch.index_put(x, (L([0]),), y[0, 0], True)
+x.take(L([4, 0, 4]))
+x.take(L([[-1, 2]]))
+torch.take(x, L([], dtype=torch.int64))
+x.put(L([4, 0]), y[0, :2])
+x.put(L([[4, 4]]), y[0, :2])
+x.put(L([4, 4, -1]), y[0], accumulate=True)
+x.take_along_dim(L([[0], [2]]), 1)
+x.take_along_dim(L([[0, 2]]), 1)
+x.take_along_dim(L([[1]]), dim=0)
+x.take_along_dim(L([5, 0]))
+x.take_along_dim(L([[-1]]), 1)
+x.take_along_dim(L([[5]]), 1)
+x.masked_select(x > 0)
+x.masked_select(L([True, False, True]))
+x.masked_select(mask=L(True))
+x[0].masked_select(y > 0)
+x[0, 0].masked_select(L(True))
+x.masked_scatter(x > 0, y)
+x.masked_scatter(L([True, False, True]), y)
+x[0].masked_scatter(y > -9, y)
+x.masked_scatter(x > 9, y)
+""")
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_named_functions(text):
+    same(expression(text), A, B)
+
+
+TIES = np.array([5.0, 2.0])
+
+
+@pytest.mark.parametrize("reduce", ["amax", "amin", "prod", "mean", "sum"])
+@pytest.mark.parametrize("own", [True, False])
+def test_scatter_reduce_ties_and_zeros(reduce, own):
+    program = expression(f"x.scatter_reduce(0, L([0, 0, 1]), y, {reduce!r}, include_self={own})")
+    same(program, TIES, np.array([5.0, 5.0, 2.0]))
+    same(program, TIES, np.array([0.0, 3.0, 2.0]))
+    same(program, np.array([0.0, 2.0]), np.array([1.0, 3.0, 0.0]))
+    same(program, TIES, np.array([0.0, 0.0, 2.0]), second=False)
+
+
+def test_scatter_reduce_of_integers():
+    for reduce in ("amax", "amin", "prod", "mean", "sum"):
+        for own in (True, False):
+            text = f"x.scatter_reduce(0, L([0, 0, 1]), L([4, 5, -6]), {reduce!r}, include_self={own})"
+            same(expression(text), np.array([1, 2, 3]))
+
+
+@pytest.mark.parametrize("text", [
+    "x.scatter(1, L([[0], [2]]), y, reduce='add')", "x.scatter(1, L([[0], [0]]), 2.0, reduce='multiply')",
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:The reduce argument")
+def test_scatter_with_a_reduction(text):
+    program = expression(text)
+    same(lambda torch, x, y: program(torch, x.detach(), y.detach()), A, B)
+
+
+def test_gradient_of_a_source_with_elements_to_spare():
+    """PyTorch refuses in backward; here the spare elements get zeros."""
+    import tapegrad as torch
+
+    src = torch.tensor(B.tolist(), requires_grad=True)
+    torch.tensor(A.tolist()).scatter_add(1, torch.tensor([[0]]), src).sum().backward()
+    assert src.grad.tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("text", lines("""
+F.one_hot(L([0, 2]))
+F.one_hot(L([[0, 2], [1, 1]]), 4)
+F.one_hot(L(2))
+F.one_hot(L([], dtype=torch.int64), 3)
+F.one_hot(L([0, 1]), num_classes=2)
+torch.where(L([[True, False], [True, True]]))
+torch.where(L([3, 0, 1]))
+"""))
+def test_from_indices(text):
+    same(expression(text))
+
+
+@pytest.mark.parametrize("text", lines("""
+x.gather(1, L([[3]]))
+x.gather(1, L([[-1]]))
+x.gather(2, L([[0]]))
+x.gather(1, L([0]))
+x.gather(1, L([[0], [0], [0]]))
+x.gather(0, L([[0, 0, 0, 0]]))
+x.gather(1, L([[0.0]]))
+x[0, 0].gather(1, L(0))
+x.scatter(1, L([[3]]), 1.0)
+x.scatter(1, L([[0], [0], [0]]), 1.0)
+x.scatter(1, L([[0, 1]]), x[:1, :1])
+x.scatter(1, L([[0]]), L([[1]]))
+x.scatter(1, L([0]), 1.0)
+x.scatter(1, L([[0]]), 1.0, reduce='foo')
+L([1, 2]).scatter(0, L([0]), float('nan'))
+x.scatter_add(1, L([[3]]), x)
+x.scatter_add(1, L([[0]]), x.float())
+x.scatter_add(1, L([[0, 1, 2, 0]]), x)
+x.scatter_reduce(1, L([[0]]), x, 'foo')
+x.index_select(0, L([2]))
+x.index_select(0, L([-1]))
+x.index_select(0, L([0.0]))
+x.index_select(0, L([[0]]))
+x.index_select(2, L([0]))
+x[0, 0].index_select(0, L([0, 0]))
+x[0, 0].index_select(0, L([1]))
+x.index_add(0, L([2]), x[:1])
+x.index_add(0, L([-1]), x[:1])
+x.index_add(0, L([0]), x)
+x.index_add(0, L([0]), x[:1, :2])
+x.index_add(0, L([0]), x[:1].float())
+x.index_add(0, L([0.0]), x[:1])
+x.index_add(0, L([[0]]), x[:1])
+x.index_copy(0, L([0]), x)
+x.index_copy(0, L([2]), x[:1])
+x.index_copy(0, L([0]), x[:1].float())
+x.index_copy(0, L([0.0]), x[:1])
+x.index_copy(0, L([0]), x[:1, :2])
+x.index_copy(0, L(0), x[0])
+x.index_copy(0, L([[0]]), x[:1])
+x.index_fill(0, L([2]), 1.0)
+x.index_fill(0, L([0]), L([1.0]))
+x.index_fill(0, L([0]), 1j)
+x.index_fill(0, L([[0]]), 1)
+x.index_put((L([2]),), L(1.0, dtype=torch.float64))
+x.index_put((L([0]),), x[0, :2])
+x.index_put((L([0]),), L(1))
+x.index_put((L([0]), L([0]), L([0])), x[0, 0])
+x.index_put((None, L([0])), x[0, 0])
+x.index_put((L([0.0]),), x[0, 0])
+x.index_put((L([0]), L([0, 1, 2])), x[0, :2])
+x.take(L([6]))
+x.take(L([0.0]))
+x.take_along_dim(L([0]), 1)
+x.take_along_dim(L([[0.0]]), 1)
+x.take_along_dim(L([[0], [1], [0]]), 1)
+x.masked_select(L([1, 0, 1]))
+x.masked_select(L([True, False]))
+x.masked_scatter(x > -9, x[0])
+x.masked_scatter(x > 0, L([1, 2, 3]))
+x.masked_scatter(L([1, 0, 1]), x)
+x.put(L([6]), x[0, :1])
+x.put(L([0, 1]), x[0, :1])
+F.one_hot(L([0, 3]), 3)
+F.one_hot(L([0, -1]))
+F.one_hot(L([0.0]))
+F.one_hot(L([], dtype=torch.int64))
+F.one_hot(L([1]), 0)
+F.one_hot(L([0], dtype=torch.int32))
+"""))  # fmt: skip
+def test_errors_of_named_functions(text):
+    same_error(expression(text), A)
+
+
+@pytest.mark.parametrize("text", ["x.scatter(1, L([[0]]))", "x.scatter(1, L([[0]]), 'a')", "x.index_fill(0, L([0]), 'a')",
+                                  "x.scatter_add(1, L([[0]]), 1.0)", "x.index_put((), L(1.0))"])  # fmt: skip
+def test_errors_of_some_kind(text):
+    same_error(expression(text), A, match="")
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+WRITES = lines("""
+x[0] = 1
+x[-1] = 2.5
+x[0] = True
+x[0] = L([1.0, 2, 3])
+x[0] = L([1, 2, 3])
+x[0] = L(2, dtype=torch.int32)
+x[0] = L(2.0, dtype=torch.float32)
+x[0] = L(2.0 + 1j)
+x[0] = L([[1.0, 2, 3]])
+x[0] = torch.ones(1, 1, 1, 3)
+x[0, 0] = L([1.0])
+x[0, 0] = 7
+x[0][0]; x[1, 1] = 7
+x[:, 0] = L([7.0, 8])
+x[1:] = 3
+x[1:, ::2] = L([5.0, 6])
+x[::2] = 3
+x[...] = 5
+x[:] = 5
+x[()] = 5
+x[:] = x.clone() * 2
+x[None] = 5
+x[None, 0] = 5
+x[:, None, 1] = L([[1.0], [2.0]])
+x[True] = 5
+x[False] = 5
+x[None, False] = 7
+x[0, True] = 7
+x[0:0] = L([1.0, 2, 3])
+x[[]] = 1
+x[x > 0] = 0
+x[x > 9] = 1
+x[x > 9] = torch.ones(0, dtype=x.dtype)
+x[L(True)] = 7
+x[L(False)] = 7
+x[[0, 1], [0, 1]] = 9
+x[[0, 1], [0, 1]] = L([9.0, 8], dtype=x.dtype)
+x[[0, 0], [0, 0]] = L([9.0, 8], dtype=x.dtype)
+x[[0, 1]] = L([[1.0], [2.0]], dtype=x.dtype)
+x[:, [0, 1]] = L([[1.0, 2.0]], dtype=x.dtype)
+x[0, [0, 1]] = 7
+x[0, None, [0, 1]] = 7
+x[1, L([True, False, True])] = L([1.0, 2], dtype=x.dtype)
+x[L([0, 1]), :2] = L([[1.0, 2], [3, 4]], dtype=x.dtype)
+x[L(1)] = 3
+x[L([0])] = torch.ones(1, 1, 1, 3, dtype=x.dtype)
+x[np.array([1])] = 2
+x[0] = np.float64(2)
+x[0] = np.int64(2)
+x = L([1, 2]); x[0] = 1.7
+x = L([1, 2]); x[L([0])] = 1.7
+x = L([True]); x[0] = 5
+x = L([1], dtype=torch.uint8); x[0] = -1
+x = L(3.0); x[...] = 5
+x = L(3.0); x[()] = 5
+x = L(3.0); x[None] = 5
+x = L(3.0); x[L(True)] = 5
+x = x * 1; x[0] = 5; x = x._version
+""")
+
+
+@pytest.mark.parametrize("text", WRITES)
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+def test_writing(text):
+    program = statements(text)
+    same(lambda torch, x: program(torch, x.clone()), A, grads=False)
+
+
+@pytest.mark.parametrize("text", lines("""
+x = x * 2; x[0] = 1
+x = x * 2; x[0] = y[0]
+x = x * 2; x[:, 1:] = y[:, 1:] * y[:, 1:]
+x = x * 2; x[[0, 0]] = y
+x = x * 2; x[x > 0] = y[0, 0]
+x = x * 2; x[0, 1:] = y[1, :2]; x = x * x
+x = torch.zeros(2, 3, dtype=x.dtype); x[0] = y[0]; x[1, 1] = y[0, 0] * 3
+"""))
+def test_writing_is_differentiable(text):
+    same(statements(text), A, B, names=False)
+
+
+@pytest.mark.parametrize("text", lines("""
+x[5] = 1
+x[5, L([0])] = 1
+x[..., L([3])] = 1
+x[::-1] = 3
+x[0.5] = 1
+x[object()] = 1
+x[0] = [1, 2, 3]
+x[0] = np.array([1.0, 2, 3])
+x[0] = np.float32(2)
+x[0] = 'a'
+x[0] = None
+x[0] = 1j
+x[0] = L([1, 2])
+x[0] = torch.ones(2, 1, 3)
+x[0, 0] = L([1.0, 2])
+x[0:0] = torch.ones(5)
+x[x > 0] = torch.ones(7, dtype=x.dtype)
+x[x > 9] = torch.ones(5, dtype=x.dtype)
+x[L([0])] = L(2.0, dtype=torch.float32)
+x[L([0])] = L(2)
+L([1, 2])[0] = float('nan')
+L([1, 2])[L([0])] = float('inf')
+L([1], dtype=torch.uint8)[0] = 300
+L(3.0)[0] = 5
+"""))  # fmt: skip
+def test_errors_of_writing(text):
+    def program(torch, x):
+        return statements(text)(torch, x.detach())
+
+    same_error(program, A)
+
+
+@pytest.mark.parametrize("text", ["x[0] = 1", "x[x > 0] = 1", "x[:] = 1", "x[...] = 1", "x[L([0])] = 1"])
+def test_leaves_that_require_grad_are_not_written(text):
+    same_error(statements(text), A)
+
+
+def test_parameters_are_written_without_grad_mode():
+    def program(torch, x):
+        with torch.no_grad():
+            x[0] = 1.0
+            x[:, 1] = torch.tensor([2.0, 3.0])
+        return (x * x).sum(), x.is_leaf, x.requires_grad
+
+    same(program, A)
+
+
+def test_saved_indices():
+    def program(torch, x):
+        return x[:, [0, 1]].grad_fn._saved_indices, x[[0]].grad_fn._saved_indices
+
+    same(program, A)
+
+
+def test_second_backward_through_a_released_index():
+    def program(torch, x):
+        y = x[[0, 1]].sum()
+        y.backward()
+        y.backward()
+
+    same_error(program, A)
