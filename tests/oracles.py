@@ -208,7 +208,7 @@ def everything(case: Case, arrays: Sequence[Any], tangents: Sequence[Any], cotan
     inputs = [arrays[case.arrays.index(i)] for i in case.inputs]
     values = [value_of(out) for out in case.call(arrays, case.inputs)[1]]
     pairs = {"value": (values, as_list(case.reference(*arrays)))}
-    if not differentiates(case, values):
+    if not (case.sample.derivable and case.inputs and any(map(is_inexact, values))):
         return pairs
     count = len(inputs)
 
@@ -242,11 +242,6 @@ def named(case: Case, positions: Sequence[int]) -> str:
     return "+".join(names[i] if i < len(names) else f"{case.op.variadic}[{i - len(names)}]" for i in positions)
 
 
-def differentiates(case: Case, values: Sequence[Any]) -> bool:
-    """Whether the outputs of this sample have gradients at all."""
-    return bool(case.inputs) and any(map(is_inexact, values))
-
-
 # -- what is compared --------------------------------------------------------------------------------------------------
 
 
@@ -275,12 +270,14 @@ def examine(op: Operator, sample: Sample) -> Verdict:
         outputs = [out for out in as_list(jax.eval_shape(case.kernel, *case.values())) if is_inexact(out)]
         probes = Probes(weights(inputs, 1), weights(outputs, 2), weights(inputs, 3))
         pairs = against_jax(verdict, probes)
-        if inputs and outputs:
+        if inputs and outputs and sample.derivable:
             at_once(verdict, probes, pairs)
             types(verdict)
             pruning(verdict)
-            if not sample.forward:
-                refused_forward(verdict, probes)
+        elif inputs and outputs:
+            refused_backward(verdict, probes)
+        if inputs and outputs and not (sample.forward and sample.derivable):
+            refused_forward(verdict, probes)
     return verdict
 
 
@@ -379,6 +376,18 @@ def pruning(verdict: Verdict) -> None:
         return next(out._edge[0] for out in outputs if out._edge is not None)
 
     jax.eval_shape(program, case.values())
+
+
+def refused_backward(verdict: Verdict, probes: Probes) -> None:
+    """An operator that is recorded but has no derivative says so when backward gets there."""
+    case = verdict.case
+    try:
+        jax.eval_shape(lambda arrays, g: gradients(case, arrays, g, case.inputs), case.values(), probes.cotangents)
+    except (RuntimeError, NotImplementedError) as error:
+        if "is not implemented" not in str(error):
+            verdict.expect("refused backward", f"does not say that it is not implemented: {error}")
+    else:
+        verdict.expect("refused backward", "backward works; say so in the sample")
 
 
 def refused_forward(verdict: Verdict, probes: Probes) -> None:

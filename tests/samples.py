@@ -29,6 +29,7 @@ class Sample:
         oracle: an array function to differentiate with ``jax.vjp`` instead of the kernel itself, where the kernel's own
             jax derivative is not the convention wanted; it is called as the kernel is, ``oracle(*arrays, **settings)``.
             None for the kernel.
+        derivable: False where PyTorch records the operator but has no derivative: backward and forward mode must raise.
         constants: names of floating inputs which have no formula, though the result depends on them, as in PyTorch.
         note: what is special about it, shown in the test's id.
     """
@@ -40,6 +41,7 @@ class Sample:
     second: bool = True
     forward: bool = True
     oracle: Any = None
+    derivable: bool = True
     constants: tuple[str, ...] = ()
     note: str = ""
 

@@ -29,18 +29,25 @@ def pairs(op, *inputs, **options):
 TWO = [(A, B), (A, V), (ROW, POINT), (POINT, A), (EMPTY, ROW), (POINT, POINT)]
 
 ARITHMETIC = [
-    *pairs("add", *TWO, (Z, ZV), (Z, A), (A, 2.0), (2.0, A), (A, 2), (Z, 1.5j), (N, M), (N, 2), (FLAGS, FLAGS_V), (N, V)),
+    *pairs(
+        "add", *TWO, (Z, ZV), (Z, A), (A, 2.0), (2.0, A), (A, 2), (Z, 1.5j), (N, M), (N, 2), (FLAGS, FLAGS_V), (N, V)
+    ),
     *pairs("sub", *TWO, (Z, ZV), (A, Z), (A, 2.0), (2.0, A), (N, M)),
     *pairs("mul", *TWO, (Z, ZV), (Z, A), (A, Z), (A, 2.0), (2.0, A), (Z, 1.5j), (A, 1.5j), (N, M), (N, V), (FLAGS, V)),
-    *pairs("div", (A, AWAY_V), (AWAY, POINT), (POINT, AWAY), (Z, ZV), (A, Z), (A, 2.0), (2.0, AWAY), (N, M), (N, AWAY_V)),
+    *pairs(
+        "div", (A, AWAY_V), (AWAY, POINT), (POINT, AWAY), (Z, ZV), (A, Z), (A, 2.0), (2.0, AWAY), (N, M), (N, AWAY_V)
+    ),
     *pairs("rsub", (A, V), (POINT, A)),
     *pairs("rsub_number", (A, 2.0), (Z, 1.0), (N, 2)),
     *pairs("add_scaled", (A, V, 3.0), (A, 2.0, 0.5), (Z, ZV, 1.5j), (N, M, 3), (Z, A, 2.0)),
     *pairs("sub_scaled", (A, V, 3.0), (Z, ZV, 1.5j)),
     *pairs("rsub_number_scaled", (A, 2.0, 3.0), (Z, 2.0, 1.5j)),
     *pairs("rsub_scaled", (A, V, 3.0), (A, 2.0, 0.5), (Z, ZV, 1.5j)),
-    *(Sample("div_rounded", (x, y), {"rounding_mode": mode})
-      for mode in ("floor", "trunc") for x, y in ((A, AWAY_V), (AWAY, 0.3), (N, M), (EMPTY, V))),
+    *(
+        Sample("div_rounded", (x, y), {"rounding_mode": mode})
+        for mode in ("floor", "trunc")
+        for x, y in ((A, AWAY_V), (AWAY, 0.3), (N, M), (EMPTY, V))
+    ),
     *pairs("floor_divide", (N, M), (N, 4), (7, N)),
     *pairs("remainder", (A, AWAY_V), (POINT, AWAY), (N, M)),
     *pairs("remainder_number", (A, 0.7), (A, -0.7), (N, 4)),
@@ -49,19 +56,43 @@ ARITHMETIC = [
     *pairs("fmod_number", (A, 0.7), (N, 4)),
     *unary("neg", A, Z, N, EMPTY, POINT),
     *unary("reciprocal", AWAY, Z, POINT, N),
-]  # fmt: skip
+]
 
 POWERS = [
-    *pairs("pow", (POSITIVE, V), (POSITIVE_POINT, A), (A[:, :1] ** 2 + 1, A), (RIGHT, RIGHT_V), (POSITIVE, RIGHT), (RIGHT, V), (N, M), (POSITIVE, M)),
-    *pairs("pow_number", (POSITIVE, 2.3), (POSITIVE, -1.7), (AWAY, 5.0), (RIGHT, 2.3), (RIGHT, 1.5j), (POSITIVE, 1.5j), (N, 3), (N, 2.0)),
+    *pairs(
+        "pow",
+        (POSITIVE, V),
+        (POSITIVE_POINT, A),
+        (A[:, :1] ** 2 + 1, A),
+        (RIGHT, RIGHT_V),
+        (POSITIVE, RIGHT),
+        (RIGHT, V),
+        (N, M),
+        (POSITIVE, M),
+    ),
+    *pairs(
+        "pow_number",
+        (POSITIVE, 2.3),
+        (POSITIVE, -1.7),
+        (AWAY, 5.0),
+        (RIGHT, 2.3),
+        (RIGHT, 1.5j),
+        (POSITIVE, 1.5j),
+        (N, 3),
+        (N, 2.0),
+    ),
     *pairs("number_pow", (2.0, A), (2, A), (0.3, POINT), (2.0, RIGHT), (1.5j, A), (2, N)),
-    *(Sample("power", (x,), {"exponent": e}) for x in (POSITIVE, RIGHT) for e in (0, 1, 2, 3, 4, -1, -2, -3, 0.5, -0.5, 1.5)),
+    *(
+        Sample("power", (x,), {"exponent": e})
+        for x in (POSITIVE, RIGHT)
+        for e in (0, 1, 2, 3, 4, -1, -2, -3, 0.5, -0.5, 1.5)
+    ),
     Sample("power", (AWAY,), {"exponent": 2}),
     Sample("power", (POINT,), {"exponent": 3}),
     *pairs("filled_like", (A, 2.0), (A, POINT)),
     *unary("sqrt", POSITIVE, RIGHT, N * N, POSITIVE_POINT, EMPTY),
     *unary("rsqrt", POSITIVE, RIGHT, N * N),
-]  # fmt: skip
+]
 
 TRANSCENDENTAL = [
     *(sample for op in ("exp", "expm1", "sin", "cos", "tanh", "sinh", "cosh", "sigmoid", "asinh", "atan")
@@ -161,21 +192,40 @@ SELECTION = [
 ]
 
 COMPARISON = [
-    *(sample for op in ("eq", "ne", "lt", "le", "gt", "ge")
-      for sample in pairs(op, (A, V), (A, 0.5), (N, M), (N, 2), (N, 2.5), (FLAGS, FLAGS_V))),
+    *(
+        sample
+        for op in ("eq", "ne", "lt", "le", "gt", "ge")
+        for sample in pairs(op, (A, V), (A, 0.5), (N, M), (N, 2), (N, 2.5), (FLAGS, FLAGS_V))
+    ),
     *pairs("eq", (Z, ZV), (Z, A)),
-    *(sample for op in ("isnan", "isinf", "isfinite") for sample in unary(op, np.array([math.nan, math.inf, 1.0]), Z, N, FLAGS)),
+    *(
+        sample
+        for op in ("isnan", "isinf", "isfinite")
+        for sample in unary(op, np.array([math.nan, math.inf, 1.0]), Z, N, FLAGS)
+    ),
     *unary("signbit", np.array([-0.0, 0.0, -1.0]), N, FLAGS),
     *unary("isreal", Z, A),
     *(Sample("isclose", (A, A + 1e-7), {"rtol": 1e-5, "atol": 1e-8, "equal_nan": nan}) for nan in (True, False)),
     Sample("isclose", (N, N), {"rtol": 0.0, "atol": 0.0, "equal_nan": False}),
-    *(sample for op in ("logical_and", "logical_or", "logical_xor") for sample in pairs(op, (FLAGS, FLAGS_V), (A, M), (Z, M))),
+    *(
+        sample
+        for op in ("logical_and", "logical_or", "logical_xor")
+        for sample in pairs(op, (FLAGS, FLAGS_V), (A, M), (Z, M))
+    ),
     *unary("logical_not", FLAGS, A, Z),
-    *(sample for op in ("bitwise_and", "bitwise_or", "bitwise_xor") for sample in pairs(op, (N, M), (N, 3), (FLAGS, FLAGS_V))),
+    *(
+        sample
+        for op in ("bitwise_and", "bitwise_or", "bitwise_xor")
+        for sample in pairs(op, (N, M), (N, 3), (FLAGS, FLAGS_V))
+    ),
     *unary("bitwise_not", N, FLAGS),
-    *(sample for op in ("bitwise_left_shift", "bitwise_right_shift") for sample in pairs(op, (BITS, SHIFTS), (BITS, 2), (BITS, -1))),
+    *(
+        sample
+        for op in ("bitwise_left_shift", "bitwise_right_shift")
+        for sample in pairs(op, (BITS, SHIFTS), (BITS, 2), (BITS, -1))
+    ),
     *pairs("gcd", (N, M)),
     *pairs("lcm", (N, M)),
-]  # fmt: skip
+]
 
 SAMPLES = [*ARITHMETIC, *POWERS, *TRANSCENDENTAL, *SPECIAL, *SIGNS, *COMPLEX, *SELECTION, *COMPARISON]

@@ -20,12 +20,13 @@ TWICE = places(1, 0, 1)
 ROWS = places([0, 1, 0], [1, 1, 0])
 DISTINCT = places([2, 0], [1, 2])
 NONE = places()
-ONE = np.array(1)
+ZERO, ONE = np.array(0), np.array(1)
 
 INDEX = [
     *[Sample("index", args) for args in (
         (A, TWICE), (A, places(-1)), (A, None, TWICE), (A, TWICE, places(0, 2, 0)), (A, NONE), (Z, TWICE),
-        (CUBE, places(0, 1), None, places(3, 0)), (CUBE, None, places([0], [2]), places(1, 1)), (A, places(1, dtype="int32")),
+        (CUBE, places(0, 1), None, places(3, 0)), (CUBE, None, places([0], [2]), places(1, 1)),
+        (A, places(1, dtype="int32")),
     )],
     *[Sample("index_put", (A, value, *indices), {"accumulate": accumulate}) for accumulate in (True, False)
       for value, indices in ((V, (places(1),)), (S, (places(1, 0),)), (array(2), (places(0, 1), places(2, 0))),
@@ -52,15 +53,15 @@ TIES = np.array([[1.0, 2.0, 1.0], [0.5, 0.5, 3.0]])
 
 ONE_DIM = [
     *[Sample("gather", (x, index), {"axis": axis}) for x, index, axis in (
-        (A, ROWS, 0), (A, ROWS, 1), (A, DISTINCT, 1), (V, TWICE, 0), (V, ONE, 0), (S, places(0, 0), 0), (S, np.array(0), 0),
+        (A, ROWS, 0), (A, ROWS, 1), (A, DISTINCT, 1), (V, TWICE, 0), (V, ONE, 0), (S, places(0, 0), 0), (S, ZERO, 0),
         (A, NONE, 1), (Z, ROWS, 1), (A, places([2], dtype="int32"), 1),
     )],
     *[Sample("scatter_add", (x, index, src), {"axis": axis}) for x, index, src, axis in (
         (A, ROWS, array(2, 3, seed=1), 0), (A, ROWS, array(2, 3, seed=1), 1), (A, places([2]), array(1, 1), 1),
-        (V, TWICE, V, 0), (S, np.array(0), S, 0), (A, NONE, array(0), 0), (Z, ROWS, Z, 1),
+        (V, TWICE, V, 0), (S, ZERO, S, 0), (A, NONE, array(0), 0), (Z, ROWS, Z, 1),
     )],
     *[Sample("scatter", (x, index, src), {"axis": axis}) for x, index, src, axis in (
-        (A, DISTINCT, array(2, 2), 1), (A, places([1, 0, 1]), array(1, 3), 0), (S, np.array(0), S, 0), (V, ONE, S, 0),
+        (A, DISTINCT, array(2, 2), 1), (A, places([1, 0, 1]), array(1, 3), 0), (S, ZERO, S, 0), (V, ONE, S, 0),
     )],
     *[Sample("scatter_number", (x, 1.5, index), {"axis": 0}) for x, index in ((A, ROWS), (V, TWICE), (S, places(0)))],
     Sample("scatter_sum", (A, ROWS, array(2, 3, seed=1)), {"axis": 1}),
@@ -78,20 +79,24 @@ ONE_DIM = [
 
 SLICES = [
     *[Sample("index_select", (x, index), {"axis": axis})
-      for x, index, axis in ((A, TWICE, 0), (A, TWICE, 1), (A, ONE, 0), (S, places(0), 0), (A, NONE, 1), (Z, TWICE, 1))],
+      for x, index, axis in (
+          (A, TWICE, 0), (A, TWICE, 1), (A, ONE, 0), (S, places(0), 0), (A, NONE, 1), (Z, TWICE, 1))],
     *[Sample("index_add", (x, index, source), {"axis": axis}) for x, index, source, axis in (
-        (A, TWICE, array(3, 3), 0), (A, places(2, 0), array(2, 2), 1), (A, ONE, array(1, 3), 0), (S, np.array(0), S, 0),
+        (A, TWICE, array(3, 3), 0), (A, places(2, 0), array(2, 2), 1), (A, ONE, array(1, 3), 0), (S, ZERO, S, 0),
         (A, NONE, E, 0),
     )],
     *[Sample("index_copy", (x, index, source), {"axis": axis}) for x, index, source, axis in (
         (A, places(1), array(1, 3), 0), (A, places(2, 0), array(2, 2), 1), (S, places(0), array(1), 0),
     )],
-    *[Sample("index_fill", (x, index, 1.5), {"axis": axis}) for x, index, axis in ((A, TWICE, 0), (A, places(-1), 1), (S, ONE * 0, 0))],
-    *[Sample("index_fill_tensor", (x, index, S), {"axis": axis}) for x, index, axis in ((A, TWICE, 1), (A, ONE, 0), (V, TWICE, 0))],
+    *[Sample("index_fill", (x, index, 1.5), {"axis": axis})
+      for x, index, axis in ((A, TWICE, 0), (A, places(-1), 1), (S, ZERO, 0))],
+    *[Sample("index_fill_tensor", (x, index, S), {"axis": axis})
+      for x, index, axis in ((A, TWICE, 1), (A, ONE, 0), (V, TWICE, 0))],
 ]  # fmt: skip
 
 FLAT = [
-    *[Sample("take", (x, index)) for x, index in ((A, places([4, 1], [1, -1])), (S, places(0, 0)), (A, NONE), (Z, TWICE))],
+    *[Sample("take", (x, index))
+      for x, index in ((A, places([4, 1], [1, -1])), (S, places(0, 0)), (A, NONE), (Z, TWICE))],
     *[Sample("put", (A, index, source), {"accumulate": accumulate})
       for index, source in ((places(4, 1), array(2)), (places([0, -1]), array(2))) for accumulate in (True, False)],
     Sample("put", (A, places(1, 1), array(2)), {"accumulate": True}, note=" twice"),

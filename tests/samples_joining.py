@@ -8,10 +8,12 @@ EMPTY = array(0)
 
 SAMPLES = [
     *[Sample("cat", xs, {"axis": axis})
-      for xs, axis in (((A, B), 0), ((A, array(2, 1), B), 1), ((A,), 1), ((V, V), 0), ((A, E), 0), ((EMPTY, EMPTY), 0))],
+      for xs, axis in (
+          ((A, B), 0), ((A, array(2, 1), B), 1), ((A,), 1), ((V, V), 0), ((A, E), 0), ((EMPTY, EMPTY), 0))],
     Sample("cat", (A, Z), {"axis": 0}),
     Sample("cat", (EMPTY, A, B), {"axis": 1}),
-    *[Sample("stack", xs, {"axis": axis}) for xs, axis in (((A, B), 0), ((A, B), 1), ((A, B), 2), ((S, S), 0), ((V,), 1))],
+    *[Sample("stack", xs, {"axis": axis})
+      for xs, axis in (((A, B), 0), ((A, B), 1), ((A, B), 2), ((S, S), 0), ((V,), 1))],
     Sample("stack", (A, Z), {"axis": 0}),
     *[Sample("unbind", (x,), {"axis": axis}) for x, axis in ((A, 0), (A, 1), (V, 0), (array(1, 3), 0), (E, 1), (Z, 0))],
     *[Sample(op, (x,), {"axis": axis, "size": size})

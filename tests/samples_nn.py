@@ -1,6 +1,7 @@
 """Samples of losses, convolutions, pooling, normalization, embedding, attention and resampling."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from samples import Sample, array
 
@@ -185,6 +186,62 @@ NORMALIZATIONS = [
     Sample("rms_norm", (FEATURES, None), {"axes": (1, 2), **EPS}),
 ]
 
+PATCHES = (windows(2, 3, 2, low=1), windows(4, 2, 1))
+KEY = np.array([7, 11], "uint32")
+LOOKUPS = np.array([[1, 3], [3, 0]])
+TABLE_OF_ROWS = array(4, 3)
+
+
+def without_padding(weight, indices, *, padding_idx, by_frequency):
+    """An embedding, as it is differentiated: the row of padding has no derivative."""
+    rows = weight[indices]
+    return jnp.where((indices == padding_idx)[..., None], jax.lax.stop_gradient(rows), rows)
+
+
+def lookup(op, x, padding_idx=-1, by_frequency=False, oracle=None, smooth=True, **more):
+    settings = {**more, "padding_idx": padding_idx, "by_frequency": by_frequency}
+    return Sample(op, (x, LOOKUPS), settings, oracle=oracle, smooth=smooth)
+
+
+LOOKUP = [
+    lookup("embedding", TABLE_OF_ROWS),
+    lookup("embedding", TABLE_OF_ROWS, padding_idx=3, oracle=without_padding, smooth=False),
+    lookup("embedding_adjoint", array(2, 2, 3), count=4, padding_idx=3),
+    lookup("embedding_adjoint", array(2, 2, 3), count=4, by_frequency=True),
+    lookup("weighted_rows", TABLE_OF_ROWS, padding_idx=1, by_frequency=True),
+    Sample("embedding_renorm", (TABLE_OF_ROWS, LOOKUPS), {"max_norm": 1.0, "norm_type": 2.0}, constants=("weight",)),
+    Sample("im2col", (array(1, 2, 4, 5),), {"samplings": PATCHES}),
+    Sample("im2col", (array(2, 4, 5),), {"samplings": PATCHES}, note="no batch"),
+    Sample("col2im", (array(1, 12, 8),), {"samplings": PATCHES, "lengths": (4, 5)}),
+    Sample("dropout", (MATRIX, KEY), {"p": 0.4, "shape": (2, 3)}),
+    Sample("dropout", (FEATURES, KEY), {"p": 0.4, "shape": (2, 4, 1)}),
+    Sample("dropout", (MATRIX, KEY), {"p": 1, "shape": (2, 3)}),
+    Sample("alpha_dropout", (MATRIX, KEY), {"p": 0.4, "shape": (2, 3)}),
+]
+
+QUERIES = array(1, 2, 3, 2)
+KEYS = array(1, 2, 4, 2, seed=1)
+VALUES = array(1, 2, 4, 3, seed=2)
+MASK = np.array([[True, True, False, True], [False] * 4, [True, False, False, True]])
+
+
+def attention(op, q, k, v, mask=None, key=None, p=0.0, causal=False):
+    return Sample(op, (q, k, v, mask, key), {"scale": 0.7, "causal": causal, "p": p})
+
+
+ATTENTION = [
+    Sample("attention_scores", (QUERIES, KEYS), {"scale": 0.7}),
+    Sample("attention_scores", (array(2, 1, 3, 2), KEYS), {"scale": 1.0}),
+    Sample("safe_softmax", (MATRIX,)),
+    Sample("causal_mask", (MATRIX,)),
+    attention("attention", QUERIES, KEYS, VALUES),
+    attention("attention", QUERIES, KEYS, VALUES, MASK),
+    attention("attention", QUERIES, KEYS, VALUES, causal=True),
+    attention("attention_by_parts", QUERIES, KEYS, VALUES, array(3, 4)),
+    attention("attention_by_parts", QUERIES[0], KEYS[0], VALUES[0], None, KEY, p=0.3),
+    attention("attention_by_parts", array(2, 1, 3, 2), KEYS, VALUES, array(1, 2, 1, 4)),
+]
+
 SAMPLES = [
-    *LOSSES, *CLASSIFICATION, *CONVOLUTIONS, *POOLS, *INTERPOLATIONS, *NORMALIZATIONS,
+    *LOSSES, *CLASSIFICATION, *CONVOLUTIONS, *POOLS, *INTERPOLATIONS, *NORMALIZATIONS, *LOOKUP, *ATTENTION,
 ]  # fmt: skip

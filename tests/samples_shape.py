@@ -21,7 +21,8 @@ VIEWS = [
     *[Sample("view", (x,), {"shape": shape}) for x, shape in ((S, (1, 1)), (E, (3, 0)), (Z, (6,)))],
     *[Sample(op, (x,)) for op in ("alias", "clone") for x in (A, S, E, Z)],
     *[Sample("permute", (x,), {"axes": axes}) for x, axes in ((A, (1, 0)), (CUBE, (2, 0, 1)), (S, ()), (E, (1, 0)))],
-    *[Sample("transpose", (x,), {"axis0": a, "axis1": b}) for x, a, b in ((A, 0, 1), (CUBE, 2, 0), (A, 1, 1), (S, 0, 0))],
+    *[Sample("transpose", (x,), {"axis0": a, "axis1": b})
+      for x, a, b in ((A, 0, 1), (CUBE, 2, 0), (A, 1, 1), (S, 0, 0))],
     *[Sample("t", (x,)) for x in (A, V, S, Z)],
     *[Sample("squeeze", (x,)) for x in (ONES, A, S)],
     *[Sample("squeeze_axis", (x,), {"axis": axis}) for x, axis in ((ONES, 0), (ONES, 1), (ONES, 2), (S, 0))],
@@ -29,10 +30,11 @@ VIEWS = [
     *[Sample("unsqueeze", (x,), {"axis": axis}) for x, axis in ((A, 0), (A, 2), (S, 0), (E, 1))],
     *[Sample("view_as_real", (x,)) for x in (Z, array(dtype="complex128"), array(0, 3, dtype="complex128"))],
     *[Sample("view_as_complex", (x,)) for x in (array(3, 2), array(2, 3, 2), array(2))],
-]
+]  # fmt: skip
 
 PARTS = [
-    *[Sample("select", (x, index), {"axis": axis}) for x, index, axis in ((A, 1, 0), (A, 0, 1), (CUBE, 2, 1), (V, 2, 0))],
+    *[Sample("select", (x, index), {"axis": axis})
+      for x, index, axis in ((A, 1, 0), (A, 0, 1), (CUBE, 2, 1), (V, 2, 0))],
     *[Sample("select_adjoint", (V, index), {"axis": axis, "length": 2}) for index, axis in ((1, 0), (0, 1))],
     Sample("select_adjoint", (S, 2), {"axis": 0, "length": 3}),
     *[Sample("select_scatter", (A, V, index), {"axis": 0}) for index in (0, 1)],
@@ -45,7 +47,8 @@ PARTS = [
       for start, axis, step, n in ((1, 0, 1, 4), (0, 1, 2, 6), (1, 1, 2, 6), (0, 1, 1, 3))],
     Sample("slice_adjoint", (E, 0), {"axis": 0, "step": 2, "length": 2}),
     *[Sample("slice_scatter", (A, source, start), {"axis": 1, "length": 2, "step": step})
-      for source, start, step in ((array(2, 2), 1, 1), (array(2, 2), 0, 2), (array(2, 1), 0, 2), (S, 1, 1), (2.0, 0, 1))],
+      for source, start, step in (
+          (array(2, 2), 1, 1), (array(2, 2), 0, 2), (array(2, 1), 0, 2), (S, 1, 1), (2.0, 0, 1))],
     Sample("slice_scatter", (A, array(2, 0), 0), {"axis": 1, "length": 0, "step": 1}),
     *[Sample("diagonal", (x,), {"offset": offset, "axis1": a, "axis2": b})
       for x, offset, a, b in ((A, 0, 0, 1), (A, 1, 0, 1), (A, -1, 0, 1), (A, 1, 1, 0), (CUBE, 0, 2, 0), (A, 5, 0, 1))],
@@ -61,7 +64,8 @@ PARTS = [
     *[Sample("unfold_adjoint", (array(2, 2, 2),), {"axis": 1, "size": 2, "step": step, "length": n})
       for step, n in ((1, 3), (2, 5))],
     Sample("unfold_adjoint", (array(1),), {"axis": 0, "size": 1, "step": 1, "length": None}),
-    *[Sample(op, (x,), {"diagonal": k}) for op in ("tril", "triu") for x, k in ((A, 0), (SQUARE, 1), (CUBE, -1), (E, 0))],
+    *[Sample(op, (x,), {"diagonal": k})
+      for op in ("tril", "triu") for x, k in ((A, 0), (SQUARE, 1), (CUBE, -1), (E, 0))],
 ]  # fmt: skip
 
 ARRANGED = [
@@ -69,7 +73,8 @@ ARRANGED = [
       for x, repeats in ((A, (1, 2)), (A, (2, 1, 3)), (V, (2,)), (S, (2, 2)), (S, ()), (A, (0, 1)), (E, (2, 1)))],
     *[Sample("flip", (x,), {"axes": axes}) for x, axes in ((A, (0,)), (A, (0, 1)), (A, ()), (S, (0,)), (E, (1,)))],
     *[Sample("roll", (x,), {"shifts": shifts, "axes": axes})
-      for x, shifts, axes in ((A, (1,), ()), (A, (-2,), (1,)), (A, (1, 2), (0, 1)), (A, (1, 1), (1, 1)), (S, (1,), ()))],
+      for x, shifts, axes in (
+          (A, (1,), ()), (A, (-2,), (1,)), (A, (1, 2), (0, 1)), (A, (1, 1), (1, 1)), (S, (1,), ()))],
     *[Sample("rot90", (A,), {"k": k, "axes": (0, 1)}) for k in (0, 1, 2, 3)],
     Sample("rot90", (CUBE,), {"k": 1, "axes": (2, 0)}),
     *[Sample("constant_pad", (A, value), {"widths": widths})

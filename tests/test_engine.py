@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import random
 import subprocess
 import sys
 import time
@@ -212,6 +213,15 @@ def test_leaves_accumulate_as_soon_as_they_can():
     assert [label for label, _ in log] == ["top", "leaf", "below"]
 
 
+@pytest.mark.parametrize("count", range(2, 6))
+def test_equals_run_in_the_order_of_arrival(count):
+    log = []
+    leaves = [Leaf(log, label) for label in "abcde"[:count]]
+    below = Scale("below", leaves, None, log)
+    run(Scale("top", [below, *leaves], None, log))
+    assert "".join(label for label, _ in log) == "topbelow" + "abcde"[:count]
+
+
 def test_set_sequence_nr_drives_the_order():
     log = []
     first, second = Scale("first", [Leaf()], None, log), Scale("second", [Leaf()], None, log)
@@ -329,6 +339,66 @@ def test_pruning_walks_a_ladder_of_diamonds_in_linear_time():
     for _ in range(60):
         node = Scale("double", [node, node], (0.5, 0.5))
     assert run(node, outputs=[leaf]) == [1.0]
+
+
+# -- random graphs -----------------------------------------------------------------------------------------------------
+
+
+def random_graph(seed, size=40):
+    """Nodes with random edges to earlier ones, a log of who ran, and what each node must receive from seeds of 1."""
+    rng, log, nodes = random.Random(seed), [], [Leaf(label="0"), Leaf(label="1"), Leaf(label="2")]
+    for leaf in nodes:
+        leaf.log = log
+    for number in range(3, size):
+        edges = [rng.choice([*nodes, None]) for _ in range(rng.randint(1, 3))]
+        nodes.append(Scale(str(number), edges, [rng.choice([-2.0, 0.5, 1.0, 3.0]) for _ in edges], log))
+    roots = rng.sample(nodes[-5:], 2)
+    received = dict.fromkeys(nodes, None)
+    for root in roots:
+        received[root] = 1.0
+    for node in reversed(nodes[3:]):
+        if received[node] is not None:
+            for edge, weight in zip(node.next_edges, node.weights, strict=True):
+                if edge is not None:
+                    received[edge[0]] = (received[edge[0]] or 0.0) + weight * received[node]
+    return rng, log, nodes, roots, received
+
+
+def leads_to(node, targets):
+    """Whether a path of at least one edge leads from ``node`` to one of ``targets``."""
+    stack, seen = [node], set()
+    while stack:
+        for edge in stack.pop().next_edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])
+    return bool(seen & set(targets))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_random_graph_gives_every_node_its_gradient_once_and_in_order(seed):
+    _, log, nodes, roots, received = random_graph(seed)
+    run(*roots)
+    assert {int(label): grad for label, grad in log} == {
+        number: pytest.approx(received[node]) for number, node in enumerate(nodes) if received[node] is not None
+    }
+    inner = [int(label) for label, _ in log if int(label) >= 3]
+    assert inner == sorted(inner, reverse=True)
+    assert len(log) == len(set(log))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_random_graph_with_outputs_runs_what_leads_to_them_and_nothing_else(seed):
+    rng, log, nodes, roots, received = random_graph(seed)
+    outputs = rng.sample(nodes, 3)
+    found = run(*roots, outputs=outputs)
+    assert found == [None if received[node] is None else pytest.approx(received[node]) for node in outputs]
+    expected = {
+        str(number)
+        for number, node in enumerate(nodes)
+        if received[node] is not None and leads_to(node, outputs)
+    }  # fmt: skip
+    assert {label for label, _ in log} == expected
 
 
 # -- size --------------------------------------------------------------------------------------------------------------

@@ -163,6 +163,20 @@ def test_an_error_that_does_not_name_the_operator(monkeypatch):
     assert complaints(product(), A, B, forward=False) == {"refused forward mode"}
 
 
+def test_a_derivative_that_is_refused_or_is_not():
+    def refuse(g):
+        raise RuntimeError("derivative for aten::refusing is not implemented")
+
+    @general(x=refuse)
+    def refusing(x):
+        return x + 0
+
+    assert complaints(refusing, A, derivable=False) == set()
+    with pytest.raises(RuntimeError, match="is not implemented"):
+        complaints(refusing, A)
+    assert complaints(product(), A, B, derivable=False) == {"refused backward", "refused forward mode"}
+
+
 def test_gradients_that_nobody_asked_for(monkeypatch):
     original = Operator.node_class
 

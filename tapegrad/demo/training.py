@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -73,5 +72,5 @@ def accuracy(p: Parameters, data: Digits, device: str) -> float:
 def gradients(p: Parameters, x: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, network.Arrays]:
     """The loss of a batch, with its graph, and the gradient of every parameter."""
     loss = network.loss(p, x, labels)
-    grads: Iterable[torch.Tensor] = torch.autograd.grad(loss, list(p.values()), retain_graph=True)
+    grads: Any = torch.autograd.grad(loss, list(p.values()), retain_graph=True)
     return loss, {name: grad.cpu().numpy() for name, grad in zip(p, grads, strict=True)}

@@ -1,8 +1,27 @@
-"""Calls: find the plan, run the kernel, wire the node, wrap the result."""
+"""Calls: find the plan, run the kernel, wire the node, wrap the result.
+
+Note [Runners are written]
+What a call has to do is settled by its plan: which arguments are tensors, which of them need an edge, what is saved, how
+many outputs there are. ``runner`` writes that down as a function of straight-line Python, without a loop or a condition,
+and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y`` with ``x`` a tensor that requires grad reads::
+
+    def run(x0, x1):
+        value0 = forward(x0._value, x1._value)
+        node = new(node_class)
+        node.plan = plan
+        node.next_edges = (x0._edge or leaf_edge(x0), None,)
+        node.sequence_nr = next_sequence_nr()
+        node.saved = (x1,)
+        out0 = new(Tensor)
+        out0._value = value0
+        out0._spec = spec0
+        out0._edge = (node, 0)
+        return out0
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tapegrad.dispatch.nodes import leaf_edge
@@ -10,7 +29,7 @@ from tapegrad.dispatch.plan import Plan
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, new_tensor, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, new_tensor
 
 Argument = Any
 """What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -29,127 +48,59 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key)
     if run is None:
-        run = op.plans[key] = make_runner(Plan(op, specs, settings, thread.modes))
+        run = op.plans[key] = runner(Plan(op, specs, settings, thread.modes))
     return run(*args)
 
 
-def make_runner(plan: Plan) -> Callable:
-    """The straight-line code of a plan: a function of the arguments."""
-    plain = all(isinstance(spec, Spec) and spec.plain for spec in plan.specs)
-    if not any(plan.needed):
-        return _unrecorded_plain(plan) if plain and plan.single else _unrecorded(plan)
-    if plain and plan.single and len(plan.specs) == 1:
-        return _recorded_unary(plan)
-    if plain and plan.single and plan.positions == (0, 1) and len(plan.specs) == 2:
-        return _recorded_binary(plan)
-    return _recorded(plan)
+def runner(plan: Plan) -> Callable:
+    """The function that makes the calls of a plan. See Note [Runners are written]."""
+    names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
+    names |= {"forward": plan.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
+    names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr}
+    if any(plan.needed):
+        names["node_class"] = plan.node_class
+    exec(compile(source_of(plan), f"<runner of {plan.op.name}>", "exec"), names)
+    return names["run"]
 
 
-def _unrecorded(plan: Plan) -> Callable:
-    forward, specs, single = plan.forward, plan.out_specs, plan.single
-    out_spec = specs[0]
-
-    def run(*args: Argument) -> Any:
-        values = [value_of(arg) if isinstance(arg, Tensor) else arg for arg in args if arg is not None]
-        result = forward(*values)
-        if single:
-            return wrap(result, out_spec)
-        return tuple(map(wrap, result, specs))
-
-    return run
+def source_of(plan: Plan) -> str:
+    """The source of a plan's runner."""
+    arguments = ", ".join(f"x{i}" for i in range(len(plan.specs)))
+    return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan))
 
 
-def _unrecorded_plain(plan: Plan) -> Callable:
-    forward, spec = plan.forward, plan.out_specs[0]
-
-    def run(*args: Tensor) -> Tensor:
-        out = new_tensor(Tensor)
-        out._value = forward(*[arg._value for arg in args])
-        out._spec = spec
-        out._edge = None
-        return out
-
-    return run
-
-
-def _recorded_unary(plan: Plan) -> Callable:
-    forward, spec, node_class = plan.forward, plan.out_specs[0], plan.node_class
-    saves_input, saves_output = bool(plan.saved_inputs), bool(plan.saved_outputs)
-
-    def run(x: Tensor) -> Tensor:
-        value = forward(x._value)
-        node = new_tensor(node_class)
-        node.plan = plan
-        node.next_edges = (x._edge or leaf_edge(x),)
-        node.sequence_nr = next_sequence_nr()
-        if saves_input:
-            node.saved = (x, value) if saves_output else (x,)
-        else:
-            node.saved = (value,) if saves_output else ()
-        out = new_tensor(Tensor)
-        out._value = value
-        out._spec = spec
-        out._edge = (node, 0)
-        return out
-
-    return run
+def _lines(plan: Plan) -> Iterator[str]:
+    values = ", ".join(_value(i, spec) for i, spec in enumerate(plan.specs) if spec is not None)
+    outputs = range(plan.num_outputs)
+    yield f"{', '.join(f'value{i}' for i in outputs)}{'' if plan.single else ','} = forward({values})"
+    if any(plan.needed):
+        yield from _node_lines(plan)
+    for i in outputs:
+        yield f"out{i} = new(Tensor)"
+        yield f"out{i}._value = value{i}"
+        yield f"out{i}._spec = spec{i}"
+        yield f"out{i}._edge = {f'(node, {i})' if plan.out_specs[i].requires_grad else None}"
+    yield "return out0" if plan.single else f"return ({''.join(f'out{i}, ' for i in outputs)})"
 
 
-def _recorded_binary(plan: Plan) -> Callable:
-    forward, spec, node_class = plan.forward, plan.out_specs[0], plan.node_class
-    needs_x, needs_y = plan.needed
-    inputs, saves_output = plan.saved_inputs, bool(plan.saved_outputs)
-
-    def run(x: Tensor, y: Tensor) -> Tensor:
-        value = forward(x._value, y._value)
-        node = new_tensor(node_class)
-        node.plan = plan
-        node.next_edges = (
-            (x._edge or leaf_edge(x)) if needs_x else None,
-            (y._edge or leaf_edge(y)) if needs_y else None,
-        )
-        node.sequence_nr = next_sequence_nr()
-        if inputs == (0, 1):
-            saved: tuple = (x, y)
-        elif inputs:
-            saved = (y,) if inputs[0] else (x,)
-        else:
-            saved = ()
-        node.saved = (*saved, value) if saves_output else saved
-        out = new_tensor(Tensor)
-        out._value = value
-        out._spec = spec
-        out._edge = (node, 0)
-        return out
-
-    return run
+def _node_lines(plan: Plan) -> Iterator[str]:
+    yield "node = new(node_class)"
+    yield "node.plan = plan"
+    edges = "".join(
+        f"x{i}._edge or leaf_edge(x{i}), " if need else "None, "
+        for i, need in zip(plan.positions, plan.needed, strict=True)
+    )
+    yield f"node.next_edges = ({edges})"
+    yield "node.sequence_nr = next_sequence_nr()"
+    saved = "".join(f"x{i}, " for i in plan.saved_inputs) + "".join(f"value{i}, " for i in plan.saved_outputs)
+    yield f"node.saved = ({saved})"
+    if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
+        versions = "".join(f"x{i}._version, " if isinstance(plan.specs[i], Spec) else "0, " for i in plan.saved_inputs)
+        yield f"node.versions = ({versions})"
 
 
-def _recorded(plan: Plan) -> Callable:
-    forward, specs, node_class, single = plan.forward, plan.out_specs, plan.node_class, plan.single
-    saved_inputs, saved_outputs = plan.saved_inputs, plan.saved_outputs
-    ends = [position if need else None for position, need in zip(plan.positions, plan.needed, strict=True)]
-    plain = all(spec.plain for spec in plan.specs if isinstance(spec, Spec))
-
-    def run(*args: Argument) -> Any:
-        values = [value_of(arg) if isinstance(arg, Tensor) else arg for arg in args if arg is not None]
-        result = forward(*values)
-        results = (result,) if single else result
-        node = new_tensor(node_class)
-        node.plan = plan
-        node.next_edges = tuple(
-            [None if position is None else args[position]._edge or leaf_edge(args[position]) for position in ends]
-        )
-        node.sequence_nr = next_sequence_nr()
-        node.saved = (*[args[i] for i in saved_inputs], *[results[i] for i in saved_outputs])
-        if not plain:
-            node.versions = tuple([args[i]._version if isinstance(args[i], Tensor) else 0 for i in saved_inputs])
-        outs = tuple(
-            [
-                wrap(value, spec, (node, position) if spec.requires_grad else None)
-                for position, (value, spec) in enumerate(zip(results, specs, strict=True))
-            ]
-        )
-        return outs[0] if single else outs
-
-    return run
+def _value(position: int, spec: Any) -> str:
+    """How an argument's value is read."""
+    if not isinstance(spec, Spec):
+        return f"x{position}"
+    return f"x{position}._value" if spec.plain else f"x{position}._storage.value"

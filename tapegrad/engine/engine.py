@@ -115,9 +115,9 @@ class Engine:
         run, add, keep_graph = task.currency.run, task.currency.add, task.keep_graph
         queue, rank = ReadyQueue(), -task.depth
         tick = queue.tick
-        queue.push(root, InputBuffer(), task.depth)
-        while queue:
-            _, _, _, node, buffer = heappop(queue)
+        node: Node | None = root
+        buffer: list = InputBuffer()
+        while node is not None:
             if exec_info:
                 grads = self._run_selected(task, node, buffer)
             elif node.hooks is None:
@@ -126,27 +126,36 @@ class Engine:
                 grads = self._run_hooked(task, node, buffer, None)
             if not keep_graph and (not exec_info or exec_info[node].needed):
                 node.release_variables()
-            for edge, grad in zip(node.next_edges, grads, strict=True):
+            edges, node = node.next_edges, None
+            for edge, grad in zip(edges, grads, strict=True):
                 if edge is None:
                     continue
                 successor, input_nr = edge
                 waiting = dependencies[successor] - 1
-                dependencies[successor] = waiting
-                inputs = not_ready.get(successor)
+                inputs = not_ready.get(successor) if not_ready else None
                 if inputs is None:
                     if successor.num_inputs == 1:
                         inputs = InputBuffer((grad,))
                     else:
                         inputs = InputBuffer((None,) * successor.num_inputs)
                         inputs[input_nr] = grad
-                    if waiting:
-                        not_ready[successor] = inputs
                 else:
                     inputs.accumulate(input_nr, grad, add)
-                    if not waiting:
-                        del not_ready[successor]
-                if not waiting and (not exec_info or successor in exec_info):
-                    heappush(queue, (rank, -successor.sequence_nr, tick(), successor, inputs))
+                if waiting:
+                    dependencies[successor] = waiting
+                    not_ready[successor] = inputs
+                    continue
+                if not_ready:
+                    not_ready.pop(successor, None)
+                if not exec_info or successor in exec_info:
+                    if node is None and not queue:
+                        node, buffer = successor, inputs  # the only one that is ready so far: it need not queue
+                    else:
+                        heappush(queue, (rank, -successor.sequence_nr, tick(), successor, inputs))
+            if queue:
+                if node is not None:  # it was ready before all that wait, so it goes before its equals
+                    heappush(queue, (rank, -node.sequence_nr, -1, node, buffer))
+                _, _, _, node, buffer = heappop(queue)
 
     def _run_selected(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run a node of a call with ``outputs``: capture what was asked for, run the node only if it is needed."""

@@ -170,6 +170,18 @@ def jax_device(d: device) -> jax.Device:
     return found[d.index or 0]
 
 
+def device_count(kind: str) -> int:
+    """How many devices of a type this process has.
+
+    >>> device_count("cpu") > 0
+    True
+    """
+    try:
+        return len(jax.local_devices(backend=_PLATFORMS[kind]))
+    except RuntimeError:
+        return 0
+
+
 @cache
 def from_jax(d: jax.Device) -> device:
     """PyTorch's name for a JAX device: "cpu" for the first CPU device, else its type and index.

@@ -115,4 +115,5 @@ def _fill(shape: tuple[int, ...], wide: bool) -> Any:
 def from_dlpack(array: Any, copy: bool | None) -> Any:
     """The value that shares its data with an object which has ``__dlpack__``, or has a copy of it."""
     with jax.enable_x64(True):
-        return jax.dlpack.from_dlpack(array, copy=copy)
+        value = jax.dlpack.from_dlpack(array)
+        return jnp.array(value, copy=True) if copy else value

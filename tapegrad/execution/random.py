@@ -46,7 +46,7 @@ class KeyStream:
         offset: how many keys were taken since.
 
     >>> a, b = KeyStream(3), KeyStream(3)
-    >>> (a.next_key() == b.next_key()).all()
+    >>> bool((a.next_key() == b.next_key()).all())
     True
     """
 

@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.unary import check
 from tapegrad.ops import activations, elementwise
@@ -40,6 +41,10 @@ def relu(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: for booleans.
         NotImplementedError: for complex numbers.
+
+    >>> import tapegrad as torch
+    >>> torch.relu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([0., 0., 1.])
     """
     check(input, {BOOL: (RuntimeError, "Boolean inputs not supported for relu"), COMPLEX: NO_COMPLEX_CLAMP})
     return activations.relu(input)
@@ -76,6 +81,21 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """``input`` where positive, else ``negative_slope * input``."""
     _floating_only(input, "leaky_relu_cpu")
     return _apply(input, inplace, activations.leaky_relu, negative_slope=float(negative_slope))
+
+
+@public("torch", "nn.functional", out=False)
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """``input`` where positive, else ``slope * input``, with the mean of the bounds for the slope.
+
+    In training every element has a slope of its own, drawn between the bounds.
+    """
+    _floating_only(input, "rrelu_with_noise_out_cpu")
+    if not training:
+        return _apply(input, inplace, activations.leaky_relu, negative_slope=(lower + upper) / 2)
+    slopes = rand_like(input.detach()) * (upper - lower) + lower  # type: ignore[attr-defined]
+    return _apply(input, inplace, activations.prelu, slopes)
 
 
 @public("torch", "Tensor", "nn.functional", out=False)
@@ -205,6 +225,10 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
     Raises:
         RuntimeError: another ``approximate``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -230,7 +254,12 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public("nn.functional")
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold."""
+    """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.softplus(torch.tensor([0.0, 100.0]))
+    tensor([  0.6931, 100.0000])
+    """
     _floating_only(input, "softplus_cpu")
     return activations.softplus(input, beta=float(beta), threshold=float(threshold))
 
@@ -296,5 +325,5 @@ def _declare_twin(name: str) -> None:
     public("nn.functional", out=False)(twin)
 
 
-for _name in ("relu", "hardtanh", "leaky_relu", "threshold", "elu", "selu", "celu"):
+for _name in ("relu", "hardtanh", "leaky_relu", "threshold", "elu", "selu", "celu", "rrelu"):
     _declare_twin(_name)

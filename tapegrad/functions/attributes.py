@@ -9,10 +9,10 @@ from tapegrad.dispatch.nodes import legacy_type_name
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
-from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, public, public_property
+from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.storage import Storage, StorageAlias
-from tapegrad.tensor.tensor import Tensor, new_tensor, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, join_family, new_tensor, storage_of, wrap
 
 # Sharing ------------------------------------------------------------------------------------------------------------
 
@@ -22,14 +22,15 @@ def sharing(tensor: Tensor, storage: Storage, requires_grad: bool = False) -> Te
     spec = tensor._spec.replace(requires_grad=requires_grad, plain=False, overrides=False)
     result = wrap(None, spec)
     result._storage = storage
+    join_family(tensor, result)
     return result
 
 
-def as_instance(cls: type, tensor: Tensor, overrides: bool) -> Tensor:
+def as_instance(cls: type, tensor: Tensor) -> Tensor:
     """``tensor`` as an instance of a subclass: a new object, with the same value and the same place in the graph."""
     result: Any = new_tensor(cls)
     result._value = tensor._value
-    result._spec = tensor._spec.replace(overrides=overrides)
+    result._spec = tensor._spec.replace(overrides=overrides(cls))
     result._edge = tensor._edge
     if tensor._storage is not None:
         result._storage = tensor._storage
@@ -49,7 +50,7 @@ def detach_(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: it is a view.
     """
-    if input._base is not None and input._edge is not None:
+    if input._base_reference is not None and input._edge is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -122,11 +123,6 @@ def legacy_dtype(given: Any) -> tuple[dtype, str | None]:
     if prefix not in LEGACY_DTYPES or home not in ("torch", "torch.cuda"):
         raise ValueError(f"invalid type: '{name}'")
     return LEGACY_DTYPES[prefix], "cuda" if home == "torch.cuda" else "cpu"
-
-
-def class_overrides(cls: type) -> bool:
-    """Whether functions ask a class of tensors before they run. See ``subclass.py``."""
-    return cls is not Tensor and not getattr(cls, "_torch_function_disabled", False)
 
 
 # Gradients ----------------------------------------------------------------------------------------------------------

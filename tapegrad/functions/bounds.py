@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from tapegrad.execution.host import is_traced, to_host
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def numbers(tensor: Tensor) -> np.ndarray | None:
     """The elements of a tensor; None where they are on another device or not known yet."""
-    if tensor.device.type != "cpu":
-        return None
-    try:
-        return np.asarray(value_of(tensor))
-    except TypeError:  # a tracer has none
-        return None
+    value = value_of(tensor)
+    return None if tensor.device.type != "cpu" or is_traced(value) else to_host(value)
 
 
 def first_outside(tensor: Tensor, length: int, ignored: int | None = None) -> int | None:

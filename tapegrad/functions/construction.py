@@ -147,12 +147,12 @@ def _shape(data: Any) -> tuple[int, ...]:
     while _is_sequence(data) and not isinstance(data, bytes):
         if isinstance(data, str):
             raise ValueError("too many dimensions 'str'")
-        if lengths and isinstance(data, np.ndarray):
+        lengths.append(len(data))
+        if len(lengths) > 1 and isinstance(data, np.ndarray):
             warn_once(
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
                 "list to a single numpy.ndarray with numpy.array() before converting to a tensor."
             )
-        lengths.append(len(data))
         if lengths[-1] == 0:
             break
         data = data[0]

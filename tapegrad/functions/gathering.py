@@ -19,7 +19,7 @@ from tapegrad.functions.shape import expanded, ravel
 from tapegrad.functions.sorting import numbers, on_host
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
-from tapegrad.ops.elementwise import remainder
+from tapegrad.ops.elementwise import mul, remainder
 from tapegrad.ops.operator import Operator, broadcast_shapes
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, wrap
@@ -45,7 +45,7 @@ def _length(x: Tensor, axis: int) -> int:
 
 def _check_index(function: str, x: Tensor, index: Tensor, name: str) -> None:
     """Refuse an index tensor of the wrong dtype or number of dimensions; an empty one may have any."""
-    if not index.numel():
+    if not index._spec.numel:
         return
     if index.dtype not in (int64, int32):
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
@@ -62,7 +62,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     axis = wrap_dim(dim, input.ndim)
     _check_index("gather", input, index, "input")
-    for other in range(input.ndim if index.ndim and index.numel() else 0):
+    for other in range(input.ndim if index.ndim and index._spec.numel else 0):
         if other != axis and index.shape[other] > input.shape[other]:
             raise RuntimeError(
                 f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
@@ -78,9 +78,9 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | None) -
     if src is not None:
         if src.dtype is not input.dtype:
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-        if index.numel() and max(src.ndim, 1) != max(index.ndim, 1):
+        if index._spec.numel and max(src.ndim, 1) != max(index.ndim, 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    for other in range(index.ndim if input.ndim and index.numel() else 0):
+    for other in range(index.ndim if input.ndim and index._spec.numel else 0):
         too_long = other != axis and index.shape[other] > input.shape[other]
         if src is not None and src.ndim and index.shape[other] > src.shape[other]:
             too_long = True
@@ -98,7 +98,7 @@ def _part(src: Tensor, index: Tensor) -> Tensor:
     """As much of a source as there are indices for."""
     if src.shape == index.shape:
         return src
-    if not index.numel():
+    if not index._spec.numel:
         src, index_shape = shape_ops.view(src, shape=(-1,)), tuple(index.shape)
         return shape_ops.view(shape_ops.slice_(src, 0, axis=0, length=0, step=1), shape=index_shape)
     for axis in range(src.ndim):
@@ -235,9 +235,9 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if index.dtype not in (int64, int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    if input.ndim == 0 and index.numel() != 1:
+    if input.ndim == 0 and index._spec.numel != 1:
         raise RuntimeError(
-            f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)"
+            f"index_select(): Index to scalar can have only 1 value, got {index._spec.numel} value(s)"
         )
     if outside(index, 0, _length(input, axis)) is not None:
         raise IndexError("index out of range in self")
@@ -259,9 +259,9 @@ def _check_slices(name: str, input: Tensor, index: Tensor, source: Tensor, axis:
             "scalar type"
         )
     count = source.shape[axis] if axis < source.ndim else 1
-    if index.numel() != count:
+    if index._spec.numel != count:
         raise RuntimeError(
-            f"{name}_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), "
+            f"{name}_(): Number of indices ({index._spec.numel}) should be equal to source.size(dim): ({count}), "
             f"for dim: {axis}"
         )
     if _without(input, axis) != _without(source, axis):
@@ -286,7 +286,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     _check_slices("index_add", input, index, source, axis)
     check_range(index, axis, _length(input, axis))
     if alpha != 1:
-        source = source * converted(alpha, source.dtype)  # type: ignore[operator]
+        source = mul(source, converted(alpha, source.dtype))
     return ops.index_add(input, index, source, axis=axis)
 
 
@@ -331,9 +331,9 @@ def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> No
             f"dimension {at}."
         )
     count = source.shape[axis] if axis < source.ndim else 1
-    if index.numel() != count:
+    if index._spec.numel != count:
         raise IndexError(
-            f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({count})"
+            f"index_copy_(): Number of indices ({index._spec.numel}) should be equal to source.size(dim) ({count})"
         )
 
 
@@ -373,9 +373,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
     if index.dtype is not int64:
         raise RuntimeError(f"{name}: Expected a long tensor for index, but got {index.dtype.scalar_name}")
-    bad = outside(index, -input.numel(), input.numel())
+    bad = outside(index, -input._spec.numel, input._spec.numel)
     if bad is not None:
-        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.numel()} elements.")
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input._spec.numel} elements.")
 
 
 @public("torch", "Tensor")
@@ -401,10 +401,10 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.scalar_name} "
             f"and source.dtype = {source.dtype.scalar_name}"
         )
-    if source.numel() != index.numel():
+    if source._spec.numel != index._spec.numel:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.numel()}, index.numel() = {index.numel()}"
+            f"{source._spec.numel}, index.numel() = {index._spec.numel}"
         )
     _check_flat("put_()", input, index)
     return ops.put(input, index, source, accumulate=bool(accumulate))
@@ -443,8 +443,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}"
         )
     shape = broadcast_shapes([input.shape, mask.shape])
-    if source.numel() < np.prod(shape, dtype=int) and (
-        np.count_nonzero(np.broadcast_to(on_host(mask), shape)) > source.numel()
+    if source._spec.numel < np.prod(shape, dtype=int) and (
+        np.count_nonzero(np.broadcast_to(on_host(mask), shape)) > source._spec.numel
     ):
         raise RuntimeError("Number of elements of source < number of ones in mask")
     return ops.masked_scatter(input, mask, source)
@@ -462,7 +462,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     if tensor.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if not tensor.numel():
+    if not tensor._spec.numel:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return ops.one_hot(tensor, num_classes=num_classes)
@@ -513,12 +513,12 @@ def _repeat_interleave(input: Tensor, repeats: Any, dim: int | None, output_size
     axis = wrap_dim(dim, input.ndim)
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    if repeats.numel() == 1:
+    if repeats._spec.numel == 1:
         repeats = expanded(ravel(repeats), (_length(input, axis),))
-    if repeats.numel() != _length(input, axis):
+    if repeats._spec.numel != _length(input, axis):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{repeats.numel()} and input.size({axis}) = {_length(input, axis)}"
+            f"{repeats._spec.numel} and input.size({axis}) = {_length(input, axis)}"
         )
     places = _repeated_places(repeats, output_size)
     return ops.index_select(input, numbers(places, input), axis=axis)

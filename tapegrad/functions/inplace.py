@@ -15,7 +15,7 @@ from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, has_stale_relatives, storage_of, value_of, wrap, write
 
 TWINS = """
 abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arcsin arctan arctan2 asin asinh atan atan2
@@ -40,18 +40,14 @@ def refuse_in_place(tensor: Tensor) -> None:
 
     Raises:
         RuntimeError: a leaf that requires grad, in grad mode.
-        NotImplementedError: a view, or a tensor with live views, whose other handles would have to see the write.
+        NotImplementedError: views of the same memory are alive, which would have to see the write.
     """
     if thread.modes.grad and tensor._edge is None and tensor._spec.requires_grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if tensor._base is not None:
+    if tensor._family is not None and has_stale_relatives(tensor):
         raise NotImplementedError(
-            "writing through a view is not supported yet: write to the tensor it was made from, or to a .clone()"
-        )
-    if tensor._views is not None and len(tensor._views):
-        raise NotImplementedError(
-            "writing to a tensor with live views is not supported yet: the views would not see it. "
-            "Make the views after the write, or write to a .clone()"
+            "writing to memory that other living tensors view is not supported yet: they would not see it. Write to a "
+            ".clone(), or make the views after the write"
         )
 
 

@@ -122,7 +122,7 @@ def dstack(tensors: Any) -> Tensor:
 def column_stack(tensors: Any) -> Tensor:
     """Tensors side by side; vectors are columns."""
     tensors = _some("column_stack", tensors)
-    return joined([tensor if tensor.ndim > 1 else reshaped(tensor, (tensor.numel(), 1)) for tensor in tensors], 1)
+    return joined([tensor if tensor.ndim > 1 else reshaped(tensor, (tensor._spec.numel, 1)) for tensor in tensors], 1)
 
 
 @public("torch", out=False)
@@ -158,7 +158,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     _check_grid(tensors, indexing)
     exchanged = indexing == "xy" and len(tensors) >= 2
     vectors = (tensors[1], tensors[0], *tensors[2:]) if exchanged else tensors
-    shape = tuple(vector.numel() for vector in vectors)
+    shape = tuple(vector._spec.numel for vector in vectors)
     grids = [
         expanded(reshaped(vector, (*(1,) * axis, -1, *(1,) * (len(shape) - axis - 1))), shape)
         for axis, vector in enumerate(vectors)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.execution.dtypes import dtype, get_default_dtype, set_default_dtype
-from tapegrad.functions.attributes import LEGACY_DTYPES, as_instance, class_overrides
+from tapegrad.functions.attributes import LEGACY_DTYPES, as_instance
 from tapegrad.functions.construction import constructed
 from tapegrad.functions.factory import is_integer, size_of_arguments, target, type_name
 from tapegrad.functions.registry import NAMESPACES, public
@@ -89,7 +89,7 @@ def new_instance(cls: type, *args: Any, **options: Any) -> Tensor:
     if len(args) == 1 and isinstance(args[0], Tensor) and not options:
         return args[0].as_subclass(cls)  # type: ignore[attr-defined]
     made = _made(get_default_dtype(), args, options)
-    return made if cls is Tensor else as_instance(cls, made, class_overrides(cls))
+    return made if cls is Tensor else as_instance(cls, made)
 
 
 NAMESPACES.setdefault("Tensor", {})["__new__"] = new_instance
@@ -146,7 +146,10 @@ def _options_text(d: dtype, kind: str) -> str:
 
 def _declare(prefix: str, d: dtype, kind: str) -> None:
     home = "torch" if kind == "cpu" else f"torch.{kind}"
-    cls = tensortype(f"{prefix}Tensor", (), {"__module__": home, "dtype": d, "kind": kind, "__slots__": ()})
+    doc = f"Makes tensors of dtype ``{d}`` as ``Tensor(...)`` does, and claims those that there are."
+    cls = tensortype(
+        f"{prefix}Tensor", (), {"__module__": home, "__doc__": doc, "dtype": d, "kind": kind, "__slots__": ()}
+    )
     NAMESPACES.setdefault(home.removeprefix("torch.") if kind != "cpu" else home, {})[cls.__name__] = cls
 
 

@@ -155,7 +155,7 @@ def linalg_norm(
         return vector_norm(input, 2, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         if dims is not None and len(dims) == 1:
-            dims = dims[0]  # type: ignore[assignment]
+            dims = dims[0]
         return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
     if dims is None and input.ndim not in (1, 2):
         raise RuntimeError(

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64
 from tapegrad.functions import unary
+from tapegrad.functions.construction import from_numpy
+from tapegrad.functions.conversion import numpy
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
     common_dtype,
@@ -56,6 +60,10 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
     Raises:
         RuntimeError: ``alpha`` is of a higher category than the result.
+
+    >>> import tapegrad as torch
+    >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=3)
+    tensor([31, 62])
     """
     x, y = operands("add", input, other)
     if type(alpha) is int and alpha == 1:
@@ -113,6 +121,10 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 
     Raises:
         RuntimeError: an unknown ``rounding_mode``; an integer divided by the number 0.
+
+    >>> import tapegrad as torch
+    >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="floor")
+    tensor([-4,  3])
     """
     x, y = operands("div", input, other)
     if rounding_mode is None:
@@ -157,6 +169,10 @@ def remainder(input: Any, other: Any) -> Tensor:
 
     Raises:
         RuntimeError: an integer divided by the number 0.
+
+    >>> import tapegrad as torch
+    >>> torch.remainder(torch.tensor([-5, 5]), 3)
+    tensor([1, 2])
     """
     x, y = operands("remainder", input, other)
     refuse("remainder_cpu", (x, y), BOOL, COMPLEX)
@@ -194,6 +210,10 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
     Raises:
         RuntimeError: integers to a negative power that is a number.
+
+    >>> import tapegrad as torch
+    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
     """
     if isinstance(input, Tensor) and isinstance(exponent, Tensor):
         refuse("pow", (input, exponent), BOOL)
@@ -263,16 +283,40 @@ def xlog1py(input: Tensor, other: Tensor) -> Tensor:
 # -- the operators of Python -------------------------------------------------------------------------------------------
 
 
+LEFT_TO_THE_ARRAY = frozenset(
+    ["__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__", "__eq__"]
+)
+"""Operators that work with a NumPy array on the right."""
+
+
+EXACT = 2**53
+"""Ints below this are floats, too."""
+
+
 def accepts(value: Any) -> bool:
     """Whether an operator of Python takes a value beside a tensor; for others it answers NotImplemented."""
     return isinstance(value, Tensor) or is_number(value) or hasattr(type(value), "__torch_function__")
 
 
+def foreign(name: str, self: Tensor, other: Any) -> Any:
+    """What an operator does with an operand that it doesn't accept.
+
+    A NumPy array on the right is what PyTorch leaves to NumPy: the result is computed by it and has the dtype that it
+    gives; no gradient passes. Everything else is left to the other side.
+
+    Raises:
+        RuntimeError: the other operand is an array, and this tensor requires grad.
+    """
+    if not isinstance(other, np.ndarray) or name not in LEFT_TO_THE_ARRAY:
+        return NotImplemented
+    return from_numpy(np.asarray(getattr(numpy(self), name)(other)))
+
+
 def dunder(name: str, function: Callable[[Tensor, Any], Any]) -> None:
-    """Declare a method such as ``__mod__`` of Tensor, which leaves foreign operands to the other side."""
+    """Declare a method such as ``__mod__`` of Tensor."""
 
     def method(self: Tensor, other: Any) -> Any:
-        return function(self, other) if accepts(other) else NotImplemented
+        return function(self, other) if accepts(other) else foreign(name, self, other)
 
     _attach(name, method, function)
 
@@ -286,7 +330,8 @@ def _attach(name: str, method: Callable, function: Callable) -> None:
 def hot_dunder(name: str, op: Operator, function: Callable[[Tensor, Any], Any]) -> None:
     """Declare a method such as ``__mul__``: an operator of the table, reached without a detour once a plan exists.
 
-    Plans are made by the slow way only, so that checks and overrides have been done for whatever has one.
+    Plans are made by the slow way only, so that checks and overrides have been done for whatever has one. ``op`` must
+    be what ``function`` comes down to, for two tensors or for a tensor and a float.
     """
     plans = op.plans
 
@@ -298,11 +343,14 @@ def hot_dunder(name: str, op: Operator, function: Callable[[Tensor, Any], Any]) 
         return run(self, other)
 
     def slow(self: Tensor, other: Any) -> Any:
-        if type(other) is float:
+        kind = type(other)
+        if kind is int and self._spec.dtype.category >= FLOATING and -EXACT < other < EXACT:
+            other, kind = float(other), float
+        if kind is float:
             run = plans.get((thread.modes, self._spec, float))
             if run is not None:
                 return run(self, other)
-        return function(self, other) if accepts(other) else NotImplemented
+        return function(self, other) if accepts(other) else foreign(name, self, other)
 
     _attach(name, method, function)
 
@@ -328,7 +376,7 @@ hot_dunder("__sub__", elementwise.sub, sub)
 hot_dunder("__mul__", elementwise.mul, mul)
 hot_dunder("__rmul__", elementwise.mul, mul)
 hot_dunder("__truediv__", elementwise.div, div)
-dunder("__rsub__", rsub)
+hot_dunder("__rsub__", elementwise.rsub_number, rsub)
 dunder("__rtruediv__", _divided_by)
 dunder("__rdiv__", _divided_by)
 dunder("__floordiv__", floor_divide)

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.host import from_host, is_traced, resolve, to_host
-from tapegrad.functions.attributes import as_instance, class_overrides, sharing
+from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
 from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.spec import Spec
@@ -46,8 +46,8 @@ def __hash__(self: Tensor) -> int:
     return id(self)
 
 
-@public("Tensor", out=False)
-def __dir__(self: Tensor) -> list[str]:
+@public("Tensor", name="__dir__", out=False)
+def attribute_names(self: Tensor) -> list[str]:
     """The names of attributes, without those that only warn."""
     return sorted((set(dir(type(self))) | set(self.__dict__)) - {"volatile"})
 
@@ -72,7 +72,7 @@ def own_attributes(tensor: Tensor) -> dict[str, Any]:
 def __copy__(self: Tensor) -> Tensor:
     """A leaf of the same class that shares the data, with the same attributes."""
     shared = sharing(self, storage_of(self), self._spec.requires_grad)
-    result = as_instance(type(self), shared, class_overrides(type(self)))
+    result = as_instance(type(self), shared)
     result.__dict__.update(own_attributes(self))
     return result
 
@@ -116,7 +116,7 @@ def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
             memo[id(origin)] = Storage(origin.value)
             memo.setdefault(id(memo), []).append(origin)  # keeps the id taken, as copy.deepcopy does
         result = sharing(tensor, memo[id(origin)], spec.requires_grad)
-    return as_instance(type(tensor), result, class_overrides(type(tensor)))
+    return as_instance(type(tensor), result)
 
 
 # Pickles ------------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def rebuild_tensor(
 ) -> Tensor:
     """The tensor that was pickled as these parts."""
     plain = wrap(from_host(array, on), Spec.of(array.shape, d, on, requires_grad))
-    return plain if cls is Tensor else as_instance(cls, plain, class_overrides(cls))
+    return plain if cls is Tensor else as_instance(cls, plain)
 
 
 def tensor_parts(tensor: Tensor) -> tuple:

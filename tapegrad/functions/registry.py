@@ -60,7 +60,9 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
 def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
     parameters = tuple(inspect.signature(function).parameters.values())
     positional = tuple(
-        parameter.annotation in ("Tensor", Tensor) for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
+        parameter.annotation in ("Tensor", Tensor)
+        for parameter in parameters
+        if parameter.kind is not parameter.KEYWORD_ONLY
     )
     keyword = {parameter.name for parameter in parameters if parameter.annotation in ("Tensor", Tensor)}
     own_out = any(parameter.name == "out" for parameter in parameters)
@@ -73,7 +75,7 @@ def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
         if checked:
             for position, (arg, is_tensor) in enumerate(zip(args, positional)):  # noqa: B905 - fewer arguments may be given
                 if is_tensor and not isinstance(arg, Tensor):
-                    if hasattr(type(arg), "__torch_function__"):
+                    if overrides(type(arg)):
                         return overridden(wrapper, args, kwargs)
                     raise TypeError(
                         f"{name}(): argument '{names[position]}' (position {position + 1}) must be Tensor, "
@@ -95,6 +97,7 @@ def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
                 return result if target is None else write_out(name, target, result, args)
         return function(*args, **kwargs)
 
+    wrapper.__name__ = wrapper.__qualname__ = name
     return wrapper
 
 
@@ -127,15 +130,21 @@ class Overriding:
 overriding = Overriding()
 
 
+def overrides(cls: type) -> bool:
+    """Whether a class takes part in functions. Those of PyTorch itself don't: they would only call them again."""
+    if getattr(cls, "__torch_function__", None) is None or cls is Tensor:
+        return False
+    if issubclass(cls, Tensor):
+        return not getattr(cls, "_torch_function_disabled", False)
+    return not any(base.__module__.partition(".")[0] == "torch" for base in cls.__mro__)
+
+
 def overriders(args: tuple, kwargs: dict) -> list[Any]:
     """The arguments whose class overrides functions, subclasses before their bases, each class once."""
     found: list[Any] = []
     for arg in _flat((*args, *kwargs.values())):
         cls = type(arg)
-        override = getattr(cls, "__torch_function__", None)
-        if override is None or cls is Tensor or getattr(cls, "_torch_function_disabled", False):
-            continue
-        if any(type(other) is cls for other in found):
+        if not overrides(cls) or any(type(other) is cls for other in found):
             continue
         index = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
         found.insert(index, arg)
@@ -160,15 +169,17 @@ def overridden(function: Callable, args: tuple, kwargs: dict) -> Any:
         result = type(arg).__torch_function__(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    names = ", ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in types)
+    names = "\n".join(f"  - tensor subclass {cls}" for cls in types)
     raise TypeError(
         f"Multiple dispatch failed for 'torch.{function.__name__}'; all __torch_function__ handlers returned "
-        f"NotImplemented:\n\n  - tensor subclass <{names}>\n\nFor more information, try re-running with "
+        f"NotImplemented:\n\n{names}\n\nFor more information, try re-running with "
         "TORCH_LOGS=not_implemented"
     )
 
 
-def default_torch_function(cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
+def default_torch_function(
+    cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+) -> Any:
     """What a subclass gets that does not write a ``__torch_function__``: the result, as the subclass."""
     if not all(issubclass(cls, other) for other in types):
         return NotImplemented

@@ -8,6 +8,7 @@ beside a floating tensor becomes a float, an int beside a narrow integral tensor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,11 +32,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, complex)) or (isinstance(value, np.generic) and value.dtype.kind in "biufc")
 
 
-def python_number(value: Any) -> bool | int | float | complex:
-    """A NumPy number, or one of a subclass of Python's, as Python's own; PyTorch takes NumPy's truth values for floats."""
+def python_number(value: Any) -> Any:
+    """A NumPy number, or one of a subclass of Python's, as Python's own; NumPy's truth values become floats."""
     if isinstance(value, np.generic):
         return float(value) if isinstance(value, np.bool_) else value.item()
-    for kind in (bool, float, complex, int):
+    kinds: tuple[Any, ...] = (bool, float, complex, int)
+    for kind in kinds:
         if isinstance(value, kind):
             return kind(value)
     raise TypeError(f"not a number: {value!r}")
@@ -90,15 +92,16 @@ def _fits(value: Any, to: dtype) -> bool:
     if type(value) is complex:
         return to.is_complex
     if to.category >= FLOATING:
-        limit = 3.4028235677973366e38 if to.name == "bfloat16" else _largest(to)
-        return not np.isfinite(value) or abs(value) <= limit
+        return not math.isfinite(value) or abs(value) <= _LARGEST.get(to.to_real().name, math.inf)
     limits = np.iinfo(to.numpy)
     low = -limits.max if to.name == "uint8" else limits.min
-    return bool(np.isfinite(value)) and int(low) <= value <= int(limits.max)
+    return math.isfinite(value) and int(low) <= value <= int(limits.max)
 
 
-def _largest(of: dtype) -> float:
-    return float(np.finfo(of.numpy).max)
+_LARGEST = {
+    "float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}  # fmt: skip
 
 
 def operands(function: str, input: Any, other: Any) -> tuple[Any, Any]:

@@ -78,13 +78,17 @@ _CLAMP = (
 
 
 def _refuse_complex_bounds(*values: Any) -> None:
-    if common_dtype(*[value for value in values if value is not None]).is_complex:
+    if any(type(value) is complex if not isinstance(value, Tensor) else value.dtype.is_complex for value in values):
         raise NotImplementedError("clamp is not supported for complex types")
 
 
 def _bound(value: Any, x: Tensor) -> Any:
     """A bound that is a number, in the dtype of the result."""
-    return None if value is None else converted(value, common_dtype(x, python_number(value)))
+    if value is None:
+        return None
+    value = python_number(value)
+    within = type(value) is not complex and x.dtype.category >= FLOATING
+    return converted(value, x.dtype if within else common_dtype(x, value))
 
 
 @public("torch", "Tensor", aliases=("clip",))
@@ -94,6 +98,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     Raises:
         RuntimeError: there is no bound.
         TypeError: one bound is a number, the other a tensor.
+
+    >>> import tapegrad as torch
+    >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
     """
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
@@ -104,7 +112,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         return elementwise.clamp_tensor(input, min, max)
     if not all(map(is_number, bounds)):
         raise no_overload("clamp", (input, min, max), _CLAMP)
-    _refuse_complex_bounds(input)
+    _refuse_complex_bounds(input, *[python_number(bound) for bound in bounds])
     return elementwise.clamp(input, _bound(min, input), _bound(max, input))
 
 
@@ -116,7 +124,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
         return elementwise.clamp_min_tensor(input, min)
     if not is_number(min):
         raise no_overload("clamp_min", (input, min), _with_number("min"))
-    _refuse_complex_bounds(input)
+    _refuse_complex_bounds(input, python_number(min))
     return elementwise.clamp_min(input, _bound(min, input))
 
 
@@ -128,7 +136,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
         return elementwise.clamp_max_tensor(input, max)
     if not is_number(max):
         raise no_overload("clamp_max", (input, max), _with_number("max"))
-    _refuse_complex_bounds(input)
+    _refuse_complex_bounds(input, python_number(max))
     return elementwise.clamp_max(input, _bound(max, input))
 
 
@@ -159,6 +167,11 @@ def where(condition: Any, *values: Any, **named: Any) -> Any:
 
     Raises:
         RuntimeError: the condition is not boolean.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([-1.0, 2.0])
+    >>> torch.where(x > 0, x, 0.0)
+    tensor([0., 2.])
     """
     if not values and not named:
         return NAMESPACES["torch"]["nonzero"](condition, as_tuple=True)
@@ -196,6 +209,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
     Raises:
         RuntimeError: the mask is not boolean; the value has dimensions, or does not fit the dtype.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([-1.0, 2.0])
+    >>> x.masked_fill(x < 0, float("-inf"))
+    tensor([-inf, 2.])
     """
     if not isinstance(value, Tensor) and not is_number(value):
         raise no_overload("masked_fill", (input, mask, value),
@@ -222,6 +240,10 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     Raises:
         RuntimeError: the dtypes differ.
         NotImplementedError: they are integral.
+
+    >>> import tapegrad as torch
+    >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([10.0, 20.0]), 0.5)
+    tensor([ 5., 15.])
     """
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, Tensor) and value.dtype is not input.dtype and (value.ndim or name == "end"):

@@ -2,8 +2,8 @@
 
 Note [Views]
 PyTorch's view functions share memory with their input, its *base*. Here a view has a value of its own; ``as_view``
-notes the base on the view (``_base``) and the view on the base (``_views``, weakly), and in-place functions refuse to
-write where another tensor would have to see it.
+notes what it is a view of, and in-place functions refuse to write where another tensor would have to see it (Note
+[Families]).
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import broadcast_to as broadcast_to_op
 from tapegrad.ops.operator import conj as conj_op
 from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, join_family
 
 
 def as_view(base: Tensor, result: Tensor) -> Tensor:
     """Note that ``result`` is a view of ``base``, or of what that is a view of. See Note [Views]."""
-    root = base if base._base is None else base._base
-    result._base = root
-    if root._views is None:
-        root._views = weakref.WeakSet()
-    root._views.add(result)
+    join_family(base, result)
+    result._base_reference = base._base_reference or weakref.ref(base)
     return result
 
 
@@ -457,11 +454,11 @@ def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     target = list(shape)
     for axis, length in enumerate(shape):
         existing = input.shape[axis - extra] if axis >= extra else None
-        if length == -1 and existing is None:
-            raise RuntimeError(
-                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {axis}"
-            )
         if length == -1:
+            if existing is None:
+                raise RuntimeError(
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {axis}"
+                )
             target[axis] = existing
         elif (existing is not None and existing not in (1, length)) or length < 0:
             raise RuntimeError(

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.functions.reduction import check_dtype, not_implemented, one_dim, several_dims
 from tapegrad.functions.registry import public
-from tapegrad.ops import reductions
+from tapegrad.functions.unary import NEGATED_BOOL
+from tapegrad.ops import elementwise, reductions
 from tapegrad.ops.operator import cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -85,9 +87,16 @@ def functional_softmax(
 def functional_softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """``softmax`` of the negative; ``dim`` should be given."""
+    """``softmax`` of the negative; ``dim`` should be given.
+
+    Raises:
+        RuntimeError: booleans, which can't be negated.
+        NotImplementedError: other than floating elements.
+    """
     dim = implicit_dim("softmin", dim, input.ndim, _stacklevel)
-    return _softmax("softmax", reductions.softmax, -input, dim, dtype)
+    if input.dtype is dtypes.bool:
+        raise RuntimeError(NEGATED_BOOL)
+    return _softmax("softmax", reductions.softmax, elementwise.neg(input), dim, dtype)
 
 
 @public("nn.functional", name="log_softmax", out=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.functions.attributes import as_instance, class_overrides, sharing
+from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import (
     NAMESPACES,
     NOT_WRAPPED,
@@ -20,15 +20,14 @@ from tapegrad.functions.registry import (
     default_torch_function,
     overridden,
     overriders,
+    overrides,
     overriding,
-    public,
 )
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, storage_of
 
 
-@public("Tensor", out=False)
 def as_subclass(self: Tensor, cls: type) -> Tensor:
     """This tensor as an instance of a subclass of Tensor: an alias, through which gradients flow.
 
@@ -40,7 +39,10 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     if self._spec.requires_grad and thread.modes.grad:
         shared._edge = alias(self)._edge
         shared._spec = shared._spec.replace(requires_grad=True)
-    return as_instance(cls, shared, class_overrides(cls))
+    return as_instance(cls, shared)
+
+
+NAMESPACES.setdefault("Tensor", {})["as_subclass"] = as_subclass  # as it is: no class overrides it
 
 
 def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
@@ -55,10 +57,9 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor
         raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
     if require_grad and data.dtype.category < 2:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return as_instance(cls, sharing(data, storage_of(data), require_grad), class_overrides(cls))
+    return as_instance(cls, sharing(data, storage_of(data), require_grad))
 
 
-NAMESPACES.setdefault("Tensor", {})
 PROPERTIES["_make_subclass"] = staticmethod(make_subclass)
 
 
@@ -86,7 +87,7 @@ def _init_subclass(cls: type, **options: Any) -> None:
     own = cls.__dict__.get("__torch_function__")
     if own is not None:
         cls._torch_function_disabled = own is _disabled_torch_function_impl  # type: ignore[attr-defined]
-    if class_overrides(cls):
+    if overrides(cls):
         overriding.active = True
 
 

@@ -149,6 +149,10 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
     Raises:
         NotImplementedError: for booleans and complex numbers; for integers with ``decimals``.
+
+    >>> import tapegrad as torch
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.5]))
+    tensor([0., 2., 2.])
     """
     check(input, {BOOL: "round_vml_cpu", COMPLEX: "round_vml_cpu"})
     if decimals == 0:
@@ -212,7 +216,12 @@ def ndtr(input: Tensor) -> Tensor:
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """``input`` with 0, the greatest and the least finite number (or those given) for nan, inf and -inf."""
+    """``input`` with 0, the greatest and the least finite number (or those given) for nan, inf and -inf.
+
+    >>> import tapegrad as torch
+    >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=1.0)
+    tensor([0., 1.])
+    """
     dtype = input.dtype
     if dtype.category < FLOATING:
         return elementwise.trunc(input)  # which is a copy

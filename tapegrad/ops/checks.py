@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,3 +52,16 @@ def refuse_dtypes(kernel: str, spec: Any, *, bool: bool = False, integral: bool 
     """
     if (bool, integral, False, complex)[spec.dtype.category]:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{spec.dtype.scalar_name}'")
+
+
+def check_product_of_batches(x: Sequence[int], y: Sequence[int], batch: Sequence[int]) -> None:
+    """Refuse batches of matrices of these shapes, of as many each as ``batch`` says, that can't be multiplied.
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    if x[-1] != y[-2]:
+        count = math.prod(batch)
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {x[-1]}] but got: [{count}, {y[-2]}]."
+        )

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tapegrad.ops.checks import checked, cpp_name, expect_same_scalar_type, refuse_dtypes
+from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.operator import (
     Operator,
     broadcast_shapes,
@@ -130,14 +130,7 @@ def check_dot(specs: Sequence, settings: dict) -> None:
 
 def check_batches(x: Any, y: Any, batch: Sequence[int]) -> None:
     """Refuse matrices of two batches, broadcast to the same lengths, that can't be multiplied."""
-    if x.shape[-1] != y.shape[-2]:
-        size = 1
-        for length in batch:
-            size *= length
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{size}, {x.shape[-1]}] "
-            f"but got: [{size}, {y.shape[-2]}]."
-        )
+    check_product_of_batches(x.shape, y.shape, batch)
     expect_same_scalar_type(x, y)
     refuse_dtypes("bmm", x, bool=True)
 

@@ -148,6 +148,12 @@ def _first(sampling: Sampling, tap: int) -> int:
     return tap * sampling.dilation - sampling.low
 
 
+def window_ends(sampling: Sampling, tap: int, length: int) -> tuple[int, int, int]:
+    """The padding that puts what windows read with a tap back to where it was among ``length`` elements."""
+    first = _first(sampling, tap)
+    return first, length - first - (sampling.size - 1) * sampling.stride - 1, sampling.stride - 1
+
+
 def tapped(x: Any, axis: int, sampling: Sampling, tap: int, fill: Any) -> Any:
     """What all outputs read with one of their taps; ``fill`` where that is nothing."""
     if sampling.kind != "window":
@@ -190,8 +196,7 @@ def _spread(g: Any, axis: int, sampling: Sampling, length: int) -> Any:
     for tap, weight in enumerate(weights):
         part = g * on_axis(weight.astype(g.dtype), axis, g.ndim)
         if sampling.kind == "window":
-            first = _first(sampling, tap)
-            ends = (first, length - first - (sampling.size - 1) * sampling.stride - 1, sampling.stride - 1)
+            ends = window_ends(sampling, tap, length)
             widths = [ends if i == axis else (0, 0, 0) for i in range(g.ndim)]
             total = total + lax.pad(part, jnp.zeros((), g.dtype), widths)
         else:

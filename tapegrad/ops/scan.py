@@ -228,19 +228,14 @@ def logcumsumexp(x, *, axis, reverse=False):
 # -- extrema -----------------------------------------------------------------------------------------------------------
 
 
-def _extrema(x, axis, better):
-    """Running extrema and where they are; the latest of equals, and nan once there is one."""
+def _extrema(find, x, axis):
+    """Running extrema and where they are: the last place that set, or met, the record; nan is one, and stays."""
     if x.ndim == 0:
         return x, jnp.zeros((), jnp.int64)
-
-    def later(first, second):
-        wins = better(second[0], first[0]) | (second[0] != second[0])
-        wins &= (first[0] == first[0]) | (second[0] != second[0])
-        return jnp.where(wins, second[0], first[0]), jnp.where(wins, second[1], first[1])
-
+    values = find(x.astype(jnp.uint8) if x.dtype == jnp.bool_ else x, axis).astype(x.dtype)
     places = lax.broadcasted_iota(jnp.int32, x.shape, axis)
-    values, indices = lax.associative_scan(later, (x, places), axis=axis)
-    return values, indices.astype(jnp.int64)
+    records = jnp.where((x == values) | (x != x), places, 0)
+    return values, lax.cummax(records, axis).astype(jnp.int64)
 
 
 @general(
@@ -250,7 +245,7 @@ def _extrema(x, axis, better):
 )
 def cummax(x, *, axis):
     """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
-    return _extrema(x, axis, jnp.greater_equal)
+    return _extrema(lax.cummax, x, axis)
 
 
 @general(
@@ -260,4 +255,4 @@ def cummax(x, *, axis):
 )
 def cummin(x, *, axis):
     """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
-    return _extrema(x, axis, jnp.less_equal)
+    return _extrema(lax.cummin, x, axis)

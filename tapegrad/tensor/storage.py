@@ -23,6 +23,11 @@ class Storage:
         self.maker: tuple[weakref.ref[Node], int] | None = None
         self.made_at = version
 
+    @property
+    def root(self) -> Storage:
+        """The storage that holds the data: this one, unless it is an alias."""
+        return self
+
     def comes_from(self, edge: Edge | None) -> None:
         """Remember which node made the present value, so that it learns of later writes."""
         self.maker = None if edge is None else (weakref.ref(edge[0]), edge[1])
@@ -56,3 +61,7 @@ class StorageAlias(Storage):
     @value.setter
     def value(self, value: Any) -> None:
         self.origin.value = value
+
+    @property
+    def root(self) -> Storage:
+        return self.origin

@@ -42,8 +42,8 @@ class Tensor:
     _accumulator: weakref.ref[Node] | None = None
     _retains: bool = False
     _leaf_hooks: NodeHooks | None = None
-    _base: Tensor | None = None
-    _views: weakref.WeakSet[Tensor] | None = None
+    _base_reference: weakref.ref[Tensor] | None = None
+    _family: list[weakref.ref[Tensor]] | None = None
 
     __array_ufunc__: ClassVar[None] = None
     __array_priority__: ClassVar[int] = 1000
@@ -84,6 +84,11 @@ class Tensor:
         return None if self._edge is None else self._edge[0]
 
     @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this one is a view of, while anybody else holds it; see Note [Families]."""
+        return None if self._base_reference is None else self._base_reference()
+
+    @property
     def _version(self) -> int:
         return 0 if self._storage is None else self._storage.version
 
@@ -94,6 +99,37 @@ class Tensor:
 
 
 new_tensor = object.__new__
+
+
+def join_family(tensor: Tensor, other: Tensor) -> None:
+    """Note that ``other`` is another handle on the memory of ``tensor``.
+
+    Note [Families]
+    A view has a value of its own as yet, so that a write to one member of a family is not seen by the others. Members
+    know one another, weakly; in-place functions refuse a write that another living member would have to see.
+    """
+    family = tensor._family
+    if family is None:
+        family = tensor._family = [weakref.ref(tensor)]
+    if not len(family) & (len(family) - 1):  # at each power of two: forget the dead
+        family[:] = [member for member in family if member() is not None]
+    family.append(weakref.ref(other))
+    other._family = family
+
+
+def has_stale_relatives(tensor: Tensor) -> bool:
+    """Whether a write to ``tensor`` would have to be seen by a living tensor that does not share its storage."""
+    relatives = (member() for member in tensor._family or ())
+    return any(
+        relative is not None and relative is not tensor and not shares_storage(relative, tensor)
+        for relative in relatives
+    )
+
+
+def shares_storage(tensor: Tensor, other: Tensor) -> bool:
+    """Whether two tensors read the same storage, so that each sees what is written to the other."""
+    one, two = tensor._storage, other._storage
+    return one is not None and two is not None and one.root is two.root
 
 
 def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:

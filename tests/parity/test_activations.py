@@ -18,9 +18,10 @@ INF, NAN = math.inf, math.nan
 ACTIVATIONS = {
     "relu": {}, "relu6": {}, "leaky_relu": {"negative_slope": 0.1}, "elu": {"alpha": 2.0}, "selu": {},
     "celu": {"alpha": 2.0}, "gelu": {}, "gelu, tanh": {"approximate": "tanh"}, "silu": {}, "mish": {}, "softplus": {},
-    "softplus, bent": {"beta": 2, "threshold": 5}, "logsigmoid": {}, "hardtanh": {}, "hardtanh, shifted": {"min_val": -2, "max_val": 0.5},
-    "hardsigmoid": {}, "hardswish": {}, "hardshrink": {}, "softshrink": {"lambd": 0.3}, "tanhshrink": {}, "softsign": {},
-    "sigmoid": {}, "tanh": {}, "threshold": {"threshold": 0.1, "value": 2},
+    "softplus, bent": {"beta": 2, "threshold": 5}, "logsigmoid": {}, "hardtanh": {},
+    "hardtanh, shifted": {"min_val": -2, "max_val": 0.5}, "hardsigmoid": {}, "hardswish": {}, "hardshrink": {},
+    "softshrink": {"lambd": 0.3}, "tanhshrink": {}, "softsign": {}, "sigmoid": {}, "tanh": {},
+    "threshold": {"threshold": 0.1, "value": 2},
 }  # fmt: skip
 KINKS = np.array([-3.0, -1, -0.5, -0.3, -0.0, 0, 0.1, 0.3, 0.5, 1, 3, 6, 10, 20, 25, -25, NAN])
 """Where any of them has a kink or a threshold."""
@@ -94,8 +95,24 @@ def test_prelu(weight):
 
 def test_prelu_at_kinks():
     x, w = np.array([0.0, -0.0, -1, NAN]), np.array([0.25])
-    same(lambda torch, x, w: torch.nn.functional.prelu(x, w), x, w, second=False)  # PyTorch's contradicts its first order
+    same(
+        lambda torch, x, w: torch.nn.functional.prelu(x, w), x, w, second=False
+    )  # PyTorch's contradicts its first order
     same(lambda torch, x, w: torch.nn.functional.prelu(x, w), np.array(-1.0), np.array([0.25]))
+
+
+def test_rrelu():
+    """Outside training it is leaky_relu with the mean slope; in training the slopes are drawn between the bounds."""
+    same(lambda torch, x: torch.nn.functional.rrelu(x, 0.1, 0.5), A, names=False)
+
+    def slopes(torch, x):
+        y = torch.nn.functional.rrelu(x, 0.1, 0.5, training=True)
+        (grad,) = torch.autograd.grad(y.sum(), x)
+        slope = grad[x < 0]
+        same = torch.allclose(y, x * grad)
+        return same, bool((slope >= 0.1).all()), bool((slope <= 0.5).all()), bool((grad[x > 0] == 1).all())
+
+    same(slopes, WIDE)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
@@ -128,8 +145,8 @@ def test_error(case):
 
 
 IN_PLACE = {
-    "relu": (), "relu6": (), "hardtanh": (), "leaky_relu": (0.1,), "elu": (2.0,), "selu": (), "celu": (2.0,), "silu": (),
-    "mish": (), "hardsigmoid": (), "hardswish": (), "threshold": (0.1, 2.0),
+    "relu": (), "relu6": (), "hardtanh": (), "leaky_relu": (0.1,), "elu": (2.0,), "selu": (), "celu": (2.0,),
+    "silu": (), "mish": (), "hardsigmoid": (), "hardswish": (), "threshold": (0.1, 2.0),
 }  # fmt: skip
 
 
@@ -153,7 +170,15 @@ def test_what_nodes_have_saved():
         F = torch.nn.functional
         nodes = [F.hardtanh(x, -2.0, 0.5).grad_fn, F.leaky_relu(x, 0.1).grad_fn, F.softplus(x, 2.0, 5.0).grad_fn]
         elu, gelu = F.elu(x, 2.0).grad_fn, F.gelu(x).grad_fn
-        return [nodes[0]._saved_min_val, nodes[0]._saved_max_val, nodes[1]._saved_negative_slope, nodes[2]._saved_beta,
-                nodes[2]._saved_threshold, elu._saved_alpha, gelu._saved_approximate, torch.relu(x).grad_fn._saved_result]  # fmt: skip
+        return [
+            nodes[0]._saved_min_val,
+            nodes[0]._saved_max_val,
+            nodes[1]._saved_negative_slope,
+            nodes[2]._saved_beta,
+            nodes[2]._saved_threshold,
+            elu._saved_alpha,
+            gelu._saved_approximate,
+            torch.relu(x).grad_fn._saved_result,
+        ]
 
     same(saved, A, second=False)

@@ -31,19 +31,24 @@ def call(name, *args, **kwargs):
 
 UNARY = {
     "exp": A, "exp2": A, "expm1": A, "log": POSITIVE, "log2": POSITIVE, "log10": POSITIVE, "log1p": POSITIVE,
-    "sqrt": POSITIVE, "rsqrt": POSITIVE, "reciprocal": AWAY, "sin": A, "cos": A, "tan": UNIT, "asin": UNIT, "acos": UNIT,
-    "atan": A, "sinh": A, "cosh": A, "tanh": A, "asinh": A, "acosh": ABOVE, "atanh": UNIT, "sigmoid": A, "angle": A,
-    "sinc": AWAY, "erf": A, "erfc": A, "erfinv": UNIT, "lgamma": AWAY, "digamma": AWAY, "floor": A, "ceil": A, "trunc": A,
-    "frac": A, "abs": A, "neg": A, "sgn": A, "sign": A, "deg2rad": A, "rad2deg": A, "round": A, "square": A, "logit": UNIT,
-    "nan_to_num": A, "positive": A, "i0": A, "special.entr": POSITIVE, "special.ndtri": np.abs(UNIT), "special.ndtr": A,
-    "special.log_ndtr": A, "special.i0e": A, "special.i1": A, "special.i1e": A,
+    "sqrt": POSITIVE, "rsqrt": POSITIVE, "reciprocal": AWAY, "sin": A, "cos": A, "tan": UNIT, "asin": UNIT,
+    "acos": UNIT, "atan": A, "sinh": A, "cosh": A, "tanh": A, "asinh": A, "acosh": ABOVE, "atanh": UNIT, "sigmoid": A,
+    "angle": A, "sinc": AWAY, "erf": A, "erfc": A, "erfinv": UNIT, "lgamma": AWAY, "digamma": AWAY, "floor": A,
+    "ceil": A, "trunc": A, "frac": A, "abs": A, "neg": A, "sgn": A, "sign": A, "deg2rad": A, "rad2deg": A, "round": A,
+    "square": A, "logit": UNIT, "nan_to_num": A, "positive": A, "i0": A, "special.entr": POSITIVE,
+    "special.ndtri": np.abs(UNIT), "special.ndtr": A, "special.log_ndtr": A, "special.i0e": A, "special.i1": A,
+    "special.i1e": A,
 }  # fmt: skip
-COMPLEX = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-    "sigmoid angle sinc abs neg sgn square nan_to_num positive"
-).split()
-PREDICATES = "isnan isinf isfinite signbit logical_not isposinf isneginf isreal".split()
-HALVES = "exp log sqrt rsqrt reciprocal sin tanh sigmoid erf floor abs neg square lgamma".split()
+COMPLEX = [
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "angle", "sinc", "abs",
+    "neg", "sgn", "square", "nan_to_num", "positive",
+]  # fmt: skip
+PREDICATES = ["isnan", "isinf", "isfinite", "signbit", "logical_not", "isposinf", "isneginf", "isreal"]
+HALVES = [
+    "exp", "log", "sqrt", "rsqrt", "reciprocal", "sin", "tanh", "sigmoid", "erf", "floor", "abs", "neg", "square",
+    "lgamma",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -93,7 +98,7 @@ def same_or_same_error(program, *inputs, **options):
         same_error(program, *inputs)
 
 
-# -- kinks, poles and nan: the traps ------------------------------------------------------------------------------------
+# -- kinks, poles and nan: the traps -----------------------------------------------------------------------------------
 
 
 def at(*numbers, dtype="float64"):
@@ -116,11 +121,14 @@ TRAPS = {
     "log at 0": (call("log"), at(0.0, -1.0)),
     "log1p at -1": (call("log1p"), at(-1.0, -2)),
     "where hides a value, not its gradient": (
-        lambda torch, x: torch.where(x > 0, torch.log(x), torch.zeros(3, dtype=x.dtype)), at(-1, 0, 2),
+        lambda torch, x: torch.where(x > 0, torch.log(x), torch.zeros(3, dtype=x.dtype)),
+        at(-1, 0, 2),
     ),
     "sqrt masked at 0": (lambda torch, x: torch.where(x > 0, torch.sqrt(x), 0.0), at(0, 4)),
-    **{f"pow(x, {e})": (lambda torch, x, e=e: x**e, at(0.0, -0.0, -2, 3, NAN, INF, -INF))
-       for e in (0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 1.5, 2.5, 7, 0.0, 1.0)},
+    **{
+        f"pow(x, {e})": (lambda torch, x, e=e: x**e, at(0.0, -0.0, -2, 3, NAN, INF, -INF))
+        for e in (0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 1.5, 2.5, 7, 0.0, 1.0)
+    },
     "tensor powers at 0": (call("pow"), at(0, 0, 0, 0, 2), at(0, 2, -1, 0.5, 0)),
     "powers of negative numbers": (call("pow"), at(-2, -2, -2), at(2, 3, 0.5)),
     "powers of 0": (lambda torch, x: 0**x, at(0, 1, -1)),
@@ -142,8 +150,10 @@ TRAPS = {
     "clamp to a tensor": (lambda torch, x, y: (x.clamp(min=y), x.clamp(max=y)), at(0, 1, 2), at(1, 1, 1)),
     "clamp_min to a tensor": (call("clamp_min"), at(0, 1, 2, NAN), at(1, 1, 1, 1)),
     "clamp_max to a tensor": (call("clamp_max"), at(0, 1, 2, NAN), at(1, 1, 1, 1)),
-    **{f"{name}: ties and nan": (call(name), at(1, 2, 1, NAN, 1, NAN), at(1, 1, 2, 1, NAN, NAN))
-       for name in ("maximum", "minimum", "fmax", "fmin")},
+    **{
+        f"{name}: ties and nan": (call(name), at(1, 2, 1, NAN, 1, NAN), at(1, 1, 2, 1, NAN, NAN))
+        for name in ("maximum", "minimum", "fmax", "fmin")
+    },
     "atan2 at 0": (call("atan2"), at(0.0, -0.0, 0.0, INF), at(0.0, 0.0, -0.0, -INF)),
     "hypot at 0": (call("hypot"), at(0.0, 3), at(0.0, 4)),
     "xlogy at 0": (call("xlogy"), at(0, 0, 1, NAN, 0, 0), at(0, 2, 0, 1, NAN, -1)),
@@ -167,7 +177,10 @@ TRAPS = {
     "copysign of a number": (call("copysign", -0.0), at(0, 1, -2)),
     "nan_to_num": (call("nan_to_num"), at(NAN, INF, -INF, 1)),
     "nan_to_num with numbers": (call("nan_to_num", 1.5, posinf=2, neginf=-3), at(NAN, INF, -INF, 1)),
-    "nan_to_num of complex": (lambda torch, z: torch.nan_to_num(z.detach()), at(complex(NAN, INF), 1j, dtype="complex128")),
+    "nan_to_num of complex": (
+        lambda torch, z: torch.nan_to_num(z.detach()),
+        at(complex(NAN, INF), 1j, dtype="complex128"),
+    ),
     "logit": (call("logit"), at(0.0, 1, 0.5, 2)),
     "logit with eps": (call("logit", 0.1), at(0.05, 0.1, 0.5, 0.95)),
     "saturated": (lambda torch, x: (torch.sigmoid(x), torch.tanh(x)), at(1000.0, -1000)),
@@ -184,7 +197,7 @@ TRAPS = {
     "lgamma at whole numbers": (call("lgamma"), at(0.0, -1, 1, 2)),
     "digamma at 0": (call("digamma"), at(0.0, -0.0)),
     "heaviside": (lambda torch, x: torch.heaviside(x.detach(), torch.tensor(0.5, dtype=x.dtype)), at(0.0, 1, -1, NAN)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("trap", TRAPS)
@@ -193,7 +206,7 @@ def test_trap(trap):
     same(program, *inputs)
 
 
-# -- operators and functions of several operands -------------------------------------------------------------------------
+# -- operators and functions of several operands -----------------------------------------------------------------------
 
 BINARY = {
     "+": lambda torch, x, y: x + y, "-": lambda torch, x, y: x - y, "*": lambda torch, x, y: x * y,
@@ -270,29 +283,30 @@ def test_inversion():
 FUNCTIONS = {
     "add": ((A, V), {}), "add, scaled": ((A, V), {"alpha": 2.5}), "add a number, scaled": ((A, 2), {"alpha": 3}),
     "add of integers, scaled": ((N, M), {"alpha": 3}), "add of booleans": ((FLAGS, FLAGS), {"alpha": 2}),
-    "add of complex, scaled": ((Z, A), {"alpha": 1.5j}), "add to a number": ((2, A), {}),
-    "sub": ((A, V), {}), "sub, scaled": ((A, V), {"alpha": 2.5}), "sub from a number, scaled": ((2, A), {"alpha": 3}),
-    "rsub": ((A, V), {}), "rsub, scaled": ((A, 2), {"alpha": 3}), "rsub of a number": ((A, 2), {}),
-    "mul": ((A, Z), {}), "div": ((Z, AWAY_V), {}), "true_divide": ((N, M), {}), "divide": ((N, 2), {}),
-    "pow": ((POSITIVE, V), {}), "pow of complex": ((Z, A), {}), "pow to a complex": ((POSITIVE, 1.5j), {}),
-    "float_power": ((N, 2), {}), "float_power of a number": ((2, A), {}), "float_power of complex": ((Z, 2), {}),
-    "remainder": ((A, AWAY_V), {}), "fmod": ((A, AWAY_V), {}), "fmod of integers": ((N, M), {}),
-    "remainder of integers": ((N, M), {}), "floor_divide": ((N, M), {}), "div, floored": ((N, M), {"rounding_mode": "floor"}),
+    "add of complex, scaled": ((Z, A), {"alpha": 1.5j}), "add to a number": ((2, A), {}), "sub": ((A, V), {}),
+    "sub, scaled": ((A, V), {"alpha": 2.5}), "sub from a number, scaled": ((2, A), {"alpha": 3}), "rsub": ((A, V), {}),
+    "rsub, scaled": ((A, 2), {"alpha": 3}), "rsub of a number": ((A, 2), {}), "mul": ((A, Z), {}),
+    "div": ((Z, AWAY_V), {}), "true_divide": ((N, M), {}), "divide": ((N, 2), {}), "pow": ((POSITIVE, V), {}),
+    "pow of complex": ((Z, A), {}), "pow to a complex": ((POSITIVE, 1.5j), {}), "float_power": ((N, 2), {}),
+    "float_power of a number": ((2, A), {}), "float_power of complex": ((Z, 2), {}), "remainder": ((A, AWAY_V), {}),
+    "fmod": ((A, AWAY_V), {}), "fmod of integers": ((N, M), {}), "remainder of integers": ((N, M), {}),
+    "floor_divide": ((N, M), {}), "div, floored": ((N, M), {"rounding_mode": "floor"}),
     "div, truncated": ((N, M), {"rounding_mode": "trunc"}), "xlogy": ((N, M), {}), "copysign": ((N, AWAY_V), {}),
     "maximum": ((A, W), {}), "minimum": ((N, V), {}), "atan2": ((A, N), {}), "hypot": ((A, AWAY_V), {}),
-    "logaddexp": ((A, V), {}), "logaddexp2": ((A, V), {}), "lerp": ((A, W, 0.3), {}), "lerp, complex": ((Z, Z, 0.7), {}),
-    "addcmul": ((A, V, B), {"value": 2}), "addcmul of integers": ((N, M, N), {"value": 2.5}),
-    "addcdiv": ((A, V, AWAY), {"value": 2}), "addcmul with integers": ((A, V, N), {}),
-    "complex": ((A, V), {}), "polar": ((POSITIVE, V), {}),
+    "logaddexp": ((A, V), {}), "logaddexp2": ((A, V), {}), "lerp": ((A, W, 0.3), {}),
+    "lerp, complex": ((Z, Z, 0.7), {}), "addcmul": ((A, V, B), {"value": 2}),
+    "addcmul of integers": ((N, M, N), {"value": 2.5}), "addcdiv": ((A, V, AWAY), {"value": 2}),
+    "addcmul with integers": ((A, V, N), {}), "complex": ((A, V), {}), "polar": ((POSITIVE, V), {}),
     "clamp": ((A, -0.5, 0.5), {}), "clip": ((A,), {"max": 0.5}), "clamp of integers": ((N, 0, 2.5), {}),
     "clamp of booleans": ((FLAGS, 0, 1), {}), "clamp by tensors": ((A, V, W), {}), "clamp_min": ((N, 1.5), {}),
     "logical_and": ((A, M), {}), "logical_or": ((Z, FLAGS), {}), "logical_xor": ((FLAGS, M), {}),
     "bitwise_and": ((N, 1), {}), "bitwise_left_shift": ((N, 2), {}), "gcd": ((N, M), {}), "lcm": ((N, M), {}),
     "isclose": ((A, A + 1e-6), {}), "isclose, exactly": ((A, A), {"rtol": 0, "atol": 0}),
     "isclose of nan": ((ODD, ODD), {"equal_nan": True}), "isclose of integers": ((N, N), {}),
-    "polygamma": ((2, POSITIVE), {}), "nan_to_num": ((N,), {}), "real": ((Z,), {}), "imag": ((Z,), {}), "conj": ((Z,), {}),
-    "real of real": ((A,), {}), "conj_physical": ((Z,), {}), "allclose": ((A, A + 1e-9), {}), "equal": ((A, A), {}),
-    "equal, other dtype": ((np.array([1.0]), np.array([1])), {}), "equal, other shape": ((A, V), {}),
+    "polygamma": ((2, POSITIVE), {}), "nan_to_num": ((N,), {}), "real": ((Z,), {}), "imag": ((Z,), {}),
+    "conj": ((Z,), {}), "real of real": ((A,), {}), "conj_physical": ((Z,), {}), "allclose": ((A, A + 1e-9), {}),
+    "equal": ((A, A), {}), "equal, other dtype": ((np.array([1.0]), np.array([1])), {}),
+    "equal, other shape": ((A, V), {}),
 }  # fmt: skip
 
 
@@ -318,7 +332,7 @@ def test_parts_of_complex_numbers():
     same_error(lambda torch, x: x.imag, A)
 
 
-# -- selection -----------------------------------------------------------------------------------------------------------
+# -- selection ---------------------------------------------------------------------------------------------------------
 
 WHERE = {
     "tensors": (A, B), "broadcast": (A, V), "a number": (A, 2.5), "an int": (A, 2), "a number first": (2, A),
@@ -347,7 +361,7 @@ def test_masked_fill():
     same(lambda torch, x, m, v: x.masked_fill(m, v.float()), A, FLAGS, POINT)
 
 
-# -- errors --------------------------------------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------------------------------
 
 ERRORS = {
     "+ None": (lambda torch, x: x + None, A),
@@ -419,7 +433,7 @@ def test_foreign_operands_are_unequal():
     same(lambda torch, x: (x == None, x != None, x == "a", x == [1]), A)  # noqa: E711 - that is what is tested
 
 
-# -- nodes ---------------------------------------------------------------------------------------------------------------
+# -- nodes -------------------------------------------------------------------------------------------------------------
 
 SAVED = {
     "mul": (lambda torch, x, y: x * y, ["self", "other"]),

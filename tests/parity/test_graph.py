@@ -68,7 +68,7 @@ TREES = {
     "largest and smallest": (lambda torch, x: x.max(0).values + x.min(1)[0], A),
     "matrix times vector": (lambda torch, x, v: x @ v, A, V),
     "matrix times matrix": (lambda torch, x, y: x @ y, A, B),
-    "a linear layer": (lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), A, B, V),
+    "a sum of a matrix product": (lambda torch, x, y, v: torch.addmm(v, x, y), A, B, V),
     "views": (lambda torch, x: x.reshape(4).view(2, 2).t().unsqueeze(0).squeeze(0).transpose(0, 1), A),
     "indexing": (lambda torch, x: x[0] + x[:, 1] + x[1, 0], A),
     "advanced indexing": (lambda torch, x: x[torch.tensor([1, 0])], A),
@@ -88,7 +88,7 @@ def test_the_graph_of(name):
     agree(tree(*TREES[name]))
 
 
-@pytest.mark.parametrize("name", ["x times x", "two paths", "a quotient", "negation and absolute value", "matrix times matrix"])
+@pytest.mark.parametrize("name", ["x times x", "two paths", "a quotient", "matrix times matrix"])
 def test_the_first_node_of_the_gradient_of(name):
     function, *values = TREES[name]
 

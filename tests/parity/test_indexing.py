@@ -153,12 +153,28 @@ def test_of_three_dimensions(text):
     same(expression(text), CUBE)
 
 
-@pytest.mark.parametrize("text", ["x[None]", "x[...]", "x[()]", "x[True]", "x[False]", "x[L(True)]", "x[..., None]", "x[x > -9]"])
+@pytest.mark.parametrize("text", lines("""
+x[None]
+x[...]
+x[()]
+x[True]
+x[False]
+x[L(True)]
+x[..., None]
+x[x > -9]
+"""))
 def test_of_a_scalar(text):
     same(expression(text), S)
 
 
-@pytest.mark.parametrize("text", ["x[:]", "x[:, 1]", "x[L([], dtype=torch.int64)]", "x[x > 0]", "x[:, [0, 1]]", "x[None, 0:0]"])
+@pytest.mark.parametrize("text", lines("""
+x[:]
+x[:, 1]
+x[L([], dtype=torch.int64)]
+x[x > 0]
+x[:, [0, 1]]
+x[None, 0:0]
+"""))
 def test_without_elements(text):
     same(expression(text), E)
 
@@ -452,8 +468,13 @@ def test_errors_of_named_functions(text):
     same_error(expression(text), A)
 
 
-@pytest.mark.parametrize("text", ["x.scatter(1, L([[0]]))", "x.scatter(1, L([[0]]), 'a')", "x.index_fill(0, L([0]), 'a')",
-                                  "x.scatter_add(1, L([[0]]), 1.0)", "x.index_put((), L(1.0))"])  # fmt: skip
+@pytest.mark.parametrize("text", lines("""
+x.scatter(1, L([[0]]))
+x.scatter(1, L([[0]]), 'a')
+x.index_fill(0, L([0]), 'a')
+x.scatter_add(1, L([[0]]), 1.0)
+x.index_put((), L(1.0))
+"""))
 def test_errors_of_some_kind(text):
     same_error(expression(text), A, match="")
 

@@ -51,8 +51,9 @@ def test_together(text):
     same(expression(text), A, B)
 
 
-@pytest.mark.parametrize("text", ["torch.cat([x, y])", "torch.cat([y, x], 1)", "torch.cat([y, y])", "torch.cat([y, y], 1)",
-                                  "torch.cat([y, x, y])"])  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "torch.cat([x, y])", "torch.cat([y, x], 1)", "torch.cat([y, y])", "torch.cat([y, y], 1)", "torch.cat([y, x, y])",
+])  # fmt: skip
 def test_tensors_without_elements_do_not_count(text):
     same(expression(text), A, EMPTY)
 
@@ -63,19 +64,20 @@ def test_empty_dimensions():
 
 
 @pytest.mark.parametrize("other", [N, Z, array(2, 3, dtype="float32"), A > 0], ids=lambda a: a.dtype.name)
-@pytest.mark.parametrize("text", ["torch.cat([x, y])", "torch.cat([y, x])", "torch.stack([x, y])", "torch.hstack([x, y])"])
+@pytest.mark.parametrize("text", [
+    "torch.cat([x, y])", "torch.cat([y, x])", "torch.stack([x, y])", "torch.hstack([x, y])",
+])  # fmt: skip
 def test_promotion(text, other):
     same(expression(text), A, other)
 
 
 @pytest.mark.parametrize("text", [
-    "torch.cat([x, x.to(torch.float16)]).dtype", "torch.cat([x.to(torch.uint8), x.to(torch.float16)])",
+    "torch.cat([x, x.to(torch.float16)])", "torch.cat([x.to(torch.uint8), x.to(torch.float16)])",
     "torch.cat([x.to(torch.bfloat16), x.to(torch.float16)])", "torch.stack([x[0, 0], x.to(torch.int32)[0, 0]])",
     "torch.cat([x > 0, x > 1])", "torch.block_diag(x > 0, x > 1)", "torch.block_diag(x.to(torch.int32), x > 0)",
 ])  # fmt: skip
 def test_promotion_of_constants(text):
-    program = expression(text)
-    same(lambda torch, x: str(r).split(".")[-1] if isinstance(r := program(torch, x), torch.dtype) else r, A, grads=False)
+    same(expression(text), A, grads=False)
 
 
 APART = """
@@ -120,7 +122,9 @@ def test_apart(text):
     same(expression(text), A)
 
 
-@pytest.mark.parametrize("text", ["x.split(2)", "x.split(0)", "x.chunk(3)", "x.unbind(1)", "x.unbind()", "x.split([0])"])
+@pytest.mark.parametrize("text", [
+    "x.split(2)", "x.split(0)", "x.chunk(3)", "x.unbind(1)", "x.unbind()", "x.split([0])",
+])  # fmt: skip
 def test_apart_without_elements(text):
     same(expression(text), E)
 
@@ -175,7 +179,8 @@ def test_errors(text):
 
 
 def test_grid_of_matrices():
-    same_error(expression("torch.meshgrid(x, x)"), A, match="torch.meshgrid: Expected 0D or 1D tensor in the tensor list")
+    match = "torch.meshgrid: Expected 0D or 1D tensor in the tensor list"
+    same_error(expression("torch.meshgrid(x, x)"), A, match=match)
 
 
 def test_out():

@@ -139,8 +139,15 @@ def test_numpy_numbers():
         same(lambda torch, t, i, k=number: (k * t, k * i, k + t, k / t), x, n)
 
 
-def test_arrays_on_the_left_are_refused():
-    same_error(lambda torch, x: np.ones(2) * x, np.array([1.0, 2]))
+@pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")  # PyTorch's
+def test_numpy_arrays():
+    """On the right NumPy computes, with its promotion; on the left they are refused."""
+    x, row, point = np.array([1.0, 2], "float32"), np.array([3.0, 4]), np.array(2.0)
+    for other in (row, point):
+        same(lambda torch, t, k=other: (t + k, t - k, t * k, t / k, t // k, t % k, t**k, t == k), x, grads=False)
+    same_error(lambda torch, t: row * t, x)
+    same_error(lambda torch, t: t * row, x)
+    same_error(lambda torch, t: t < row, x)
 
 
 def test_rounding_of_sums_in_halves():

@@ -329,10 +329,6 @@ def test_halves_are_summed_in_float32(dtype):
     ),
 )  # fmt: skip
 def test_errors(text, x):
-    if "F.softmin" in text:
-        with pytest.raises((RuntimeError, NotImplementedError)):
-            program(text)(__import__("tapegrad"), __import__("tapegrad").tensor(x.tolist()))
-        return
     same_error(program(text), x)
 
 

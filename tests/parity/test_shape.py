@@ -491,7 +491,9 @@ def test_warnings():
         same(program, V)
 
 
-@pytest.mark.parametrize("text", ["x.view(6)", "x[0]", "x[1:]", "x.t()", "x.expand(2, 2, 3)", "torch.cat([x, x])", "x.tril()"])
+@pytest.mark.parametrize("text", [
+    "x.view(6)", "x[0]", "x[1:]", "x.t()", "x.expand(2, 2, 3)", "torch.cat([x, x])", "x.tril()", "x[0, 1:]",
+])  # fmt: skip
 def test_backward_twice_through_what_saves_no_tensor(text):
     def program(torch, x):
         y = expression(text)(torch, x).sum()

@@ -1,0 +1,96 @@
+"""Scaled dot product attention."""
+
+from __future__ import annotations
+
+import math
+
+from tapegrad.execution.dtypes import bool as bool_
+from tapegrad.execution.dtypes import float32
+from tapegrad.functions.generator import next_key
+from tapegrad.functions.registry import public
+from tapegrad.ops import attention
+from tapegrad.ops.checks import check_product_of_batches, cpp_name
+from tapegrad.ops.operator import broadcast_shapes, broadcast_to
+from tapegrad.ops.shape import view
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.tensor import Tensor
+
+
+@public("nn.functional", out=False)
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """``softmax(query @ key.mT * scale + mask) @ value``: (..., n, d), (..., m, d) and (..., m, e) to (..., n, e).
+
+    ``attn_mask`` broadcasts to (..., n, m): booleans say which keys count, numbers are added. A query for which no key
+    counts gets zeros. ``is_causal`` lets query i see keys up to i; ``scale`` is ``1 / sqrt(d)`` by default. With
+    ``enable_gqa`` heads (dimension -3) of keys and values serve several of the query.
+
+    Raises:
+        RuntimeError: shapes or dtypes that don't fit; ``dropout_p`` outside [0, 1].
+    """
+    _check(query, key, value, attn_mask, dropout_p)
+    if enable_gqa:
+        key, value = (_repeated_heads(query, one) for one in (key, value))
+    _check_shapes(query, key, value, attn_mask)
+    drawn = next_key("dropout", None, query.device) if dropout_p > 0 else None
+    fused = (
+        query.ndim == 4 and drawn is None
+        and not (attn_mask is not None and attn_mask.requires_grad and thread.modes.grad)
+    )  # fmt: skip
+    operator = attention.attention if fused else attention.attention_by_parts
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale or 1.0
+    return operator(
+        query, key, value, attn_mask, drawn, scale=float(factor), causal=bool(is_causal), p=float(dropout_p)
+    )
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> None:
+    """Refuse numbers of dimensions and dtypes that PyTorch refuses."""
+    tensors = (query, key, value)
+    if not query.dtype is key.dtype is value.dtype:
+        names = [cpp_name(one.dtype) for one in tensors]
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got "
+            "query.dtype: {} key.dtype: {} and value.dtype: {} instead.".format(*names)
+        )
+    if min(one.ndim for one in tensors) < 2:
+        numbers = [one.ndim for one in tensors]
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            "query.dim: {} key.dim: {} and value.dim: {} instead.".format(*numbers)
+        )
+    if mask is not None and mask.dtype not in (bool_, query.dtype) and not (
+        mask.dtype is float32 and query.dtype.itemsize == 2
+    ):  # fmt: skip
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{cpp_name(mask.dtype)} and  query.dtype: {cpp_name(query.dtype)} instead."
+        )
+    if query.dtype.category != 2:
+        raise RuntimeError(f"expected scalar type Float but found {query.dtype.scalar_name}")
+    if not 0 <= dropout_p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+
+
+def _check_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    batch = broadcast_shapes([query.shape[:-2], key.shape[:-2], value.shape[:-2]])
+    n, d, m = query.shape[-2], query.shape[-1], key.shape[-2]
+    check_product_of_batches((n, d), (key.shape[-1], m), batch)
+    check_product_of_batches((n, m), tuple(value.shape[-2:]), batch)
+    if mask is not None:
+        broadcast_shapes([(*batch, n, m), mask.shape])
+
+
+def _repeated_heads(query: Tensor, other: Tensor) -> Tensor:
+    """The heads of keys or values, each as often in a row as there are heads of queries for it."""
+    heads, own = query.shape[-3], other.shape[-3]
+    if own == 0 or heads % own:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+    if heads == own:
+        return other
+    *batch, _, length, width = other.shape
+    split = view(other, shape=(*batch, own, 1, length, width))
+    full = broadcast_to(split, shape=(*batch, own, heads // own, length, width))
+    return view(full, shape=(*batch, heads, length, width))

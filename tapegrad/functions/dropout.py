@@ -1,0 +1,166 @@
+"""Dropout, of elements and of whole channels."""
+
+from __future__ import annotations
+
+import warnings
+
+from tapegrad.functions.generator import next_key
+from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.registry import public
+from tapegrad.ops import dropout as ops
+from tapegrad.ops import elementwise
+from tapegrad.tensor.tensor import Tensor
+
+
+def _check_probability(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels: bool, alpha: bool) -> Tensor:
+    """The common part: ``channels`` drops whole slices of the first two dimensions, ``alpha`` to the floor of SELU."""
+    if channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if inplace:
+        refuse_in_place(input)
+        return become(input, _dropped(before_write(input), p, training, False, channels=channels, alpha=alpha))
+    if not training or p == 0 or not input._spec.numel:
+        return input
+    if p == 1:
+        return elementwise.mul(input, 0)
+    if input.dtype.is_complex:
+        raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{input.dtype.scalar_name}'")
+    if input.dtype.category != 2:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
+    shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else tuple(input.shape)
+    key = next_key("dropout", None, input.device)
+    return (ops.alpha_dropout if alpha else ops.dropout)(input, key, p=float(p), shape=shape)
+
+
+@public("nn.functional", out=False)
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """The input with elements set to 0 with probability ``p``, the others divided by ``1 - p``.
+
+    Not in training, or with ``p=0``, the input itself.
+
+    Raises:
+        ValueError: ``p`` outside [0, 1].
+        RuntimeError: integers.
+    """
+    _check_probability(p)
+    return _dropped(input, p, training, inplace, channels=False, alpha=False)
+
+
+@public("torch", name="dropout", out=False)
+def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """See ``torch.nn.functional.dropout``."""
+    if p < 0 or p > 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+    return _dropped(input, p, train, False, channels=False, alpha=False)
+
+
+@public("nn.functional", out=False)
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels of (batch, channels, length), or (channels, length).
+
+    Raises:
+        ValueError: ``p`` outside [0, 1].
+        RuntimeError: another number of dimensions; integers.
+    """
+    _check_probability(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+            "dimension (i.e. 2D or 3D inputs)."
+        )
+    return _of_channels(input, p, training, inplace, unbatched=input.ndim == 2)
+
+
+@public("nn.functional", out=False)
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels of (batch, channels, height, width).
+
+    Raises:
+        ValueError: ``p`` outside [0, 1].
+        RuntimeError: fewer than two dimensions; integers.
+    """
+    _check_probability(p)
+    if input.ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            "dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, "
+            "and an optional batch dimension (i.e. 3D or 4D inputs).",
+            stacklevel=3,
+        )
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=3,
+        )
+    return _of_channels(input, p, training, inplace, unbatched=False)
+
+
+@public("nn.functional", out=False)
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels of (batch, channels, depth, height, width), or without the batch.
+
+    Raises:
+        ValueError: ``p`` outside [0, 1].
+        RuntimeError: fewer than two dimensions; integers.
+    """
+    _check_probability(p)
+    if input.ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            "dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, "
+            "and an optional batch dimension (i.e. 4D or 5D inputs).",
+            stacklevel=3,
+        )
+    return _of_channels(input, p, training, inplace, unbatched=input.ndim == 4)
+
+
+def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, *, unbatched: bool) -> Tensor:
+    if not unbatched:
+        return _dropped(input, p, training, inplace, channels=True, alpha=False)
+    if not training or p == 0:
+        return input
+    mask = _dropped(_ones_like_channels(input), p, True, False, channels=False, alpha=False)
+    if inplace:
+        refuse_in_place(input)
+        return become(input, elementwise.mul(before_write(input), mask))
+    return elementwise.mul(input, mask)
+
+
+def _ones_like_channels(input: Tensor) -> Tensor:
+    """A 1 for each channel of an input without a batch."""
+    return input.new_ones((input.shape[0], *[1] * (input.ndim - 1)))  # type: ignore[attr-defined]
+
+
+@public("nn.functional", out=False)
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance of standard normal inputs: dropped elements get the floor of SELU.
+
+    Raises:
+        ValueError: ``p`` outside [0, 1].
+        RuntimeError: integers.
+    """
+    _check_probability(p)
+    return _dropped(input, p, training, inplace, channels=False, alpha=True)
+
+
+@public("nn.functional", out=False)
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """``alpha_dropout`` of whole channels.
+
+    Raises:
+        ValueError: ``p`` outside [0, 1].
+        RuntimeError: fewer than two dimensions; integers.
+    """
+    _check_probability(p)
+    return _dropped(input, p, training, inplace, channels=True, alpha=True)

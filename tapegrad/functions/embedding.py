@@ -1,0 +1,82 @@
+"""Embedding: rows of a table, looked up by number."""
+
+from __future__ import annotations
+
+from tapegrad.dispatch.nodes import legacy_type_name
+from tapegrad.functions.bounds import first_outside
+from tapegrad.functions.registry import public
+from tapegrad.ops import embedding as ops
+from tapegrad.tape.modes import switched
+from tapegrad.tensor.tensor import Tensor, value_of, write
+
+
+def _check(weight: Tensor, indices: Tensor) -> None:
+    """Refuse what is no table or no index.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+        IndexError: a number that no row has.
+    """
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype.name not in ("int64", "int32"):
+        got = legacy_type_name(indices._spec) if indices.dtype.name != "bool" else "CPUBoolType"
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{got} instead (while checking arguments for embedding)"
+        )
+    if weight.shape[0] == 0 and indices._spec.numel:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if first_outside(indices, weight.shape[0]) is not None:
+        raise IndexError("index out of range in self")
+
+
+@public("nn.functional", out=False)
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """The rows of ``weight`` (count, width) with the numbers in ``input`` (any shape): (*shape, width).
+
+    The row ``padding_idx`` gets no gradient. With ``max_norm`` the rows used are first scaled down in place, where their
+    ``norm_type``-norm is more. ``scale_grad_by_freq`` divides gradients by how often a row is used. Gradients are dense
+    also with ``sparse=True``.
+
+    Raises:
+        RuntimeError: a weight that is no matrix; an input that is not int64 or int32.
+        IndexError: a number out of range.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.arange(6.0).view(3, 2))
+    tensor([[4., 5.],
+            [0., 1.]])
+    """
+    rows = weight.shape[0] if weight.ndim else 0
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    _check(weight, input)
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return ops.embedding(
+        weight, input, padding_idx=-1 if padding_idx is None else padding_idx, by_frequency=bool(scale_grad_by_freq)
+    )
+
+
+@public("torch", name="embedding", out=False)
+def torch_embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """See ``torch.nn.functional.embedding``; a negative ``padding_idx`` means none."""
+    _check(weight, indices)
+    return ops.embedding(weight, indices, padding_idx=max(padding_idx, -1), by_frequency=bool(scale_grad_by_freq))
+
+
+def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale down the rows in use, in place and unrecorded."""
+    with switched(grad=False):
+        write(
+            weight,
+            value_of(ops.embedding_renorm(weight, indices, max_norm=float(max_norm), norm_type=float(norm_type))),
+        )

@@ -1,0 +1,49 @@
+"""Dropout: elements set to zero at random, and the others scaled up so that the mean stays.
+
+The mask is a function of the key, which is an argument like any other. Given the key, dropout is linear and its own
+adjoint; nothing but the key is saved, and the backward pass draws the same mask again.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+
+from tapegrad.execution import random
+from tapegrad.ops.operator import general, linear
+
+SELU_FLOOR = 1.7580993408473766
+"""Minus what SELU tends to on the left: the scale times the alpha of Klambauer et al., 2017."""
+
+
+def _kept(x, key, p, shape):
+    """1 where an element stays, 0 where it is dropped: for each element of ``shape``, which broadcasts."""
+    return random.bernoulli(random.jax_key(key), shape, x.dtype, 1 - p)
+
+
+@linear(x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), node="MulBackward0")
+def dropout(x, key, *, p, shape):
+    """``x`` with elements set to 0 with probability ``p``, the others divided by ``1 - p``.
+
+    ``shape`` is that of the mask: with lengths of 1, whole slices are dropped together.
+    """
+    if p == 1:
+        return x * jnp.zeros((), x.dtype)
+    return x * (_kept(x, key, p, shape) / (1 - p)).astype(x.dtype)
+
+
+def self_normalizing_scale(p: float) -> float:
+    """By what to multiply so that the variance of standard normal inputs stays 1."""
+    return 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
+
+
+@general(
+    x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
+    jvp=lambda t_x, key, p, shape: dropout(t_x, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
+    node="AddBackward0",
+)
+def alpha_dropout(x, key, *, p, shape):
+    """``x`` with elements set to the floor of SELU with probability ``p``, scaled and shifted to keep mean and variance."""
+    kept, a = _kept(x, key, p, shape), self_normalizing_scale(p)
+    return (x * (kept * a) + ((kept - 1) * (SELU_FLOOR * a) + SELU_FLOOR * a * p)).astype(x.dtype)

@@ -1,0 +1,64 @@
+"""Embedding: rows of a table, looked up by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from tapegrad.ops.operator import general, linear
+
+
+def _row_weights(indices: Any, count: int, padding_idx: int, by_frequency: bool, dtype: Any) -> Any:
+    """How much of the gradient of each looked-up row reaches the table: none of the padding's; with ``by_frequency``, an
+    equal share of what all look-ups of the row get."""
+    weights = (indices != padding_idx).astype(dtype)
+    if by_frequency:
+        frequencies = jnp.zeros(count, dtype).at[indices].add(1, mode="drop")
+        weights = weights / jnp.take(frequencies, indices, mode="clip")
+    return weights[..., None]
+
+
+@linear(
+    weight=lambda g, indices, weight_shape, padding_idx, by_frequency: embedding_adjoint(
+        g, indices, count=weight_shape[0], padding_idx=padding_idx, by_frequency=by_frequency
+    ),
+    jvp=lambda t_weight, indices, padding_idx, by_frequency: weighted_rows(
+        t_weight, indices, padding_idx=padding_idx, by_frequency=by_frequency
+    ),
+)
+def embedding(weight, indices, *, padding_idx, by_frequency):
+    """The rows of ``weight`` with these numbers. The row ``padding_idx`` (-1: none) has no derivative."""
+    return jnp.take(weight, indices, axis=0, mode="clip")
+
+
+@linear(
+    x=lambda g, indices, padding_idx, by_frequency: weighted_rows(
+        g, indices, padding_idx=padding_idx, by_frequency=by_frequency
+    ),
+    node="EmbeddingDenseBackwardBackward0",
+)
+def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
+    """``count`` rows, each the weighted sum of the rows of ``x`` with its number."""
+    weights = _row_weights(indices, count, padding_idx, by_frequency, x.dtype)
+    return jnp.zeros((count, x.shape[-1]), x.dtype).at[indices].add(x * weights, mode="drop")
+
+
+@linear(
+    x=lambda g, indices, x_shape, padding_idx, by_frequency: embedding_adjoint(
+        g, indices, count=x_shape[0], padding_idx=padding_idx, by_frequency=by_frequency
+    )
+)
+def weighted_rows(x, indices, *, padding_idx, by_frequency):
+    """The adjoint of ``embedding_adjoint``: rows looked up, with the same weights."""
+    return jnp.take(x, indices, axis=0, mode="clip") * _row_weights(
+        indices, x.shape[0], padding_idx, by_frequency, x.dtype
+    )
+
+
+@general()
+def embedding_renorm(weight, indices, *, max_norm, norm_type):
+    """``weight`` with the rows that are looked up scaled down to ``max_norm``, where their norm is more."""
+    norms = jnp.sum(jnp.abs(weight) ** norm_type, axis=1, keepdims=True) ** (1 / norm_type)
+    used = jnp.zeros(weight.shape[0], bool).at[indices].set(True, mode="drop")[:, None]
+    return jnp.where(used & (norms > max_norm), weight * (max_norm / (norms + 1e-7)), weight).astype(weight.dtype)
