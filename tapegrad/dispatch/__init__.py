@@ -7,4 +7,13 @@ from tapegrad.dispatch.call import call
 from tapegrad.dispatch.nodes import AccumulateGrad, DelayedError, Error, OperatorNode, gradient_edge, legacy_type_name
 from tapegrad.dispatch.plan import Plan
 
-__all__ = ["AccumulateGrad", "DelayedError", "Error", "OperatorNode", "Plan", "call", "gradient_edge", "legacy_type_name"]
+__all__ = [
+    "AccumulateGrad",
+    "DelayedError",
+    "Error",
+    "OperatorNode",
+    "Plan",
+    "call",
+    "gradient_edge",
+    "legacy_type_name",
+]

@@ -1,9 +1,9 @@
 """Calls: find the plan, run the kernel, wire the node, wrap the result.
 
 Note [Runners are written]
-What a call has to do is settled by its plan: which arguments are tensors, which of them need an edge, what is saved, how
-many outputs there are. ``runner`` writes that down as a function of straight-line Python, without a loop or a condition,
-and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y`` with ``x`` a tensor that requires grad reads::
+What a call has to do is settled by its plan: which arguments are tensors, which of them need an edge, what is saved,
+how many outputs there are. ``runner`` writes that down as a function of straight-line Python, without a loop or a
+condition, and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y`` with ``x`` a tensor that requires grad reads::
 
     def run(x0, x1):
         value0 = forward(x0._value, x1._value)

@@ -34,8 +34,9 @@ class Plan:
     """
 
     __slots__ = (
-        "op", "settings", "specs", "out_specs", "num_outputs", "positions", "needed", "saved_inputs", "saved_outputs", "saved_specs",
-        "sources", "forward", "full_backward", "_backwards", "node_class", "wide", "single", "releases", "__weakref__",
+        "op", "settings", "specs", "out_specs", "num_outputs", "positions", "needed", "saved_inputs", "saved_outputs",
+        "saved_specs", "sources", "forward", "full_backward", "_backwards", "node_class", "wide", "single", "releases",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
@@ -46,8 +47,7 @@ class Plan:
         self.single = not isinstance(outputs, tuple)
         outputs = (outputs,) if self.single else outputs
         self.num_outputs = len(outputs)
-        on = next((spec.device for spec in specs if isinstance(spec, Spec) and spec.ndim), None)
-        on = on or next((spec.device for spec in specs if isinstance(spec, Spec)), None)
+        on = max((spec for spec in specs if isinstance(spec, Spec)), key=lambda spec: spec.ndim > 0).device
         dtypes = [from_numpy(output.dtype) for output in outputs]
         self.positions = tuple(position for position in range(len(specs)) if op.differentiable(position))
         self.needed = tuple(

@@ -49,7 +49,7 @@ class device:
     type: str
     index: int | None
 
-    def __new__(cls, *args: Any, **keywords: Any) -> device:  # noqa: PYI034 -- an interned one, never a subclass's
+    def __new__(cls, *args: Any, **keywords: Any) -> device:
         if len(args) == 1 and not keywords:
             return _from_one(args[0])
         if not args and keywords.keys() == {"device"}:

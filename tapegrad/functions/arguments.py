@@ -6,8 +6,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.tensor.tensor import Tensor
-
 
 def wrap_dim(dim: Any, ndim: int) -> int:
     """A dimension as a non-negative number; a 0-dim tensor accepts 0 and -1.
@@ -53,7 +51,7 @@ def shape_of_arguments(sizes: tuple) -> tuple[int, ...]:
     """
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
-    return tuple(int(size) if isinstance(size, Tensor) else operator.index(size) for size in sizes)
+    return tuple(operator.index(size) for size in sizes)
 
 
 def is_scalar(value: Any) -> bool:

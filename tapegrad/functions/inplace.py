@@ -18,14 +18,14 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, has_stale_relatives, storage_of, value_of, wrap, write
 
 TWINS = """
-abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arcsin arctan arctan2 asin asinh atan atan2
-atanh baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip conj_physical copysign
-cos cosh cumprod cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 float_power floor floor_divide fmod
-frac ge gt hypot index_add index_copy index_fill index_put le lerp lgamma log log10 log1p log2 logical_and logical_not
-logical_or logical_xor logit lt masked_fill masked_scatter mul multiply nan_to_num ne neg negative pow put rad2deg
-reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square
-sub subtract tan tanh tril triu true_divide trunc xlogy
-""".split()
+abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arcsin arctan arctan2 asin asinh atan
+atan2 atanh baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip conj_physical
+copysign cos cosh cumprod cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 float_power floor
+floor_divide fmod frac ge gt hypot index_add index_copy index_fill index_put le lerp lgamma log log10 log1p log2
+logical_and logical_not logical_or logical_xor logit lt masked_fill masked_scatter mul multiply nan_to_num ne neg
+negative pow put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid
+sign sin sinc sinh sqrt square sub subtract tan tanh tril triu true_divide trunc xlogy
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
 """Methods whose in-place twin is the same name with an underscore."""
 
 AUGMENTED = {
@@ -81,7 +81,8 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
         )
     if not can_cast(result.dtype, tensor.dtype):
         raise RuntimeError(
-            f"result type {result.dtype.scalar_name} can't be cast to the desired output type {tensor.dtype.scalar_name}"
+            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
+            f"{tensor.dtype.scalar_name}"
         )
 
 

@@ -382,3 +382,13 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
+
+
+# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
+for _product in (ops.mm, ops.bmm, ops.mv, ops.dot, ops.addmv):
+    _product.saved_names = {"mat2": "y", "vec": "y", "tensor": "y", "mat": "x"}
+ops.addmm.saved_names = {"mat1": "x", "mat2": "y"}
+ops.baddbmm.saved_names = ops.addbmm.saved_names = {"batch1": "x", "batch2": "y"}
+ops.addr.saved_names = {"vec1": "x", "vec2": "y"}
+for _linear in (ops.linear_2d, ops.linear_2d_without_bias):
+    _linear.saved_names = {"mat1": "x", "mat2": "weight", "self": "x"}

@@ -1,4 +1,4 @@
-"""How PyTorch's vocabulary is declared: one decorator says where a function lives and checks what every function checks.
+"""How PyTorch's vocabulary is declared: one decorator says where a function lives and checks what all of them check.
 
 Note [What public() does]
 ``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: arguments

@@ -21,6 +21,7 @@ from tapegrad.ops.operator import (
     multilinear,
     sum_to,
 )
+from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import permute, view
 
 FULL = jax.lax.Precision.HIGHEST
@@ -393,12 +394,9 @@ def addmv(addend, x, y, *, beta, alpha):
 
 def _check_batched_addend(specs: Sequence, settings: dict, *, summed: bool) -> None:
     addend, x, y = specs
-    if x.ndim == 3 and y.ndim == 3:
-        if x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
-            check_bmm(x, y)
-        if addend is not None:
-            target = (x.shape[0], x.shape[1], y.shape[2])
-            _expandable(addend.shape, target[1:] if summed else target)
+    if x.ndim == 3 and y.ndim == 3 and addend is not None:
+        target = (x.shape[0], x.shape[1], y.shape[2])
+        _expandable(addend.shape, target[1:] if summed else target)
     if addend is not None and x.dtype is y.dtype is not addend.dtype:
         names = tuple(cpp_name(spec.dtype) for spec in specs)
         raise RuntimeError("Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*names))
@@ -446,8 +444,8 @@ def _check_addr(specs: Sequence, settings: dict) -> None:
 @checked(_check_addr)
 @affine(
     addend=lambda g, beta, addend_shape: sum_to(g * beta.conjugate(), shape=tuple(addend_shape)),
-    x=lambda g, y, alpha: mv(g, conj(y)) * alpha.conjugate(),
-    y=lambda g, x, alpha: mv(permute(g, axes=(1, 0)), conj(x)) * alpha.conjugate(),
+    x=lambda g, y, alpha: sum(g * conj(y), axis=(1,)) * alpha.conjugate(),
+    y=lambda g, x, alpha: sum(g * columns(conj(x)), axis=(0,)) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     promote="common",
 )

@@ -14,8 +14,8 @@ The names of a formula's arguments say what it reads, and so what is saved for b
 an input            its value: saved. ``x_shape``, ``x_dtype``: only that, nothing saved
 ``out``             the output (or, with several, its name): saved
 a setting           its value
-``i``               for a variadic input ``*xs``: the position of the element whose gradient this is; ``xs``, ``xs_shapes``
-                    and ``xs_dtypes`` name all elements
+``i``               for a variadic input ``*xs``: the position of the element whose gradient this is; ``xs``,
+                    ``xs_shapes`` and ``xs_dtypes`` name all elements
 ``gs``              the gradients of all outputs, of which there may be any number
 
 A formula is a lambda over operators of the table, ``+ - * / ** @`` and ``.shape .dtype .ndim``. It is run on arrays, on
@@ -24,8 +24,8 @@ tracers, and on tensors (``create_graph``), and must not tell the difference.
 Note [Kinds]
 The kind of an operator fixes what its formulas need not say: how arguments are promoted, that broadcasting is undone
 and that a gradient has its input's dtype; and how the forward-mode derivative follows from the reverse-mode formulas.
-elementwise: ``conj(f(conj(t)))``, summed over the inputs; linear: ``op(t)``; multilinear: the sum over the inputs of ``op`` with
-one replaced by its tangent; general: by a ``jvp=`` formula.
+elementwise: ``conj(f(conj(t)))``, summed over the inputs; linear: ``op(t)``; multilinear: the sum over the inputs of
+``op`` with one replaced by its tangent; general: by a ``jvp=`` formula.
 """
 
 from __future__ import annotations
@@ -372,8 +372,10 @@ MASKS = frozenset(("condition", "mask"))
 """Inputs of elementwise operators with these names are boolean and take no part in promotion."""
 
 SAVED_NAMES: dict[str, str] = {
-    "self": "x", "self_sym_sizes": "x_shape", "other": "y", "result": "out", "dim": "axis", "dims": "axes", "keepdim": "keepdims",
-    "dim0": "axis0", "dim1": "axis1", "dim2": "axis2", "dimension": "axis", "split_size": "size", "split_sizes": "sizes",
+    "self": "x", "self_sym_sizes": "x_shape", "other": "y", "result": "out", "dim": "axis", "dims": "axes",
+    "keepdim": "keepdims",
+    "dim0": "axis0", "dim1": "axis1", "dim2": "axis2",
+    "dimension": "axis", "split_size": "size", "split_sizes": "sizes",
 }  # fmt: skip
 """PyTorch's names of saved fields, and ours, where an operator has no ``saved_names`` of its own."""
 
@@ -415,7 +417,8 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
             a, b = left[axis], right[axis]
             if a != b and a != 1 and b != 1:
                 raise RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {axis}"
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{axis}"
                 )
         result = tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
     return result

@@ -12,6 +12,8 @@ order of derivative is right at zeros, without a case for them.
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 from jax import lax
 
@@ -146,15 +148,8 @@ def others(x, axis):
 
 def others_of_all(x):
     """The product of all the other elements."""
-    flat = view(x, shape=(_numel(x.shape),))
+    flat = view(x, shape=(math.prod(x.shape),))
     return view(others(flat, 0), shape=x.shape)
-
-
-def _numel(shape):
-    result = 1
-    for size in shape:
-        result *= size
-    return result
 
 
 def _prod(x, axis, keepdims, dtype):

@@ -24,9 +24,14 @@ class Modes:
     """
 
     __slots__ = ("grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function")
-    _defaults: dict[str, Any] = dict(
-        grad=True, inference=False, anomaly=None, forward_level=-1, multithreading=True, torch_function=True
-    )
+    _defaults: dict[str, Any] = {
+        "grad": True,
+        "inference": False,
+        "anomaly": None,
+        "forward_level": -1,
+        "multithreading": True,
+        "torch_function": True,
+    }
     _interned: dict[tuple, Modes] = {}
 
     grad: bool

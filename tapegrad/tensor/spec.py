@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import dtype
+from tapegrad.execution import devices, dtypes
 
 
 class Size(tuple):
@@ -72,20 +71,21 @@ class Spec:
     is_cpp_nested_tensor = False
 
     shape: Size
-    dtype: dtype
-    device: device
+    dtype: dtypes.dtype
+    device: devices.device
     requires_grad: bool
     plain: bool
     overrides: bool
     numel: int
     ndim: int
+    _siblings: dict[tuple, Spec]
 
     @classmethod
     def of(
         cls,
         shape: tuple[int, ...],
-        dtype: dtype,
-        device: device,
+        dtype: dtypes.dtype,
+        device: devices.device,
         requires_grad: bool = False,
         plain: bool = True,
         overrides: bool = False,

@@ -48,13 +48,15 @@ class StorageAlias(Storage):
 
     __slots__ = ("origin",)
 
+    origin: Storage
+
     def __init__(self, origin: Storage, version: int = 0) -> None:
         self.origin = origin.origin if isinstance(origin, StorageAlias) else origin
         self.version = self.made_at = version
         self.maker = None
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         """The value of the storage whose data this is."""
         return self.origin.value
 

@@ -10,7 +10,7 @@ sets three slots.
 from __future__ import annotations
 
 import weakref
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
@@ -44,6 +44,10 @@ class Tensor:
     _leaf_hooks: NodeHooks | None = None
     _base_reference: weakref.ref[Tensor] | None = None
     _family: list[weakref.ref[Tensor]] | None = None
+
+    if TYPE_CHECKING:  # methods and properties are attached by ``functions/attach.py``
+
+        def __getattr__(self, name: str) -> Any: ...
 
     __array_ufunc__: ClassVar[None] = None
     __array_priority__: ClassVar[int] = 1000
