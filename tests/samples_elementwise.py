@@ -125,11 +125,22 @@ SPECIAL = [
     *pairs("xlogy_number", (A, 1.7),),
     *pairs("number_xlogy", (1.7, POSITIVE),),
     *pairs("xlog1py", (A, POSITIVE_V),),
+    *pairs("ldexp", (A, V), (A, M)),
+    *pairs("igamma", (1.3, POSITIVE)),
+    *pairs("igammac", (1.3, POSITIVE)),
+    Sample("zeta", (3.0, POSITIVE), oracle=lambda x, y: zeta_series(x, y)),
+    *(Sample("mvlgamma", (POSITIVE + 1,), {"p": p}, second=False) for p in (1, 3)),
     *unary("entr", POSITIVE),
     *unary("ndtri", UNIT_V),
     *unary("log_ndtr", A, A * 10),
     *(sample for op in ("i0", "i0e", "i1", "i1e") for sample in unary(op, AWAY)),
 ]  # fmt: skip
+
+
+def zeta_series(x, y):
+    """The Hurwitz zeta function by its series and Euler and Maclaurin's formula for the tail, which JAX differentiates."""
+    terms, rest = sum((y + k) ** -x for k in range(60)), y + 60
+    return terms + rest ** (1 - x) / (x - 1) + rest**-x / 2 + x / 12 * rest ** (-x - 1)
 
 
 def reflected_trigamma(x):

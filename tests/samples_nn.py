@@ -31,6 +31,7 @@ LOSSES = [
     Sample("smooth_l1_loss", (MATRIX, ROW), {"beta": 0.7, "reduction": "none"}),
     Sample("huber_loss", (MATRIX, TARGET), {"delta": 1.3, "reduction": "sum"}),
     Sample("huber_loss", (MATRIX, ROW), {"delta": 0.7, "reduction": "none"}),
+    Sample("soft_margin_loss", (MATRIX, TARGET), {"reduction": "mean"}, constants=("y",)),
     Sample("binary_cross_entropy", (PROBABILITIES, TARGETS, None), {"reduction": "mean"}),
     Sample("binary_cross_entropy", (PROBABILITIES, TARGETS, WEIGHT), {"reduction": "none"}, constants=("weight",)),
     Sample("binary_cross_entropy_with_logits", (MATRIX, TARGETS, None, None), {"reduction": "mean"}),

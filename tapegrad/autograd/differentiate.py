@@ -11,8 +11,7 @@ from tapegrad.autograd.graph import GradientEdge
 from tapegrad.dispatch import gradient_edge
 from tapegrad.engine import Engine
 from tapegrad.errors import warn_once
-from tapegrad.execution.devices import jax_device
-from tapegrad.execution.kernel import filled
+from tapegrad.execution.host import ones
 from tapegrad.functions.registry import NAMESPACES
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import switched
@@ -25,8 +24,8 @@ Root = Tensor | GradientEdge
 CYCLE_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
     "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle "
-    "and avoid the leak."
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
 )
 
 engine = Engine()
@@ -190,9 +189,7 @@ def implicit_seed(spec: Spec) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not spec.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {spec.dtype}")
-    device = None if spec.device.type == "cpu" and not spec.device.index else jax_device(spec.device)
-    ones = filled(tuple(spec.shape), spec.dtype.numpy, 1, device)
-    return wrap(ones, spec.replace(requires_grad=False, plain=True, overrides=False))
+    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), spec.bare)
 
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:

@@ -3,7 +3,7 @@
 Note [Runners are written]
 What a call has to do is settled by its plan: which arguments are tensors, which of them need an edge, what is saved,
 how many outputs there are. ``runner`` writes that down as a function of straight-line Python, without a loop or a
-condition, and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y`` with ``x`` a tensor that requires grad reads::
+condition, and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y`` where ``x`` requires grad reads::
 
     def run(x0, x1):
         value0 = forward(x0._value, x1._value)
@@ -26,6 +26,7 @@ from typing import Any
 
 from tapegrad.dispatch.nodes import leaf_edge
 from tapegrad.dispatch.plan import Plan
+from tapegrad.execution.host import transfer
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
@@ -55,8 +56,8 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
 def runner(plan: Plan) -> Callable:
     """The function that makes the calls of a plan. See Note [Runners are written]."""
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
-    names |= {"forward": plan.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
-    names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr}
+    names |= {"forward": plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
+    names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer}
     if any(plan.needed):
         names["node_class"] = plan.node_class
     exec(compile(source_of(plan), f"<runner of {plan.op.name}>", "exec"), names)
@@ -70,7 +71,7 @@ def source_of(plan: Plan) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    values = ", ".join(_value(i, spec) for i, spec in enumerate(plan.specs) if spec is not None)
+    values = ", ".join(_value(i, spec, plan.mixed) for i, spec in enumerate(plan.specs) if spec is not None)
     outputs = range(plan.num_outputs)
     yield f"{', '.join(f'value{i}' for i in outputs)}{'' if plan.single else ','} = forward({values})"
     if any(plan.needed):
@@ -99,8 +100,9 @@ def _node_lines(plan: Plan) -> Iterator[str]:
         yield f"node.versions = ({versions})"
 
 
-def _value(position: int, spec: Any) -> str:
+def _value(position: int, spec: Any, mixed: bool) -> str:
     """How an argument's value is read."""
     if not isinstance(spec, Spec):
         return f"x{position}"
-    return f"x{position}._value" if spec.plain else f"x{position}._storage.value"
+    value = f"x{position}._value" if spec.plain else f"x{position}._storage.value"
+    return f"transfer({value}, plan.device)" if mixed else value

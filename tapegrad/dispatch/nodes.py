@@ -36,7 +36,7 @@ class AccumulateGrad(Node):
         if grad is not None:
             present = variable._grad
             if present is None:
-                variable._grad = wrap(grad, variable._spec.replace(requires_grad=False, plain=True, overrides=False))
+                variable._grad = wrap(grad, variable._spec.bare)
             else:
                 write(present, add_values(value_of(present), grad))
         return ()

@@ -14,9 +14,42 @@ from typing import Any
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.errors import message
 from tapegrad.execution.dtypes import from_numpy
+from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.tape.modes import Modes
 from tapegrad.tensor.spec import Spec
+
+
+class Kernels:
+    """The compiled side of a call, shared by all plans that differ only in flags (what requires grad, what is plain).
+
+    Attributes:
+        forward: the forward kernel.
+        outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
+        wide: whether a 64-bit type is involved.
+        backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
+    """
+
+    __slots__ = ("forward", "outputs", "single", "wide", "backwards")
+
+    def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
+        function = op.prepare(specs, settings)
+        outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
+        self.single = not isinstance(outputs, tuple)
+        self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
+        types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
+        self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
+        self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
+        self.backwards: dict[tuple, Callable] = {}
+
+    @classmethod
+    def of(cls, op: Any, specs: tuple, settings: dict) -> Kernels:
+        """The kernels for arguments of these shapes and dtypes."""
+        key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
+        kernels = op.kernels.get(key)
+        if kernels is None:
+            kernels = op.kernels[key] = cls(op, specs, settings)
+        return kernels
 
 
 class Plan:
@@ -24,6 +57,7 @@ class Plan:
 
     Attributes:
         op: the operator, with its settings and the specs of its arguments (a Spec, a scalar's type, or None).
+        kernels: what is compiled.
         out_specs: the specs of the outputs.
         positions: the arguments that have a formula; the node has an edge for each.
         needed: for each of these, whether a gradient is wanted; all False when nothing is recorded.
@@ -31,40 +65,34 @@ class Plan:
         saved_specs: what to expect of each saved item; None for one that is no tensor.
         releases: whether anything saved is freed after a backward; plain numbers of a node (an index) are not.
         full_backward: the backward kernel when every gradient is given and every possible one is wanted.
+        device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
     """
 
     __slots__ = (
-        "op", "settings", "specs", "out_specs", "num_outputs", "positions", "needed", "saved_inputs", "saved_outputs",
-        "saved_specs", "sources", "forward", "full_backward", "_backwards", "node_class", "wide", "single", "releases",
-        "__weakref__",
+        "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "positions", "needed", "saved_inputs",
+        "saved_outputs", "saved_specs", "sources", "full_backward", "node_class", "single", "releases", "device",
+        "mixed", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
         self.op, self.specs, self.settings = op, specs, {**op.defaults, **settings}
         check_devices(specs)
-        function = op.prepare(specs, settings)
-        outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
-        self.single = not isinstance(outputs, tuple)
-        outputs = (outputs,) if self.single else outputs
+        self.kernels = Kernels.of(op, specs, settings)
+        self.single, outputs = self.kernels.single, self.kernels.outputs
         self.num_outputs = len(outputs)
-        on = max((spec for spec in specs if isinstance(spec, Spec)), key=lambda spec: spec.ndim > 0).device
-        dtypes = [from_numpy(output.dtype) for output in outputs]
+        tensors = [spec for spec in specs if isinstance(spec, Spec)]
+        self.device = max(tensors, key=lambda spec: spec.ndim > 0 or spec.device.type != "cpu").device
+        self.mixed = any(spec.device is not self.device for spec in tensors)
         self.positions = tuple(position for position in range(len(specs)) if op.differentiable(position))
         self.needed = tuple(
             modes.grad and isinstance(specs[position], Spec) and specs[position].requires_grad
             for position in self.positions
         )
-        recorded = any(self.needed) and any(dtype.category >= 2 for dtype in dtypes)
+        recorded = any(self.needed) and any(dtype.category >= 2 for _, dtype in outputs)
         self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
-            Spec.of(output.shape, dtype, on, recorded and dtype.category >= 2)
-            for output, dtype in zip(outputs, dtypes, strict=True)
+            Spec.of(shape, dtype, self.device, recorded and dtype.category >= 2) for shape, dtype in outputs
         )
-        self.wide = any(
-            spec.dtype.is_64bit for spec in (*specs, *self.out_specs) if isinstance(spec, Spec)
-        ) or op.is_wide(specs, settings)
-        self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
-        self._backwards: dict[tuple, Callable] = {}
         self.full_backward: Callable = self._first_full_backward
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
@@ -131,10 +159,24 @@ class Plan:
 
     def backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""
-        kernel = self._backwards.get((wanted, defined))
+        key = (self.needed, wanted, defined)
+        kernel = self.kernels.backwards.get(key)
         if kernel is None:
-            kernel = self._backwards[wanted, defined] = self._make_backward(wanted, defined)
-        return kernel
+            kernel = self.kernels.backwards[key] = self._make_backward(wanted, defined)
+        return self._across_devices(kernel) if self.mixed else kernel
+
+    def _across_devices(self, kernel: Callable) -> Callable:
+        """``kernel`` for arguments on several devices: computed where the plan is, each gradient put where it belongs."""
+
+        def backward(*values: Any) -> tuple:
+            here = [value if isinstance(value, (int, float, complex)) else transfer(value, self.device) for value in values]
+            grads = kernel(*here)
+            return tuple(
+                None if grad is None else transfer(grad, self.specs[position].device)
+                for position, grad in zip(self.positions, grads, strict=True)
+            )
+
+        return backward
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         if not any(wanted):
@@ -150,7 +192,7 @@ class Plan:
                     check_gradient(self.node_class.__name__, position, grad, self.specs[position])
             return results
 
-        return Kernel(backward, name=self.node_class.__name__, wide=self.wide).bind()
+        return Kernel(backward, name=self.node_class.__name__, wide=self.kernels.wide).bind()
 
     def _first_full_backward(self, *values: Any) -> tuple:
         """Stands in for ``full_backward`` until its first use makes it."""

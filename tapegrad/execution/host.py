@@ -107,6 +107,13 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
     return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))
 
 
+@lru_cache(maxsize=1024)
+def ones(shape: tuple[int, ...], d: dtype, on: device) -> Any:
+    """A value of ones, kept: the seeds of backward calls. Values are immutable, so that sharing it is safe."""
+    with jax.ensure_compile_time_eval():  # inside a traced function too: a tracer must not be kept
+        return filled(shape, 1, d, on)
+
+
 @lru_cache(maxsize=256)
 def _fill(shape: tuple[int, ...], wide: bool) -> Any:
     return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).bind()

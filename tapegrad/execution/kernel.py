@@ -13,7 +13,6 @@ tapegrad never changes the process's JAX configuration. A kernel which touches a
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -94,10 +93,3 @@ _add, _add_wide = (Kernel(jnp.add, name="accumulate", wide=wide).bind() for wide
 def add_values(left: Any, right: Any) -> Any:
     """The sum of two values of one shape and dtype: how gradients accumulate."""
     return (_add_wide if left.dtype in WIDE else _add)(left, right)
-
-
-@functools.lru_cache(maxsize=1024)
-def filled(shape: tuple[int, ...], dtype: np.dtype, number: float, device: jax.Device | None = None) -> Any:
-    """An array of one number, kept: the seeds of backward calls. Arrays are immutable, so that sharing it is safe."""
-    with jax.enable_x64(True), jax.ensure_compile_time_eval():
-        return jax.device_put(np.full(shape, number, dtype), device)

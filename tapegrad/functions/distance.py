@@ -215,7 +215,11 @@ def soft_margin_loss(
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     losses.refuse_weight_gradient("soft_margin_loss", "target", target)
-    return reduced(elementwise.log1p(elementwise.exp(elementwise.mul(elementwise.neg(target), input))), reduction)
+    if input.dtype.category < 2:
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}"
+        )
+    return losses.soft_margin_loss(input, target, reduction=reduction)
 
 
 @public("nn.functional", out=False)

@@ -151,7 +151,11 @@ def huber_loss(
     result = losses.huber_loss(input, target, delta=float(delta), reduction=own)
     if result.dtype is not input.dtype:
         result = cast(result, dtype=input.dtype)
-    return result if weight is None else _weighted(result, weight, input, reduction)
+    if weight is None:
+        return result
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    return reduced(elementwise.mul(result, weight), reduction)
 
 
 # -- probabilities -----------------------------------------------------------------------------------------------------

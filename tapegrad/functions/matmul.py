@@ -390,5 +390,3 @@ for _product in (ops.mm, ops.bmm, ops.mv, ops.dot, ops.addmv):
 ops.addmm.saved_names = {"mat1": "x", "mat2": "y"}
 ops.baddbmm.saved_names = ops.addbmm.saved_names = {"batch1": "x", "batch2": "y"}
 ops.addr.saved_names = {"vec1": "x", "vec2": "y"}
-for _linear in (ops.linear_2d, ops.linear_2d_without_bias):
-    _linear.saved_names = {"mat1": "x", "mat2": "weight", "self": "x"}

@@ -275,6 +275,17 @@ public("special")(xlogy)
 
 
 @public("special")
+def zeta(input: Any, other: Any) -> Tensor:
+    """The Hurwitz zeta function: the sum of ``(k + other) ** -input`` over whole numbers ``k``.
+
+    Either may be a number. Differentiable in ``other`` only.
+    """
+    x, y = operands("special_zeta", input, other)
+    refuse("zeta", (x, y), COMPLEX)
+    return special.zeta(x, y)
+
+
+@public("special")
 def xlog1py(input: Tensor, other: Tensor) -> Tensor:
     """``input * log1p(other)``, 0 where ``input`` is 0."""
     return special.xlog1py(input, other)
@@ -392,6 +403,10 @@ NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
 
 # -- what nodes show of what they saved --------------------------------------------------------------------------------
 
+elementwise.add.saved_names = {"alpha": 1}
+elementwise.sub.saved_names = {"alpha": 1}
+elementwise.rsub.saved_names = {"alpha": 1}
+elementwise.rsub_number.saved_names = {"alpha": 1}
 elementwise.pow.saved_names = {"exponent": "y"}
 elementwise.pow_number.saved_names = {"exponent": "y"}
 elementwise.number_pow.saved_names = {"exponent": "y"}

@@ -18,7 +18,7 @@ from tapegrad.functions.scalars import (
     refuse,
     unsupported,
 )
-from tapegrad.ops import elementwise
+from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.tensor import Tensor
 
@@ -37,6 +37,9 @@ PAIRS: dict[Operator, tuple[dict[int, Refusal], tuple[str, ...]]] = {
     elementwise.logaddexp2: (
         {BOOL: "logaddexp2_cpu", INTEGRAL: "logaddexp2_cpu", COMPLEX: "logaddexp2_cpu"}, ()
     ),
+    elementwise.ldexp: ({}, ()),
+    special.igamma: ({BOOL: "igamma_cpu", INTEGRAL: "igamma_cpu", COMPLEX: "igamma_cpu"}, ()),
+    special.igammac: ({BOOL: "igammac_cpu", INTEGRAL: "igammac_cpu", COMPLEX: "igammac_cpu"}, ()),
     elementwise.heaviside: ({COMPLEX: (RuntimeError, "heaviside is not yet implemented for complex tensors.")}, ()),
 }  # fmt: skip
 """Operators of two tensors, broadcast: what they refuse, and further names."""
@@ -59,6 +62,8 @@ def _pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tenso
 
 for _op, (_refusals, _names) in PAIRS.items():
     public("torch", "Tensor", aliases=_names)(_pair(_op, _refusals))
+public("special", name="gammainc")(NAMESPACES["torch"]["igamma"])
+public("special", name="gammaincc")(NAMESPACES["torch"]["igammac"])
 
 
 @public("torch", "Tensor")

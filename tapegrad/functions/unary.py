@@ -206,6 +206,21 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the gamma function of ``p`` variables; inf or nan where ``input <= (p - 1) / 2``.
+
+    Raises:
+        RuntimeError: ``p`` is less than 1.
+    """
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    return special.mvlgamma(input, p=p)
+
+
+public("torch", "Tensor")(mvlgamma)
+public("special", name="multigammaln")(mvlgamma)
+
+
 @public("special")
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the standard normal distribution."""

@@ -259,6 +259,12 @@ def rsqrt(x):
 # -- exponentials ------------------------------------------------------------------------------------------------------
 
 
+@elementwise(x=lambda g, y: g * exp2(y), y=lambda g, out: g * out * math.log(2), promote="float")
+def ldexp(x, y):
+    """``x * 2 ** y``."""
+    return x * jnp.exp2(y)
+
+
 @elementwise(x=lambda g, out: g * conj(out), promote="float")
 def exp(x):
     """``e ** x``."""

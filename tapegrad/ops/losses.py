@@ -137,6 +137,12 @@ def huber_loss(x, y, *, delta, reduction):
     return reduced(jnp.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)), reduction)
 
 
+@pointwise_loss(x=lambda g, x, y: -(g * y * sigmoid(-(x * y))), refused="soft_margin_loss")
+def soft_margin_loss(x, y, *, reduction):
+    """``log(1 + exp(-y x))``, for targets ``y`` of 1 and -1; they have no derivative."""
+    return reduced(jnp.log1p(jnp.exp(-y * x)), reduction)
+
+
 # -- binary cross entropy ----------------------------------------------------------------------------------------------
 
 

@@ -104,7 +104,8 @@ class Operator:
         self.jvp_formula = None if jvp is None else Formula(jvp)
         self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
         self.plans: dict[tuple, Callable] = {}
-        self.saved_names: dict[str, str] = {}
+        self.kernels: dict[tuple, Any] = {}
+        self.saved_names: dict[str, Any] = {}  # PyTorch's names of saved fields: our name, or what it always is
         self._node_class: type | None = None
         self.__name__ = self.__qualname__ = self.name
         self.__module__ = function.__module__
@@ -168,6 +169,10 @@ class Operator:
     def compute_dtype(self, specs: Sequence) -> dtypes.dtype:
         """PyTorch's result type of the arguments, and floating if this operator asks for that."""
         result = result_dtype([(spec.dtype, spec.ndim) if isinstance(spec, Spec) else spec for spec in specs])
+        if result is dtypes.complex32:
+            raise NotImplementedError(
+                f"{self.name}: the result would be complex32, of which there are no arrays here; cast to complex64 first"
+            )
         return dtypes.get_default_dtype() if self.promote == "float" and result.category < 2 else result
 
     def is_wide(self, specs: Sequence, settings: dict) -> bool:
@@ -241,6 +246,8 @@ class Operator:
         """What ``node._saved_FIELD`` shows, by PyTorch's name of the field."""
         plan = node.plan
         name = self.saved_names.get(field, SAVED_NAMES.get(field, field))
+        if not isinstance(name, str):
+            return name
         if name in self.settings:
             return plan.settings[name]
         saved = node.saved_tensors() if plan.saved_specs else []
@@ -493,6 +500,7 @@ def zeros_of(x, *, shape, dtype):
 def _forget_plans() -> None:
     for operator in TABLE.values():
         operator.plans.clear()
+        operator.kernels.clear()
 
 
 dtypes.on_default_dtype_change.append(_forget_plans)

@@ -156,3 +156,49 @@ def i1(x):
 def i1e(x):
     """``i1(x) * exp(-|x|)``."""
     return special.i1e(x)
+
+
+def _unknown(what):
+    """The formula of an input for which PyTorch has none: raises once backward gets there."""
+
+    def formula(g):
+        raise NotImplementedError(f"the derivative for '{what}' is not implemented.")
+
+    return formula
+
+
+def _gamma_density(g, x, y):
+    return g * exp((x - 1) * log(y) - y - lgamma(x))
+
+
+@elementwise(x=_unknown("igamma: input"), y=lambda g, x, y: _gamma_density(g, filled_like(y, x), y))
+def igamma(x, y):
+    """The regularized lower incomplete gamma function ``P(x, y)``."""
+    return lax.igamma(*jnp.broadcast_arrays(x, y))
+
+
+@elementwise(x=_unknown("igammac: input"), y=lambda g, x, y: -_gamma_density(g, filled_like(y, x), y))
+def igammac(x, y):
+    """The regularized upper incomplete gamma function ``Q(x, y)``."""
+    return lax.igammac(*jnp.broadcast_arrays(x, y))
+
+
+@elementwise(
+    x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward0"
+)
+def zeta(x, y):
+    """The Hurwitz zeta function: the sum of ``(k + y) ** -x`` over the whole numbers ``k``."""
+    return lax.zeta(*jnp.broadcast_arrays(x, y))
+
+
+def _mvlgamma_gradient(g, x, p):
+    slope = digamma(x)
+    for step in range(1, p):
+        slope = slope + digamma(x - step / 2)
+    return g * slope
+
+
+@elementwise(x=_mvlgamma_gradient, promote="float")
+def mvlgamma(x, *, p):
+    """The logarithm of the gamma function of ``p`` variables."""
+    return p * (p - 1) / 4 * math.log(math.pi) + sum(lax.lgamma(x - step / 2) for step in range(p))

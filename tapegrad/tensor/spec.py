@@ -111,6 +111,11 @@ class Spec:
             sibling = self._siblings[key] = Spec.of(**{**fields, **changes})
         return sibling
 
+    @property
+    def bare(self) -> Spec:
+        """This spec without its flags: what a compiled kernel depends on."""
+        return self.replace(requires_grad=False, plain=True, overrides=False)
+
     def __repr__(self) -> str:
         flags = [name for name in ("requires_grad", "plain", "overrides") if getattr(self, name)]
         return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"

@@ -293,6 +293,7 @@ FUNCTIONS = {
     "floor_divide": ((N, M), {}), "div, floored": ((N, M), {"rounding_mode": "floor"}),
     "div, truncated": ((N, M), {"rounding_mode": "trunc"}), "xlogy": ((N, M), {}), "copysign": ((N, AWAY_V), {}),
     "maximum": ((A, W), {}), "minimum": ((N, V), {}), "atan2": ((A, N), {}), "hypot": ((A, AWAY_V), {}),
+    "ldexp": ((A, V), {}), "ldexp of integers": ((N, M), {}), "mvlgamma": ((POSITIVE + 1, 3), {}),
     "logaddexp": ((A, V), {}), "logaddexp2": ((A, V), {}), "lerp": ((A, W, 0.3), {}),
     "lerp, complex": ((Z, Z, 0.7), {}), "addcmul": ((A, V, B), {"value": 2}),
     "addcmul of integers": ((N, M, N), {"value": 2.5}), "addcdiv": ((A, V, AWAY), {"value": 2}),
@@ -315,6 +316,14 @@ def test_function(case):
     args, kwargs = FUNCTIONS[case]
     name = case.split(",")[0].split(" ")[0]
     same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
+
+
+def test_functions_with_a_derivative_in_one_argument():
+    x, y = array(2, 3, low=0.5, high=3), array(3, low=0.5, high=3, seed=1)
+    for name in ("igamma", "igammac", "special.gammainc", "special.zeta"):
+        lift = 1 if name == "special.zeta" else 0
+        same(lambda torch, x, y, name=name, lift=lift: call(name)(torch, x.detach() + lift, y), x, y, rtol=1e-6)
+        same_error(lambda torch, x, y, name=name: call(name)(torch, x + 1, y).sum().backward(), x, y)
 
 
 @pytest.mark.parametrize(
@@ -442,6 +451,8 @@ SAVED = {
     "power": (lambda torch, x, y: x**3, ["self", "exponent"]),
     "other power": (lambda torch, x, y: x**3.3, ["self", "exponent"]),
     "number power": (lambda torch, x, y: 3.0**x, ["self", "exponent", "result"]),
+    "add": (lambda torch, x, y: x + y, ["alpha"]),
+    "add, scaled": (lambda torch, x, y: torch.add(x, y, alpha=3), ["alpha"]),
     "exp": (lambda torch, x, y: x.exp(), ["result"]),
     "sin": (lambda torch, x, y: x.sin(), ["self"]),
     "clamp": (lambda torch, x, y: x.clamp(0.5, 1), ["self", "min", "max"]),

@@ -123,8 +123,7 @@ ADDENDS = {
 @pytest.mark.parametrize("case", ADDENDS)
 def test_addends(case):
     program, *inputs = ADDENDS[case]
-    grads = "nan" not in case and "beta 0" not in case and "alpha 0" not in case
-    same(program, *inputs, grads=grads)
+    same(program, *inputs, grads=not case.endswith((" 0", "promoted")))  # PyTorch's addr can't do that backwards
 
 
 def test_addmm_of_complex():
