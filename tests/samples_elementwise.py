@@ -138,7 +138,7 @@ SPECIAL = [
 
 
 def zeta_series(x, y):
-    """The Hurwitz zeta function by its series and Euler and Maclaurin's formula for the tail, which JAX differentiates."""
+    """The Hurwitz zeta function by its series, and Euler and Maclaurin's formula for its tail."""
     terms, rest = sum((y + k) ** -x for k in range(60)), y + 60
     return terms + rest ** (1 - x) / (x - 1) + rest**-x / 2 + x / 12 * rest ** (-x - 1)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.execution.promotion import can_cast
-from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
@@ -93,9 +93,8 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
         refuse_in_place(self)
         return become(self, function(before_write(self), *args, **kwargs))
 
-    method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
-    return method
+    return wrapped(method, name, out_allowed=False)
 
 
 def declare_twins() -> None:

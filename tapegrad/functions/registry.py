@@ -45,7 +45,7 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     """
 
     def decorate(function: Callable) -> Callable:
-        wrapper = _wrap(function, name or function.__name__, out)
+        wrapper = wrapped(function, name or function.__name__, out)
         for home in homes:
             for key in (name or function.__name__, *aliases):
                 table = NAMESPACES.setdefault(home, {})
@@ -57,7 +57,8 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     return decorate
 
 
-def _wrap(function: Callable, name: str, out_allowed: bool) -> Callable:
+def wrapped(function: Callable, name: str, out_allowed: bool) -> Callable:
+    """``function`` with the checks of every public function around it. See Note [What public() does]."""
     parameters = tuple(inspect.signature(function).parameters.values())
     positional = tuple(
         parameter.annotation in ("Tensor", Tensor)

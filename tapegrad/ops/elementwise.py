@@ -231,8 +231,8 @@ def power(x, *, exponent):
 
 @elementwise(value=lambda g: g)
 def filled_like(x, value):
-    """``value`` in the shape of ``x`` and in the dtype of both."""
-    return jnp.broadcast_to(value, x.shape)
+    """``value`` in the shape and in the dtype of both: a number becomes an array like ``x``."""
+    return jnp.broadcast_arrays(x, value)[1]
 
 
 def _with_imag_sign(value, sign):

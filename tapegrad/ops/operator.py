@@ -220,12 +220,14 @@ class Operator:
         raise TypeError(f"{self.name}: a formula names {name!r}, which is no input, output or setting of it")
 
     def materialize(self, grads: Sequence, out_specs: Sequence[Spec]) -> Sequence:
-        """Zeros for the undefined among the gradients of several outputs."""
+        """Zeros for the undefined among the gradients of several outputs, where there can be a gradient."""
         if len(grads) == 1 or all(grad is not None for grad in grads):
             return grads
         model = next(grad for grad in grads if grad is not None)
         return [
-            zeros_of(model, shape=tuple(spec.shape), dtype=spec.dtype) if grad is None else grad
+            zeros_of(model, shape=tuple(spec.shape), dtype=spec.dtype)
+            if grad is None and spec.dtype.category >= dtypes.FLOATING
+            else grad
             for grad, spec in zip(grads, out_specs, strict=True)
         ]
 

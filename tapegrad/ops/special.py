@@ -188,7 +188,7 @@ def igammac(x, y):
 )
 def zeta(x, y):
     """The Hurwitz zeta function: the sum of ``(k + y) ** -x`` over the whole numbers ``k``."""
-    return lax.zeta(*jnp.broadcast_arrays(x, y))
+    return special.zeta(x, y)
 
 
 def _mvlgamma_gradient(g, x, p):
