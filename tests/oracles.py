@@ -6,8 +6,8 @@ inner product ``<a, b> = Re(sum(conj(a) * b))`` this makes ``<g, jvp(t)> == <gra
 
 Note [One program per sample]
 All that the engine computes for a sample, and all that it is compared with, is traced into one function that XLA
-compiles once: fifteen little programs would cost ten times as much. Tensors around tracers record and differentiate
-like any others. Once more, the value and the gradients are computed at once, as users do, and must be the same.
+compiles once, where a program for each would cost several times as much. Tensors around tracers record and
+differentiate like any others. Once more, value and gradients are computed at once, as users do, and must be the same.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ from samples import Sample, array
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.resampling import Sampling
 
-
-
 MATRIX = array(2, 3)
 TARGET = array(2, 3, seed=5)
 ROW = array(3)
@@ -35,9 +33,21 @@ LOSSES = [
     Sample("binary_cross_entropy", (PROBABILITIES, TARGETS, None), {"reduction": "mean"}),
     Sample("binary_cross_entropy", (PROBABILITIES, TARGETS, WEIGHT), {"reduction": "none"}, constants=("weight",)),
     Sample("binary_cross_entropy_with_logits", (MATRIX, TARGETS, None, None), {"reduction": "mean"}),
-    Sample("binary_cross_entropy_with_logits", (MATRIX, TARGETS, WEIGHT, None), {"reduction": "none"}, constants=("weight",)),
-    Sample("binary_cross_entropy_with_logits", (MATRIX, TARGETS, None, WEIGHT), {"reduction": "sum"}, constants=("pos_weight",)),
-    Sample("binary_cross_entropy_with_logits", (MATRIX, TARGETS, WEIGHT, WEIGHT), {"reduction": "none"}, constants=WEIGHTS),
+    Sample(
+        "binary_cross_entropy_with_logits",
+        (MATRIX, TARGETS, WEIGHT, None),
+        {"reduction": "none"},
+        constants=("weight",),
+    ),
+    Sample(
+        "binary_cross_entropy_with_logits",
+        (MATRIX, TARGETS, None, WEIGHT),
+        {"reduction": "sum"},
+        constants=("pos_weight",),
+    ),
+    Sample(
+        "binary_cross_entropy_with_logits", (MATRIX, TARGETS, WEIGHT, WEIGHT), {"reduction": "none"}, constants=WEIGHTS
+    ),
     Sample("floored", (WEIGHT, 0.1)),
 ]
 
@@ -89,6 +99,7 @@ CONVOLUTIONS = [
     conv("conv_weight", SIGNAL, array(1, 6, 2), kernel_size=(2,), stride=2, groups=2),
     conv("conv_weight", SIGNAL, array(1, 6, 3), kernel_size=(2,), dilation=2, groups=2),
 ]
+
 
 def windows(size, kernel, stride=1, low=0, dilation=1, counted="padded", high=None):
     """Windows along one dimension."""

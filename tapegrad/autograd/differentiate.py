@@ -261,7 +261,7 @@ def target_edge(target: Root, accumulate_grad: bool) -> Edge:
     if not isinstance(target, Tensor):
         raise TypeError(f"expected a Tensor or a GradientEdge, but got {type(target).__name__}")
     if accumulate_grad:
-        target.retain_grad()  # type: ignore[attr-defined]
+        target.retain_grad()
     edge = gradient_edge(target)
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -280,7 +280,7 @@ def _batched(
     for index, (root, seed) in enumerate(zip(roots, given, strict=True)):
         if isinstance(seed, Tensor):
             check_seed(seed, spec_at(root), index, batched=True)
-    size = next((len(seed) for seed in given if isinstance(seed, Tensor)), 0)  # type: ignore[arg-type]
+    size = next((len(seed) for seed in given if isinstance(seed, Tensor)), 0)
     keep = create_graph if retain_graph is None else retain_graph
     rows = []
     for element in range(size):

@@ -44,7 +44,7 @@ class AccumulateGrad(Node):
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         grad, variable = grads[0], self.variable
         if grad is not None:
-            variable._grad = grad if variable._grad is None else variable._grad + grad  # type: ignore[operator]
+            variable._grad = grad if variable._grad is None else variable._grad + grad
         return ()
 
     @property

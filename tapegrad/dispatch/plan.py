@@ -166,11 +166,11 @@ class Plan:
         return self._across_devices(kernel) if self.mixed else kernel
 
     def _across_devices(self, kernel: Callable) -> Callable:
-        """``kernel`` for arguments on several devices: computed where the plan is, each gradient put where it belongs."""
+        """``kernel`` for arguments on several devices: run where the plan is, each gradient put where it belongs."""
 
         def backward(*values: Any) -> tuple:
-            here = [value if isinstance(value, (int, float, complex)) else transfer(value, self.device) for value in values]
-            grads = kernel(*here)
+            numbers = (int, float, complex)
+            grads = kernel(*[x if isinstance(x, numbers) else transfer(x, self.device) for x in values])
             return tuple(
                 None if grad is None else transfer(grad, self.specs[position].device)
                 for position, grad in zip(self.positions, grads, strict=True)

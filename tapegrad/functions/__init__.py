@@ -1,10 +1,50 @@
-"""PyTorch's vocabulary over the operators of the table: ``dim``, defaults, checks, composites, in-place twins, methods."""
+"""PyTorch's vocabulary over the operators of the table: ``dim``, defaults, checks, composites, in-place twins, methods.
 
-import importlib  # TEMPORARY while the families are being written
-import pathlib
+Importing a family declares its functions; see ``registry.py`` for how, and ``attach.py`` for how Tensor gets them.
+"""
 
-for _name in sorted(p.stem for p in pathlib.Path(__file__).parent.glob("*.py")):
-    try:
-        importlib.import_module(f"tapegrad.functions.{_name}")
-    except Exception as _error:
-        print("BROKEN:", _name, type(_error).__name__, _error)
+from tapegrad.functions import (
+    accelerator,
+    activation,
+    arrangement,
+    attention,
+    attributes,
+    bounds,
+    comparison,
+    construction,
+    conversion,
+    convolution,
+    creation,
+    distance,
+    dropout,
+    einsum,
+    embedding,
+    factory,
+    gathering,
+    generator,
+    indexing,
+    interpolation,
+    joining,
+    legacy,
+    loss,
+    matmul,
+    normalization,
+    norms,
+    pointwise,
+    pooling,
+    protocols,
+    random,
+    random_inplace,
+    reduction,
+    return_types,
+    scalars,
+    scans,
+    selection,
+    shape,
+    slicing,
+    softmax,
+    sorting,
+    subclass,
+    unary,
+    windows,
+)

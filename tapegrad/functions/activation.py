@@ -94,7 +94,7 @@ def rrelu(
     _floating_only(input, "rrelu_with_noise_out_cpu")
     if not training:
         return _apply(input, inplace, activations.leaky_relu, negative_slope=(lower + upper) / 2)
-    slopes = rand_like(input.detach()) * (upper - lower) + lower  # type: ignore[attr-defined]
+    slopes = rand_like(input.detach()) * (upper - lower) + lower
     return _apply(input, inplace, activations.prelu, slopes)
 
 

@@ -94,7 +94,7 @@ def constructed(
 
 def _copied(made: Target, data: Tensor) -> Tensor:
     """The data of a tensor as a new leaf; immutable values need no copy of their own."""
-    source = data.detach()  # type: ignore[attr-defined]
+    source = data.detach()
     result = source.to(made.device, made.dtype)
     return made.wrap(value_of(result))
 
@@ -231,7 +231,7 @@ def _plain_number(item: Any, of: dtype) -> Any:
             raise ValueError("only one element tensors can be converted to Python scalars")
         if item._spec.requires_grad:
             warn_scalar_requires_grad()
-        return item.item()  # type: ignore[attr-defined]
+        return item.item()
     if isinstance(item, (*_SCALARS, np.generic)):
         return python_number(item)
     if of.category in (BOOL, dtypes.INTEGRAL):
@@ -295,7 +295,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     if isinstance(data, Tensor):
         where = data.device if device is None else named_device("as_tensor", device)
         made = target("as_tensor", {"dtype": dtype}, data.dtype)
-        return data.to(where, made.dtype)  # type: ignore[attr-defined]
+        return data.to(where, made.dtype)
     return constructed("as_tensor", data, {"dtype": dtype, "device": device})
 
 
@@ -314,7 +314,7 @@ def asarray(
     if isinstance(obj, Tensor):
         result = as_tensor(obj, dtype, device)
         result = _with_grad(obj, result, requires_grad)
-        return result.clone() if copy and result is obj else result  # type: ignore[attr-defined]
+        return result.clone() if copy and result is obj else result
     if isinstance(obj, (bytes, bytearray, memoryview)):
         return frombuffer(obj, dtype=dtype or get_default_dtype(), requires_grad=bool(requires_grad))
     if copy is False:
@@ -331,8 +331,8 @@ def _with_grad(obj: Tensor, result: Tensor, requires_grad: bool | None) -> Tenso
             )
         return result
     if requires_grad:
-        return result if result._spec.requires_grad else result.detach().requires_grad_()  # type: ignore[attr-defined]
-    return result.detach() if result._spec.requires_grad else result  # type: ignore[attr-defined]
+        return result if result._spec.requires_grad else result.detach().requires_grad_()
+    return result.detach() if result._spec.requires_grad else result
 
 
 def _check_alias(obj: Any, dtype: dtype | None) -> None:
@@ -383,7 +383,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 def scalar_tensor(s: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """The 0-dim tensor of a number, of the default dtype if none is given."""
     if isinstance(s, Tensor) and s.ndim == 0:
-        s = s.item()  # type: ignore[attr-defined]
+        s = s.item()
     if not isinstance(s, (*_SCALARS, np.generic)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type_name(s)}")
     made = target("scalar_tensor", options)

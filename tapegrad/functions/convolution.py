@@ -58,8 +58,8 @@ def _check_groups(weight: Sequence[int], groups: int) -> None:
         )
     if weight[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{list(weight)}] instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{list(weight)}] instead"
         )
 
 
@@ -68,14 +68,14 @@ def _check_channels(
 ) -> None:
     if x[1] != channels:
         raise RuntimeError(
-            f"Given {given}, weight of size {list(weight)}, expected input{list(x)} to have {channels} channels, but got "
-            f"{x[1]} channels instead"
+            f"Given {given}, weight of size {list(weight)}, expected input{list(x)} to have {channels} channels, but "
+            f"got {x[1]} channels instead"
         )
     if bias is not None and tuple(bias) != (outputs,):
         given = "transposed=1, " if given.startswith("transposed") else ""
         raise RuntimeError(
-            f"Given {given}weight of size {list(weight)}, expected bias to be 1-dimensional with {outputs} elements, but "
-            f"got bias of size {list(bias)} instead"
+            f"Given {given}weight of size {list(weight)}, expected bias to be 1-dimensional with {outputs} elements, "
+            f"but got bias of size {list(bias)} instead"
         )
 
 
@@ -102,8 +102,8 @@ def _settings(
     kernel = [d * (k - 1) + 1 for k, d in zip(weight[2:], dilation, strict=True)]
     if any(length < size for length, size in zip(padded, kernel, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({_by(padded)}). Kernel size: ({_by(kernel)}). Kernel size can't "
-            "be greater than actual input size"
+            f"Calculated padded input size per channel: ({_by(padded)}). Kernel size: ({_by(kernel)}). Kernel size "
+            "can't be greater than actual input size"
         )
     return {"stride": stride, "padding": pairs, "dilation": dilation, "groups": groups}
 
@@ -155,8 +155,8 @@ def _check_output(
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {got}")
     if any(size < 1 for size in sizes):
         raise RuntimeError(
-            f"Given input size per channel: ({_by(lengths)}). Calculated output size per channel: ({_by(sizes)}). Output "
-            "size is too small"
+            f"Given input size per channel: ({_by(lengths)}). Calculated output size per channel: ({_by(sizes)}). "
+            "Output size is too small"
         )
 
 

@@ -208,7 +208,7 @@ def _number(function: str, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) else python_number(value)  # type: ignore[attr-defined]
+    return value.item() if isinstance(value, Tensor) else python_number(value)
 
 
 def _check_int64(number: int) -> None:

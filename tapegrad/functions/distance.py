@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.loss import reduced, resolve_reduction
+from tapegrad.functions.loss import reduced, refuse_gradient, resolve_reduction
 from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions
 from tapegrad.ops.comparison import eq
@@ -214,11 +214,9 @@ def soft_margin_loss(
         ValueError: an unknown ``reduction``.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
-    losses.refuse_weight_gradient("soft_margin_loss", "target", target)
+    refuse_gradient("soft_margin_loss", "target", target)
     if input.dtype.category < 2:
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}"
-        )
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
     return losses.soft_margin_loss(input, target, reduction=reduction)
 
 

@@ -71,8 +71,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
-            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
-            "dimension (i.e. 2D or 3D inputs)."
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
+            "batch dimension (i.e. 2D or 3D inputs)."
         )
     return _of_channels(input, p, training, inplace, unbatched=input.ndim == 2)
 
@@ -89,17 +89,17 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim not in (3, 4):
         warnings.warn(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
-            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-            "dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, "
-            "and an optional batch dimension (i.e. 3D or 4D inputs).",
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+            "that dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
             stacklevel=3,
         )
     if input.ndim == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=3,
         )
     return _of_channels(input, p, training, inplace, unbatched=False)
@@ -117,9 +117,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim not in (4, 5):
         warnings.warn(
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
-            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-            "dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, "
-            "and an optional batch dimension (i.e. 4D or 5D inputs).",
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+            "that dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
             stacklevel=3,
         )
     return _of_channels(input, p, training, inplace, unbatched=input.ndim == 4)
@@ -139,7 +139,7 @@ def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, *, unba
 
 def _ones_like_channels(input: Tensor) -> Tensor:
     """A 1 for each channel of an input without a batch."""
-    return input.new_ones((input.shape[0], *[1] * (input.ndim - 1)))  # type: ignore[attr-defined]
+    return input.new_ones((input.shape[0], *[1] * (input.ndim - 1)))
 
 
 @public("nn.functional", out=False)

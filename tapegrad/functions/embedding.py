@@ -33,14 +33,14 @@ def _check(weight: Tensor, indices: Tensor) -> None:
 
 @public("nn.functional", out=False)
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """The rows of ``weight`` (count, width) with the numbers in ``input`` (any shape): (*shape, width).
 
-    The row ``padding_idx`` gets no gradient. With ``max_norm`` the rows used are first scaled down in place, where their
-    ``norm_type``-norm is more. ``scale_grad_by_freq`` divides gradients by how often a row is used. Gradients are dense
-    also with ``sparse=True``.
+    The row ``padding_idx`` gets no gradient. With ``max_norm`` the rows used are first scaled down in place, where
+    their ``norm_type``-norm is more. ``scale_grad_by_freq`` divides gradients by how often a row is used. Gradients are
+    dense also with ``sparse=True``.
 
     Raises:
         RuntimeError: a weight that is no matrix; an input that is not int64 or int32.

@@ -210,7 +210,7 @@ def filling(function: str, value: Any, position: int = 2) -> Any:
         TypeError: PyTorch's message, for anything else.
     """
     if isinstance(value, Tensor) and value.ndim == 0 and not value._spec.requires_grad:
-        return value.item()  # type: ignore[attr-defined]
+        return value.item()
     if isinstance(value, (int, float, complex, np.generic)):
         return python_number(value)
     raise TypeError(f"{function}(): argument 'fill_value' (position {position}) must be Number, not {type_name(value)}")

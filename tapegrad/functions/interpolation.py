@@ -33,19 +33,19 @@ def interpolate(
 ) -> Tensor:  # fmt: skip
     """The input (batch, channels, *space) in another size of space, or scaled by a factor.
 
-    ``mode`` is ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (``"bilinear"``, ``"trilinear"``), ``"bicubic"`` or ``"area"``;
-    ``align_corners`` puts corner elements onto corner elements; ``antialias`` widens the filter when the result is smaller.
+    ``mode`` is ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (``"bilinear"``, ``"trilinear"``), ``"bicubic"`` or
+    ``"area"``; ``align_corners`` puts corner elements onto corner elements; ``antialias`` widens the filter when the
+    result is smaller.
 
     Raises:
         ValueError: both of ``size`` and ``scale_factor`` or none; numbers that don't fit the dimensions.
         NotImplementedError: a mode that the number of dimensions doesn't have.
         RuntimeError: empty sizes.
     """
-    if mode in ("nearest", "area", "nearest-exact"):
-        if align_corners is not None:
-            raise ValueError(
-                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
-            )
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
     align = bool(align_corners)
     sizes, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
     if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
@@ -102,9 +102,9 @@ def _given_sizes(input: Tensor, size: Any, dims: int) -> tuple[int, ...]:
         return (size,) * dims
     if len(size) != dims:
         raise ValueError(
-            "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(input.shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-            "format and output size in (o1, o2, ...,oK) format."
+            "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(input.shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, "
+            "...,dK) format and output size in (o1, o2, ...,oK) format."
         )
     return tuple(size)
 
@@ -114,8 +114,8 @@ def _no_such_mode(mode: str, ndim: int) -> str:
     if needs is not None and ndim in (3, 4, 5):
         return f"Got {ndim}D input, but {mode} mode needs {needs}D input"
     return (
-        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | bilinear "
-        f"| bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | "
+        f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
     )
 
 
@@ -141,9 +141,7 @@ def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
     """The old name of ``interpolate``."""
-    warnings.warn(
-        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3
-    )
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -190,9 +188,7 @@ def _windows(
             )
     if min(numbers["padding"]) < 0:
         height, width = numbers["padding"]
-        raise RuntimeError(
-            f"padding should be non-negative, but got pad_height: {height} pad_width: {width}"
-        )
+        raise RuntimeError(f"padding should be non-negative, but got pad_height: {height} pad_width: {width}")
     samplings = []
     for length, k, d, p, s in zip(lengths, *numbers.values(), strict=True):
         size = (length + 2 * p - d * (k - 1) - 1) // s + 1
@@ -236,23 +232,23 @@ def fold(
     lengths = _numbers(output_size, "output_size")
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, "
-            f"but got: {list(input.shape)}"
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
         )
     samplings, numbers = _windows(lengths, kernel_size, dilation, padding, stride)
     kernel = numbers["kernel_size"]
     depth_axis = input.ndim - 2
     if input.shape[depth_axis] % (kernel[0] * kernel[1]):
         raise RuntimeError(
-            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
-            f"{input.shape[depth_axis]} and kernel_size={kernel}."
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={input.shape[depth_axis]} and kernel_size={kernel}."
         )
     count = samplings[0].size * samplings[1].size
     if input.shape[-1] != count:
         raise RuntimeError(
             f"Given output_size={lengths}, kernel_size={kernel}, dilation={numbers['dilation']}, "
-            f"padding={numbers['padding']}, stride={numbers['stride']}, expected size of input's dimension 2 to match the "
-            f"calculated number of sliding blocks {samplings[0].size} * {samplings[1].size} = {count}, but got "
+            f"padding={numbers['padding']}, stride={numbers['stride']}, expected size of input's dimension 2 to match "
+            f"the calculated number of sliding blocks {samplings[0].size} * {samplings[1].size} = {count}, but got "
             f"input.size(2)={input.shape[-1]}."
         )
     return patches.col2im(input, samplings=samplings, lengths=lengths)

@@ -311,7 +311,7 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
     axis = wrap_dim(dim, input.ndim)
     length = input.shape[axis]
     if isinstance(where, Tensor):
-        where = where.tolist()  # type: ignore[attr-defined]
+        where = where.tolist()
     if isinstance(where, (tuple, list)):
         cuts = (None, *shape_of_arguments((where,)), None)
         bounds = [slice_bounds(length, start, end, 1) for start, end in pairwise(cuts)]

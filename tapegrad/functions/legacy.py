@@ -87,7 +87,7 @@ def new_instance(cls: type, *args: Any, **options: Any) -> Tensor:
     recorded.
     """
     if len(args) == 1 and isinstance(args[0], Tensor) and not options:
-        return args[0].as_subclass(cls)  # type: ignore[attr-defined]
+        return args[0].as_subclass(cls)
     made = _made(get_default_dtype(), args, options)
     return made if cls is Tensor else as_instance(cls, made)
 
@@ -121,7 +121,7 @@ class tensortype(type):
     def __call__(cls, *args: Any, **options: Any) -> Tensor:
         if len(args) == 1 and isinstance(args[0], Tensor) and not options:
             _check_same_type(cls, args[0])
-            return args[0].as_subclass(Tensor)  # type: ignore[attr-defined]
+            return args[0].as_subclass(Tensor)
         return _made(cls.dtype, args, options, None if cls.kind == "cpu" else cls.kind)
 
     def __instancecheck__(cls, instance: Any) -> bool:

@@ -14,6 +14,7 @@ from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.ops.shape import view
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -56,6 +57,19 @@ def warn_of_sizes(input: Tensor, target: Tensor) -> None:
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=4,
+        )
+
+
+def refuse_gradient(function: str, argument: str, tensor: Tensor | None) -> None:
+    """Refuse an argument that requires grad, where PyTorch has no derivative for it.
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    if tensor is not None and tensor.requires_grad and thread.modes.grad:
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{argument}'. "
+            "This input cannot have requires_grad True."
         )
 
 
@@ -179,7 +193,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
-    losses.refuse_weight_gradient("binary_cross_entropy", "weight", weight)
+    refuse_gradient("binary_cross_entropy", "weight", weight)
     for other in (target, weight):
         if other is not None and other.dtype is not input.dtype:
             raise RuntimeError(f"Found dtype {other.dtype.scalar_name} but expected {input.dtype.scalar_name}")
@@ -220,8 +234,8 @@ def binary_cross_entropy_with_logits(
     reduction = resolve_reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    losses.refuse_weight_gradient("binary_cross_entropy_with_logits", "weight", weight)
-    losses.refuse_weight_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
+    refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
+    refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     if input.dtype.category == 2 and target.dtype.category < 2:
         raise RuntimeError(
             f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
@@ -301,8 +315,8 @@ def gaussian_nll_loss(
     """``(log(var) + (input - target)**2 / var) / 2``, ``var`` at least ``eps`` (which its gradient does not notice).
 
     Raises:
-        ValueError: a negative variance; a ``var`` of another shape than the input's, that with a last dimension of 1, or
-            without the last dimension; an unknown ``reduction``.
+        ValueError: a negative variance; a ``var`` of another shape than the input's, that with a last dimension of 1,
+            or without the last dimension; an unknown ``reduction``.
     """
     if not isinstance(var, Tensor):
         if var < 0:
@@ -369,6 +383,7 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         outside = first_outside(target, input.shape[axis], ignore_index)
         if outside is not None:
             raise IndexError(f"Target {outside} is out of bounds.")
+    refuse_gradient("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", "weight", weight)
     operator = losses.nll_loss if ndim <= 2 else losses.nll_loss2d
     return operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
 

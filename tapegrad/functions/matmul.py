@@ -168,7 +168,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         IndexError: a dimension out of range.
     """
     if isinstance(dims, Tensor):
-        dims = dims.tolist()  # type: ignore[attr-defined]
+        dims = dims.tolist()
     if isinstance(dims, int):
         a_dims, b_dims = _leading_dims(a, b, dims)
     elif isinstance(dims, (tuple, list)) and len(dims) == 2:

@@ -42,8 +42,8 @@ def batch_norm(
 ) -> Tensor:  # fmt: skip
     """Each channel (dimension 1) less its mean, over its standard deviation, times ``weight``, plus ``bias``.
 
-    In training the statistics are those of this batch, and the running ones, if given, move towards them by ``momentum``
-    (the variance unbiased); otherwise the running ones are used.
+    In training the statistics are those of this batch, and the running ones, if given, move towards them by
+    ``momentum`` (the variance unbiased); otherwise the running ones are used.
 
     Raises:
         ValueError: training on one value per channel; a negative ``eps``; one running statistic without the other.
@@ -54,9 +54,7 @@ def batch_norm(
     if eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if not isinstance(momentum, (int, float)):
-        raise TypeError(
-            f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}"
-        )
+        raise TypeError(f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}")
     if training:
         return _batch_norm_training(input, running_mean, running_var, weight, bias, momentum, eps)
     for name, buffer in (("running_mean", running_mean), ("running_var", running_var)):
@@ -85,7 +83,8 @@ def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Each channel of each element of the batch less its mean, over its standard deviation, times ``weight``, plus ``bias``.
+    """Each channel of each element of the batch less its mean, over its standard deviation, times ``weight``, plus
+    ``bias``.
 
     The running statistics, if given, move towards the mean over the batch of these statistics; with
     ``use_input_stats=False`` they are used instead.
@@ -99,9 +98,7 @@ def instance_norm(
         for length in input.shape[2:]:
             space *= length
         if space == 1:
-            raise ValueError(
-                f"Expected more than 1 spatial element when training, got input size {input.shape}"
-            )
+            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     elif running_mean is None or running_var is None:
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     batch, channels, *space_shape = input.shape
@@ -198,8 +195,8 @@ def rms_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """The input less its mean, over its standard deviation, both over each of ``num_groups`` groups of channels and over
-    space, times ``weight``, plus ``bias``, of one number for each channel.
+    """The input less its mean, over its standard deviation, both over each of ``num_groups`` groups of channels and
+    over space, times ``weight``, plus ``bias``, of one number for each channel.
 
     Raises:
         ValueError: groups of one value.
@@ -231,10 +228,10 @@ def torch_group_norm(
 
 
 @public("nn.functional", out=False)
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
-    """The input over ``(k + alpha * mean of squares of size neighbouring channels) ** beta``; zeros beyond the ends count.
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """The input over ``(k + alpha * mean) ** beta``, with the mean of the squares of ``size`` neighbouring channels.
+
+    Beyond the ends there are zeros, which count.
 
     Raises:
         ValueError: fewer than three dimensions.

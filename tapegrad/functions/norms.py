@@ -75,7 +75,7 @@ def vector_norm(
         RuntimeError: integers; a ``dtype`` that can't hold ``input``; nothing to reduce where the norm has no identity.
     """
     if isinstance(ord, Tensor):
-        ord = ord.item()  # type: ignore[attr-defined]
+        ord = ord.item()
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' must be Number, not {type(ord).__name__}")
     check_dtype("linalg_vector_norm", dtype)

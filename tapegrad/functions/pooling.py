@@ -66,7 +66,7 @@ def max_pool2d(
 ) -> Any:  # fmt: skip
     """The greatest of each window along the last two dimensions, and, if wanted, the flat index of each (int64).
 
-    Windows are ``stride`` apart (``kernel_size`` by default); padding never wins. The gradient goes to the first of equals.
+    Windows are ``stride`` apart (``kernel_size`` by default); padding never wins. Of equals the first has the gradient.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.
@@ -222,9 +222,10 @@ def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window along the last two dimensions; windows are ``stride`` apart (by default, ``kernel_size``).
+    """The mean of each window along the last two dimensions; windows are ``stride`` apart (``kernel_size`` by default).
 
-    Padding counts as zeros, unless ``count_include_pad`` is False; ``divisor_override`` replaces the number of elements.
+    Padding counts as zeros, unless ``count_include_pad`` is False; ``divisor_override`` replaces the number of
+    elements.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.

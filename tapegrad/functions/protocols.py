@@ -55,7 +55,7 @@ def attribute_names(self: Tensor) -> list[str]:
 @public("Tensor", out=False)
 def __reversed__(self: Tensor) -> Tensor:
     """The tensor with its first dimension flipped; a 0-dim one as it is."""
-    return self.flip(0) if self.ndim else self  # type: ignore[attr-defined]
+    return self.flip(0) if self.ndim else self
 
 
 # Copies -------------------------------------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
         raise unsupported("bernoulli_tensor_cpu_p_", p.dtype)
     check_probabilities(p)
     refuse_in_place(self)
-    probabilities = expanded(p.detach(), tuple(self.shape))  # type: ignore[attr-defined]
+    probabilities = expanded(p.detach(), tuple(self.shape))
     sample = ops.bernoulli(probabilities, next_key("bernoulli_", generator, p.device))
     return _overwrite(self, cast(sample, dtype=self.dtype), "bernoulli_tensor_")
 

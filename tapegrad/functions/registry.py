@@ -191,7 +191,7 @@ def default_torch_function(
 
 def _as_class(result: Any, cls: type) -> Any:
     if isinstance(result, Tensor):
-        return result if isinstance(result, cls) else result.as_subclass(cls)  # type: ignore[attr-defined]
+        return result if isinstance(result, cls) else result.as_subclass(cls)
     if isinstance(result, (tuple, list)):
         converted = [_as_class(item, cls) for item in result]
         return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)

@@ -70,12 +70,13 @@ def check_pooled(function: str, shape: Sequence[int], dims: int) -> None:
         raise RuntimeError(_empty(function, shape, dims))
     if dims == 1:
         raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking "
-            f"arguments for {function})"
+            f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {function})"
         )
     if function == "avg_pool2d":
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:" + f"{list(shape)}"
+            "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            + f"{list(shape)}"
         )
     raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
 
@@ -104,7 +105,8 @@ def _check_numbers(function: str, kernel: tuple, stride: tuple, padding: tuple, 
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if d > 0 and p > (d * (k - 1) + 1) // 2:
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
             )
     if any(number <= 0 for number in kernel):
         shown = " ".join(f"k{letter}: {number}" for letter, number in zip(letters, kernel, strict=True))
@@ -170,8 +172,17 @@ def windows(
     sizes = [pooled_length(*each, ceil_mode) for each in numbers]
     _check_sizes(function, shape, dims, kernel, sizes)
     return tuple(
-        Sampling("window", size, kernel=k, stride=s, low=p, dilation=d, high=p, counted="" if divisor else counted,
-                 divisor=divisor if divisor and i == 0 else 1)  # fmt: skip
+        Sampling(
+            "window",
+            size,
+            kernel=k,
+            stride=s,
+            low=p,
+            dilation=d,
+            high=p,
+            counted="" if divisor else counted,
+            divisor=divisor if divisor and i == 0 else 1,
+        )
         for i, ((_, k, s, p, d), size) in enumerate(zip(numbers, sizes, strict=True))
     )
 
@@ -218,7 +229,9 @@ def _adaptive_sizes(function: str, dims: int, shape: tuple[int, ...], output_siz
     if len(sizes) != dims:
         if dims == 1:
             raise RuntimeError(f"{function}() argument 'output_size' should contain one int (got {len(sizes)})")
-        prefix = f"{function}(): internal error: output_size.size()" if "max" in function else f"{function}: output_size"
+        prefix = (
+            f"{function}(): internal error: output_size.size()" if "max" in function else f"{function}: output_size"
+        )
         raise RuntimeError(f"{prefix} must be {dims}")
     full = tuple(shape[axis - dims] if size is None else size for axis, size in enumerate(sizes))
     if any(size < 0 for size in full):
@@ -238,8 +251,8 @@ def _adaptive_sizes(function: str, dims: int, shape: tuple[int, ...], output_siz
 def _wrong_dimensions(function: str, dims: int, shape: tuple[int, ...]) -> str:
     if dims == 1:
         return (
-            f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking "
-            f"arguments for {function})"
+            f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {function})"
         )
     colon = ":" if "max" in function else ""
     return f"{function}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"

@@ -55,7 +55,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)  # type: ignore[attr-defined]
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

@@ -74,7 +74,8 @@ def safe_softmax(x):
 @general()
 def causal_mask(x):
     """Which keys (last axis) are not after which query (the axis before it)."""
-    return jnp.tri(*x.shape[-2:], dtype=bool)
+    queries, keys = x.shape[-2:]
+    return jnp.tri(queries, keys, dtype=bool)
 
 
 def _weights(q: Any, k: Any, mask: Any, scale: float, causal: bool) -> Any:
@@ -101,7 +102,7 @@ def _score_gradient(g: Any, weights: Any, v: Any, key: Any, p: float) -> Any:
 def _gradient_of(name: str) -> Callable:
     """The formula of the input ``name``."""
 
-    def formula(g, q, k, v, mask, key, scale, causal, p):  # type: ignore[no-untyped-def]
+    def formula(g, q, k, v, mask, key, scale, causal, p):
         weights = _weights(q, k, mask, scale, causal)
         if name == "v":
             full = matmul(_transposed(_as(_dropped(weights, key, p), g)), g)

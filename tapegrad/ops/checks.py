@@ -26,7 +26,7 @@ def checked(check: Callable[[Sequence, dict], None]) -> Callable[[Operator], Ope
     """Let ``check(specs, settings)`` refuse arguments of an operator, once for each plan, before anything is run."""
 
     def attach(operator: Operator) -> Operator:
-        operator.check = check  # type: ignore[method-assign]
+        operator.check = check  # type: ignore[method-assign, assignment]
         return operator
 
     return attach
@@ -63,5 +63,6 @@ def check_product_of_batches(x: Sequence[int], y: Sequence[int], batch: Sequence
     if x[-1] != y[-2]:
         count = math.prod(batch)
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {x[-1]}] but got: [{count}, {y[-2]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {x[-1]}] "
+            f"but got: [{count}, {y[-2]}]."
         )

@@ -1,7 +1,7 @@
 """Convolution, and its two adjoints, which are operators of their own.
 
 Note [Three faces of one form]
-``sum(convolution(x, w) * y)`` is linear in each of ``x``, ``w`` and ``y``. Taking out one of them leaves three operators::
+``sum(convolution(x, w) * y)`` is linear in each of ``x``, ``w`` and ``y``. Taking out one leaves three operators::
 
     convolution(x, w)       what multiplies y
     conv_transpose(y, w)    what multiplies x: the gradient of the input, and PyTorch's transposed convolution
@@ -70,7 +70,7 @@ def _check_dtypes(specs: Sequence, settings: dict) -> None:
     jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
 )  # fmt: skip
 def convolution(x, weight, bias=None, *, stride, padding, dilation, groups):
-    """The cross-correlation of ``x`` with ``weight``, plus a bias for each channel. See Note [Three faces of one form]."""
+    """The cross-correlation of ``x`` with ``weight``, plus a bias for each channel. See the Note."""
     y = lax.conv_general_dilated(
         x, weight, stride, padding, rhs_dilation=dilation, feature_group_count=groups, precision=FULL
     )

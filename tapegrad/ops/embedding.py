@@ -10,8 +10,8 @@ from tapegrad.ops.operator import general, linear
 
 
 def _row_weights(indices: Any, count: int, padding_idx: int, by_frequency: bool, dtype: Any) -> Any:
-    """How much of the gradient of each looked-up row reaches the table: none of the padding's; with ``by_frequency``, an
-    equal share of what all look-ups of the row get."""
+    """How much of the gradient of each looked-up row reaches the table: none of the padding's; with ``by_frequency``,
+    an equal share of what all look-ups of the row get."""
     weights = (indices != padding_idx).astype(dtype)
     if by_frequency:
         frequencies = jnp.zeros(count, dtype).at[indices].add(1, mode="drop")

@@ -18,7 +18,6 @@ from tapegrad.ops.comparison import lt
 from tapegrad.ops.elementwise import abs, clamp_min, log, log1p, logaddexp, sigmoid, sign, where
 from tapegrad.ops.operator import Elementwise, Operator, broadcast_shapes, broadcast_to, elementwise, linear
 from tapegrad.ops.reductions import over, sum_all, widened
-from tapegrad.tape.modes import thread
 
 
 def reduced(values: Any, reduction: str) -> Any:
@@ -76,19 +75,6 @@ def pointwise_loss(*, refused: str, **options: Any) -> Callable[[Callable], Poin
             refuse_dtypes(refused, present[0], bool=True, integral=True, complex=True)
 
     return lambda function: checked(check)(PointwiseLoss(function, options, node=node))  # type: ignore[return-value]
-
-
-def refuse_weight_gradient(function: str, argument: str, spec: Any) -> None:
-    """Refuse a weight that requires grad, where PyTorch has no derivative for it.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
-    if thread.modes.grad and spec is not None and spec.requires_grad:
-        raise RuntimeError(
-            f"The function '{function}' is not differentiable with respect to argument '{argument}'. "
-            "This input cannot have requires_grad True."
-        )
 
 
 # -- regression --------------------------------------------------------------------------------------------------------
@@ -245,7 +231,6 @@ def _check_nll(specs: Sequence, settings: dict) -> None:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if x.ndim > 2:
         _check_spatial_targets(x, target)
-    refuse_weight_gradient("nll_loss_forward" if x.ndim <= 2 else "nll_loss2d_forward", "weight", weight)
     classes = x.shape[settings["axis"]]
     if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
         raise RuntimeError(

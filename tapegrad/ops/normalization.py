@@ -175,8 +175,8 @@ def _check_group(specs: Sequence, settings: dict) -> None:
     for name, spec in zip(("weight", "bias"), parameters, strict=True):
         if spec is not None and tuple(spec.shape) != (x.shape[1],):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(spec.shape)} and input of shape {list(x.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(spec.shape)} and input of shape {list(x.shape)}"
             )
     _check_dtypes("GroupNormKernelImpl", x, *parameters)
 
@@ -204,7 +204,7 @@ def _check_batch(specs: Sequence, settings: dict) -> None:
     node="NativeLayerNormBackward0",
 )
 def layer_norm(x, weight, bias, *, axes, eps):
-    """``x`` standardized over the last ``axes``, times ``weight``, plus ``bias``, which have the shape of these axes."""
+    """``x`` standardized over the last ``axes``, times ``weight``, plus ``bias``, which have their shape."""
     return _normalized(x, weight, bias, layer_layout(x.shape, axes), eps)
 
 
@@ -219,7 +219,7 @@ def layer_norm(x, weight, bias, *, axes, eps):
     node="NativeGroupNormBackward0",
 )
 def group_norm(x, weight, bias, *, groups, eps):
-    """``x`` standardized over each group of channels, times ``weight``, plus ``bias``, of one number for each channel."""
+    """``x`` standardized over each group of channels, times ``weight``, plus ``bias``, a number for each channel."""
     return _normalized(x, weight, bias, group_layout(x.shape, groups), eps)
 
 
@@ -237,8 +237,8 @@ def group_norm(x, weight, bias, *, groups, eps):
 def batch_norm(x, weight, bias, running_mean, running_var, momentum, *, eps):
     """``x`` standardized over batch and space, and what the running statistics become, which have no derivative.
 
-    They move by the share ``momentum`` towards mean and unbiased variance of this batch, and are those if there were none.
-    """
+    They move by the share ``momentum`` towards mean and unbiased variance of this batch, and are those if there were
+    none."""
     layout = channel_layout(x.shape)
     wide, center, variance = _moments(x, layout)
     out = _scaled_and_shifted((wide - center) * lax.rsqrt(variance + eps), weight, bias, layout, x)

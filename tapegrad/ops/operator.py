@@ -171,7 +171,8 @@ class Operator:
         result = result_dtype([(spec.dtype, spec.ndim) if isinstance(spec, Spec) else spec for spec in specs])
         if result is dtypes.complex32:
             raise NotImplementedError(
-                f"{self.name}: the result would be complex32, of which there are no arrays here; cast to complex64 first"
+                f"{self.name}: the result would be complex32, of which there are no arrays here; "
+                "cast to complex64 first"
             )
         return dtypes.get_default_dtype() if self.promote == "float" and result.category < 2 else result
 
@@ -460,7 +461,15 @@ general = _kind(Operator, "none")
 # -- the operators that the kinds themselves speak ---------------------------------------------------------------------
 
 
-@elementwise(x=lambda g: conj(g), node="ConjBackward0")
+class Conjugate(Elementwise):
+    """Of a real tensor, the tensor itself: formulas that say ``conj`` cost nothing where there is nothing to do."""
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        (x,) = args
+        return x if isinstance(x, Tensor) and not x._spec.dtype.is_complex else super().__call__(x)
+
+
+@_kind(Conjugate, "common")(x=lambda g: conj(g), node="ConjBackward0")
 def conj(x):
     """The complex conjugate; of a real array, the array."""
     if isinstance(x, complex):

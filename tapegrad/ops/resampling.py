@@ -23,8 +23,8 @@ class Sampling(NamedTuple):
     """How one dimension is sampled.
 
     Attributes:
-        kind: ``"window"``, ``"adaptive"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``, ``"cubic"``, or one of the last
-            two with ``"-antialias"``.
+        kind: ``"window"``, ``"adaptive"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``, ``"cubic"``, or one of the
+            last two with ``"-antialias"``.
         size: the length of the result.
         kernel, stride, low, dilation: of windows: their length, their distance, the padding in front, the distance of
             taps.

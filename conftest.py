@@ -18,7 +18,7 @@ import os
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CACHE = HERE.parent / ".cache" / "jax"
+CACHE = HERE / ".cache" / "jax"
 CACHE.mkdir(parents=True, exist_ok=True)
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -27,9 +27,11 @@ os.environ.setdefault("XLA_FLAGS", "--xla_llvm_disable_expensive_passes=true")
 
 import pytest  # noqa: E402 - the environment comes first
 
+import tapegrad  # noqa: E402, F401 - before pytest imports one of its modules by file name for the doctests
+
 pytest.register_assert_rewrite("harness", "oracles")
 
-PARITY = HERE / "parity"
+PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 DESELECTED = pytest.StashKey[int]()
 
