@@ -97,5 +97,6 @@ def beside_jax(arrays: network.Arrays, batch: digits.Digits, options: argparse.N
     }
     times = comparison.milliseconds(steps)
     ratio = times["eager JAX"] / times["tapegrad"]
-    print(f"time per step: tapegrad {times['tapegrad']:.2f} ms, eager JAX {times['eager JAX']:.2f} ms ({ratio:.1f} x)")
+    print(f"time per step: tapegrad {times['tapegrad']:.2f} ms, eager JAX {times['eager JAX']:.2f} ms", end="")
+    print(f" ({ratio:.1f} times as long)")
     print(f"the tape of that loss: {options.out}")
