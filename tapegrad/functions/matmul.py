@@ -54,6 +54,12 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return ops.mm(input, mat2)
 
 
+@public("torch")
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """``mm``, under the name that it has for sparse matrices."""
+    return ops.mm(input, mat2)
+
+
 @public("torch", "Tensor")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, (b, n, k) and (b, k, m); the batches don't broadcast.

@@ -113,6 +113,8 @@ def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
 def _interpolated(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Two taps, or four, around each point; what lies beyond the ends counts as the last element."""
     out, spacing = np.arange(sampling.size), _spacing(sampling, length)
+    if sampling.kind == "linear" and sampling.size == length:
+        spacing = 1  # as in PyTorch, whatever the scale is
     source = out * spacing if sampling.align else (out + 0.5) * spacing - 0.5
     if sampling.kind == "linear":
         source = np.maximum(source, 0)

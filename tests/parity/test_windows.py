@@ -240,6 +240,7 @@ RESIZES = {
     "linear, aligned": (LINE, {"size": 8, "mode": "linear", "align_corners": True}),
     "bilinear": (PLANE, {"scale_factor": 2, "mode": "bilinear"}),
     "bilinear, factor": (PLANE, {"scale_factor": 1.7, "mode": "bilinear"}),
+    "bilinear, factor without effect": (PLANE, {"scale_factor": 1.1, "mode": "bilinear"}),
     "bilinear, aligned": (PLANE, {"size": (3, 9), "mode": "bilinear", "align_corners": True}),
     "bilinear, one": (PLANE, {"size": 1, "mode": "bilinear", "align_corners": True}),
     "trilinear": (CUBE, {"size": 4, "mode": "trilinear"}),
