@@ -10,6 +10,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
+from tapegrad.ops.checks import cpp_name
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.storage import Storage, StorageAlias
 from tapegrad.tensor.tensor import Tensor, join_family, new_tensor, storage_of, wrap
@@ -214,7 +215,7 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.dtype is not tensor.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{CPP_TYPES[grad.dtype.name]}' to a tensor with grad_dtype "
+            f"attempting to assign a gradient with dtype '{cpp_name(grad.dtype)}' to a tensor with grad_dtype "
             f"'{tensor.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
@@ -230,15 +231,6 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
             f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size '{list(tensor.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"
         )
-
-
-CPP_TYPES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
-    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
-"""What C++ calls a dtype, which is what PyTorch prints in some messages."""
 
 
 # Flags --------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import numpy as np
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, int64
 from tapegrad.execution.host import is_traced, to_host
-from tapegrad.functions.attributes import CPP_TYPES
 from tapegrad.functions.factory import (
     Target,
     TensorOptions,
@@ -26,6 +25,7 @@ from tapegrad.functions.generator import next_key, stream_of
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import random as ops
+from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -154,12 +154,12 @@ def check_range(low: int, high: int, d: dtype) -> None:
     least, largest = _limits(d)
     for name, number in (("from", low), ("to - 1", high - 1)):
         if not least <= number <= largest:
-            raise RuntimeError(f"{name} is out of bounds for {CPP_TYPES[d.name]}")
+            raise RuntimeError(f"{name} is out of bounds for {cpp_name(d)}")
         digits = _DIGITS.get(d.name, 64)
         if abs(number) > 2**digits:
             warnings.warn(
                 f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
-                f"{CPP_TYPES[d.name]} can support discrete uniform distribution only within this range. This warning "
+                f"{cpp_name(d)} can support discrete uniform distribution only within this range. This warning "
                 "will become an error in version 1.7 release, please fix the code in advance",
                 stacklevel=5,
             )

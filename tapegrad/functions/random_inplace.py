@@ -12,7 +12,6 @@ import numpy as np
 
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
-from tapegrad.functions.attributes import CPP_TYPES
 from tapegrad.functions.factory import is_integer, no_overload, type_name
 from tapegrad.functions.generator import next_key, stream_of
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
@@ -21,6 +20,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import random as ops
+from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, wrap
@@ -72,7 +72,7 @@ def _check_bounds(low: float, high: float, d: dtype) -> None:
     largest = 3.3895313892515355e38 if real.name == "bfloat16" else float(np.finfo(real.numpy).max)
     for name, bound in (("from", low), ("to", high)):
         if not -largest <= bound <= largest:
-            raise RuntimeError(f"{name} is out of bounds for {CPP_TYPES[real.name]}")
+            raise RuntimeError(f"{name} is out of bounds for {cpp_name(real)}")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > largest:
@@ -126,7 +126,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     if self.dtype.category != FLOATING:
         raise RuntimeError(
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {CPP_TYPES[self.dtype.name]}"
+            f"specified {cpp_name(self.dtype)}"
         )
     return _fill(self, "cauchy_", sampling.cauchy, generator, float(median), float(sigma))
 

@@ -3,6 +3,11 @@
 A gradient at a kink, and of nan, is PyTorch's choice, and so is the second derivative at a kink: 0, by masks that
 include the kink in one factor and leave it out in the other. Where a formula has a branch that overflows far out, it is
 written so that its own derivative stays finite: ``sigmoid(x)`` rather than ``exp(x) / (1 + exp(x))``.
+
+Note [Gradients that are steps]
+The gradient of a function of straight pieces reads its input only to see which piece it is on. PyTorch still records
+that reading, with zeros for its gradient: a gradient penalty on a network of relus then gives zeros for its biases, where
+else they would have no gradient at all. Such gradients are operators of their own, ``relu``'s is ``threshold_backward``.
 """
 
 from __future__ import annotations
@@ -12,41 +17,85 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.elementwise import exp, sigmoid, tanh, where
 from tapegrad.ops.joining import cat, split
-from tapegrad.ops.operator import conj, elementwise, general
+from tapegrad.ops.operator import conj, elementwise, general, zeros_of
 from tapegrad.ops.special import erf
 
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
 
-@elementwise(x=lambda g, out: where(out <= 0, 0, g))
+def _flat(g):
+    """The gradient of what a step reads. See Note [Gradients that are steps]."""
+    return zeros_of(g, shape=tuple(g.shape), dtype=as_dtype(g.dtype))
+
+
+@elementwise(x=lambda g, out: threshold_backward(g, out, threshold=0))
 def relu(x):
     """``x`` where positive, else 0."""
     return jnp.maximum(x, 0)
 
 
-@elementwise(x=lambda g, x, min_val, max_val: where((x <= min_val) | (x >= max_val), 0, g))
+@elementwise(
+    grad=lambda g, x, threshold: threshold_backward(g, x, threshold=threshold), x=_flat,
+    node="ThresholdBackwardBackward0",
+)  # fmt: skip
+def threshold_backward(grad, x, *, threshold):
+    """``grad``, but 0 where ``x`` is not above the threshold."""
+    return jnp.where(x <= threshold, 0, grad)
+
+
+@elementwise(x=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val))
 def hardtanh(x, *, min_val, max_val):
     """``x`` limited to ``[min_val, max_val]``; no gradient at the bounds."""
     return jnp.minimum(jnp.maximum(x, min_val), max_val)
 
 
-@elementwise(x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
+@elementwise(
+    grad=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val), x=_flat,
+    node="HardtanhBackwardBackward0",
+)  # fmt: skip
+def hardtanh_backward(grad, x, *, min_val, max_val):
+    """``grad``, but 0 where ``x`` is not between the bounds."""
+    return jnp.where((x <= min_val) | (x >= max_val), 0, grad)
+
+
+@elementwise(x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope))
 def leaky_relu(x, *, negative_slope):
     """``x`` where positive, else ``negative_slope * x``."""
     return jnp.where(x > 0, x, x * negative_slope)
 
 
 @elementwise(
-    x=lambda g, x, weight: where(x > 0, g, weight * g),
+    grad=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), x=_flat,
+    node="LeakyReluBackwardBackward0",
+)  # fmt: skip
+def leaky_relu_backward(grad, x, *, negative_slope):
+    """``grad`` where ``x`` is positive, else ``negative_slope * grad``."""
+    return jnp.where(x > 0, grad, grad * negative_slope)
+
+
+@elementwise(
+    x=lambda g, x, weight: prelu_backward(g, x, weight),
     weight=lambda g, x: where(x >= 0, 0, x * g),
     node="PreluKernelBackward0",
 )
 def prelu(x, weight):
     """``x`` where positive, else ``weight * x``."""
     return jnp.where(x > 0, x, weight * x)
+
+
+@elementwise(
+    grad=lambda g, x, weight: prelu_backward(g, x, weight),
+    x=_flat,
+    weight=lambda g, grad, x: where(x > 0, 0, grad * g),
+    node="PreluKernelBackwardBackward0",
+)
+def prelu_backward(grad, x, weight):
+    """``grad`` where ``x`` is positive, else ``weight * grad``."""
+    return jnp.where(x > 0, grad, weight * grad)
 
 
 def _elu_gradient(g, x, alpha, scale, input_scale):
@@ -139,19 +188,37 @@ def hardswish(x):
     return x * (jnp.clip(x + 3, 0, 6) / 6)
 
 
-@elementwise(x=lambda g, x, lambd: where((x >= -lambd) & (x <= lambd), 0, g))
+@elementwise(x=lambda g, x, lambd: hardshrink_backward(g, x, lambd=lambd))
 def hardshrink(x, *, lambd):
     """0 within ``[-lambd, lambd]``, ``x`` outside."""
     return jnp.where((x >= -lambd) & (x <= lambd), 0, x)
 
 
-@elementwise(x=lambda g, x, lambd: where((x >= -lambd) & (x <= lambd), 0, g))
+@elementwise(x=lambda g, x, lambd: softshrink_backward(g, x, lambd=lambd))
 def softshrink(x, *, lambd):
     """``x`` moved towards 0 by ``lambd``, not beyond."""
     return jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0))
 
 
-@elementwise(x=lambda g, x, threshold: where(x <= threshold, 0, g))
+def _inner_zero(name):
+    """The operator that is the gradient of ``hardshrink`` or ``softshrink``."""
+
+    def backward(grad, x, *, lambd):
+        """``grad``, but 0 where ``x`` is within ``[-lambd, lambd]``."""
+        return jnp.where((x >= -lambd) & (x <= lambd), 0, grad)
+
+    node = f"{name.capitalize()}BackwardBackward0"
+    operator = elementwise(
+        grad=lambda g, x, lambd: operator(g, x, lambd=lambd), x=_flat, node=node, name=f"{name}_backward"
+    )(backward)
+    return operator
+
+
+hardshrink_backward = _inner_zero("hardshrink")
+softshrink_backward = _inner_zero("softshrink")
+
+
+@elementwise(x=lambda g, x, threshold: threshold_backward(g, x, threshold=threshold))
 def threshold(x, *, threshold, value):
     """``x`` where above the threshold, ``value`` elsewhere."""
     return jnp.where(x <= threshold, jnp.asarray(value, x.dtype), x)

@@ -1,0 +1,1 @@
+"""The tensor as state: its value or storage, its spec, how it prints. It does not know which operators exist."""
