@@ -6,8 +6,9 @@ written so that its own derivative stays finite: ``sigmoid(x)`` rather than ``ex
 
 Note [Gradients that are steps]
 The gradient of a function of straight pieces reads its input only to see which piece it is on. PyTorch still records
-that reading, with zeros for its gradient: a gradient penalty on a network of relus then gives zeros for its biases, where
-else they would have no gradient at all. Such gradients are operators of their own, ``relu``'s is ``threshold_backward``.
+that reading, with zeros for its gradient: a gradient penalty on a network of relus then gives zeros for its biases,
+which else would have no gradient at all. Such gradients are operators of their own; ``relu``'s is
+``threshold_backward``.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ Note [Kinds]
 The kind of an operator fixes what its formulas need not say: how arguments are promoted, that broadcasting is undone
 and that a gradient has its input's dtype; and how the forward-mode derivative follows from the reverse-mode formulas.
 elementwise: ``conj(f(conj(t)))``, summed over the inputs; linear: ``op(t)``; multilinear: the sum over the inputs of
-``op`` with one replaced by its tangent; general: by a ``jvp=`` formula.
+``op`` with one replaced by its tangent; general: by a ``jvp=`` formula. A family may refine a kind (``Affine`` in
+``matmul.py``, ``PointwiseLoss`` in ``losses.py``).
 """
 
 from __future__ import annotations
