@@ -122,3 +122,8 @@ def test_print_options_are_restored():
         assert printing.tensor_str(np.float32(1.234), dtype=dtypes.float32) == "tensor(1.23)"
         raise KeyError
     assert printing.tensor_str(np.float32(1.234), dtype=dtypes.float32) == "tensor(1.2340)"
+
+
+def test_gpu_is_another_name_of_cuda():
+    assert devices.device("gpu") is devices.device("cuda")
+    assert devices.device("gpu:1") is devices.device("cuda", 1)

@@ -85,6 +85,7 @@ _parsed: dict[str, device] = {}
 
 
 def _intern(kind: str, index: int | None) -> device:
+    kind = "cuda" if kind == "gpu" else kind  # JAX's name for it
     if kind not in _TYPES:
         raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}")
     if index is not None and index < 0:
