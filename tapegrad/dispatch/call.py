@@ -21,7 +21,7 @@ condition, and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tapegrad.dispatch.nodes import leaf_edge
@@ -81,23 +81,24 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"out{i}._value = value{i}"
         yield f"out{i}._spec = spec{i}"
         yield f"out{i}._edge = {f'(node, {i})' if plan.out_specs[i].requires_grad else None}"
-    yield "return out0" if plan.single else f"return ({''.join(f'out{i}, ' for i in outputs)})"
+    yield "return out0" if plan.single else f"return {_tuple(f'out{i}' for i in outputs)}"
 
 
 def _node_lines(plan: Plan) -> Iterator[str]:
     yield "node = new(node_class)"
     yield "node.plan = plan"
-    edges = "".join(
-        f"x{i}._edge or leaf_edge(x{i}), " if need else "None, "
-        for i, need in zip(plan.positions, plan.needed, strict=True)
-    )
-    yield f"node.next_edges = ({edges})"
+    ends = zip(plan.positions, plan.needed, strict=True)
+    edges = (f"x{i}._edge or leaf_edge(x{i})" if need else "None" for i, need in ends)
+    yield f"node.next_edges = {_tuple(edges)}"
     yield "node.sequence_nr = next_sequence_nr()"
-    saved = "".join(f"x{i}, " for i in plan.saved_inputs) + "".join(f"value{i}, " for i in plan.saved_outputs)
-    yield f"node.saved = ({saved})"
+    yield f"node.saved = {_tuple([f'x{i}' for i in plan.saved_inputs] + [f'value{i}' for i in plan.saved_outputs])}"
     if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
-        versions = "".join(f"x{i}._version, " if isinstance(plan.specs[i], Spec) else "0, " for i in plan.saved_inputs)
-        yield f"node.versions = ({versions})"
+        versions = (f"x{i}._version" if isinstance(plan.specs[i], Spec) else "0" for i in plan.saved_inputs)
+        yield f"node.versions = {_tuple(versions)}"
+
+
+def _tuple(items: Iterable[str]) -> str:
+    return f"({''.join(f'{item}, ' for item in items)})".replace(", )", ",)")
 
 
 def _value(position: int, spec: Any, mixed: bool) -> str:
