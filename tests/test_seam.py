@@ -1,4 +1,4 @@
-"""The seam: kernels run at once or inline into the user's own trace, in 64 bits or not, and never touch JAX's settings."""
+"""The seam: kernels run at once or inline into the user's trace, in 64 bits or not, and leave JAX's settings alone."""
 
 import jax
 import jax.numpy as jnp
