@@ -147,9 +147,15 @@ class OperatorNode(Node):
         if self.plan.releases:
             self.saved = None
 
+    def name(self) -> str:
+        return self.plan.op.node
+
     @property
     def _input_metadata(self) -> tuple[Spec, ...]:
         return self.plan.out_specs
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"_saved_{field}" for field in self.plan.op.saved_fields())]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):

@@ -264,3 +264,7 @@ def conv_transpose3d(
     """
     arguments = (stride, padding, output_padding, groups, dilation)
     return _convolved("conv_transpose3d", 3, input, weight, bias, arguments, transposed=True)
+
+
+# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
+conv.convolution.saved_names = conv.conv_transpose.saved_names = {"input": "x"}

@@ -391,8 +391,10 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
 
 
 # What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-for _product in (ops.mm, ops.bmm, ops.mv, ops.dot, ops.addmv):
-    _product.saved_names = {"mat2": "y", "vec": "y", "tensor": "y", "mat": "x"}
+ops.mm.saved_names = ops.bmm.saved_names = {"mat2": "y"}
+ops.mv.saved_names = {"vec": "y"}
+ops.dot.saved_names = {"tensor": "y"}
+ops.addmv.saved_names = {"mat": "x", "vec": "y"}
 ops.addmm.saved_names = {"mat1": "x", "mat2": "y"}
 ops.baddbmm.saved_names = ops.addbmm.saved_names = {"batch1": "x", "batch2": "y"}
 ops.addr.saved_names = {"vec1": "x", "vec2": "y"}

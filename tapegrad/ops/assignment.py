@@ -22,7 +22,7 @@ def fill(x, value):
     x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
     source=lambda g, source_shape, source_dtype: cast(sum_to(g, shape=tuple(source_shape)), dtype=source_dtype),
     jvp=lambda t_source, x: _zeros(x) if t_source is None else copy(x, t_source),
-    node="CopyBackwards",
+    node="torch::autograd::CopyBackwards",
 )
 def copy(x, source):
     """``source``, broadcast to the shape of ``x`` and cast to its dtype."""

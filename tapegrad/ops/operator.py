@@ -187,7 +187,8 @@ class Operator:
     def node_class(self, base: type, num_outputs: int) -> type:
         """The subclass of ``base`` which carries this operator's name."""
         if self._node_class is None:
-            self._node_class = type(self.node, (base,), {"__slots__": (), "__module__": "builtins"})
+            name = self.node.rpartition("::")[2]
+            self._node_class = type(name, (base,), {"__slots__": (), "__module__": "builtins"})
         if num_outputs == 1:
             return self._node_class
         return _with_inputs(self._node_class, num_outputs)
@@ -268,6 +269,17 @@ class Operator:
         if any(name in formula.names for formula in self.formulas.values()):
             return None
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{field}'")
+
+    def saved_fields(self) -> list[str]:
+        """PyTorch's names of what the formulas read, as ``dir(node)`` shows them behind ``_saved_``."""
+        read = {name for formula in self.formulas.values() for name in formula.names}
+        fields: dict[str, str] = {}
+        for field, ours in (*self.saved_names.items(), *SAVED_NAMES.items()):
+            fields.setdefault(ours, field)
+        kept = {*self.inputs, self.variadic, *self.settings, *(self.outputs or ("out",)), *fields} & read
+        kept |= set(self.settings) & fields.keys()
+        constants = [field for field, value in self.saved_names.items() if not isinstance(value, str)]
+        return [fields.get(name, name) for name in sorted(filter(None, kept))] + constants
 
     # -- forward mode ----------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def multinomial(p, key, *, num_samples, replacement):
     clocks = jax.random.exponential(random.jax_key(key), (*repeats, *p.shape), p.dtype)
     race = p / jnp.maximum(clocks, jnp.finfo(p.dtype).tiny)
     if replacement:
-        return jnp.moveaxis(jnp.argmax(race, axis=-1), 0, -1).astype(jnp.int64)
+        return jnp.moveaxis(jax.lax.argmax(race, race.ndim - 1, jnp.int32), 0, -1).astype(jnp.int64)
     return jax.lax.top_k(race, num_samples)[1].astype(jnp.int64)
 
 

@@ -334,23 +334,33 @@ def nanmedian_all(x):
     return _median(x, ignore_nan=True)
 
 
+def first_index(find, x, axis):
+    """Where along ``axis``, which is kept, ``find`` (``lax.argmax`` or ``lax.argmin``) finds its element first.
+
+    It counts in int32 while that is enough: XLA's iota for it is made where the user's own jit is lowered, outside of
+    our 64-bit scope.
+    """
+    return jnp.expand_dims(find(x, axis, jnp.int32 if x.shape[axis] < 2**31 else jnp.int64), axis)
+
+
 def _position(find, x, axis, keepdims):
-    if axis is None:
-        found = find(x)
-        return (found.reshape((1,) * x.ndim) if keepdims else found).astype(jnp.int64)
-    return (find(x, axis=axis, keepdims=keepdims) if x.ndim else find(x)).astype(jnp.int64)
+    if axis is None or not x.ndim:
+        found = first_index(find, x.ravel(), 0)
+        return found.reshape((1,) * x.ndim if keepdims else ()).astype(jnp.int64)
+    found = first_index(find, x, axis).astype(jnp.int64)
+    return found if keepdims else jnp.squeeze(found, axis)
 
 
 @general()
 def argmax(x, *, axis, keepdims=False):
     """The index of the (first) largest element over ``axis``, or in the flattened array if it is None; int64."""
-    return _position(jnp.argmax, x, axis, keepdims)
+    return _position(lax.argmax, x, axis, keepdims)
 
 
 @general()
 def argmin(x, *, axis, keepdims=False):
     """The index of the (first) smallest element over ``axis``, or in the flattened array if it is None; int64."""
-    return _position(jnp.argmin, x, axis, keepdims)
+    return _position(lax.argmin, x, axis, keepdims)
 
 
 # -- truth and counts --------------------------------------------------------------------------------------------------

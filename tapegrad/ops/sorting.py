@@ -14,6 +14,7 @@ from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.indexing import gather, scatter_add
 from tapegrad.ops.operator import general, zeros_of
+from tapegrad.ops.reductions import first_index
 from tapegrad.ops.shape import view
 
 VALUES_AND_INDICES = ("values", "indices")
@@ -66,20 +67,20 @@ def _at(x, indices, axis):
 def _extremum(find, x, axis, keepdims):
     if x.ndim == 0:
         return x, jnp.zeros((), jnp.int64)
-    indices = find(x, axis=axis, keepdims=True)
+    indices = first_index(find, x, axis)
     return _reduced(_at(x, indices, axis), indices, axis, keepdims)
 
 
 @choosing()
 def max(x, *, axis, keepdims=False):
     """The largest elements over ``axis`` and their indices: the first of equals, or the first nan."""
-    return _extremum(jnp.argmax, x, axis, keepdims)
+    return _extremum(lax.argmax, x, axis, keepdims)
 
 
 @choosing()
 def min(x, *, axis, keepdims=False):
     """The smallest elements over ``axis`` and their indices: the first of equals, or the first nan."""
-    return _extremum(jnp.argmin, x, axis, keepdims)
+    return _extremum(lax.argmin, x, axis, keepdims)
 
 
 # -- sorting -----------------------------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def mode(x, *, axis, keepdims=False):
     places = lax.broadcasted_iota(jnp.int32, x.shape, axis)
     first = (values != jnp.roll(values, 1, axis)) | (places == 0)
     run = places - lax.cummax(jnp.where(first, places, 0), axis)  # how many equal ones have come before
-    place = jnp.argmax(run, axis=axis, keepdims=True)
+    place = first_index(lax.argmax, run, axis)
     return _reduced(_at(values, place, axis), _at(indices, place, axis), axis, keepdims)
 
 

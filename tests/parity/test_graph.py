@@ -345,3 +345,19 @@ def test_accounts_can_differ():
     """The comparison itself sees a difference in a name."""
     with pytest.raises(AssertionError):
         agree(lambda torch: told(torch.__name__))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x * x, lambda x: x * 2, lambda x: x + x, lambda x: x.sum(), lambda x: x.sum(1), lambda x: x.exp(),
+     lambda x: x**3, lambda x: x / x, lambda x: x.view(-1), lambda x: x.transpose(0, 1), lambda x: x.max(1)[0],
+     lambda x: x.softmax(1), lambda x: x.relu(), lambda x: x.clamp(0, 1), lambda x: x.std(1)],
+    ids=["mul", "mul by 2", "add", "sum", "sum(1)", "exp", "pow", "div", "view", "transpose", "max", "softmax", "relu",
+         "clamp", "std"],
+)  # fmt: skip
+def test_dir_lists_what_a_node_saves(function):
+    def program(torch):
+        node = function(torch.ones(2, 3, requires_grad=True)).grad_fn
+        return sorted(name for name in dir(node) if name.startswith("_saved_"))
+
+    agree(program)
