@@ -7,6 +7,8 @@
 tensor([3., 3., 3.])
 """
 
+from math import e, inf, nan, pi
+
 from tapegrad import _C, autograd, functions
 from tapegrad.autograd import tensor_methods  # declares backward, retain_grad and register_hook
 from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -57,6 +59,8 @@ from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
 __version__ = "0.1.0"
+
+newaxis = None
 
 attach()
 globals().update(NAMESPACES["torch"])

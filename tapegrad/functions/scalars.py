@@ -16,6 +16,7 @@ import numpy as np
 
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions.registry import public
 from tapegrad.tensor.tensor import Tensor
 
 CPP_NAMES = {
@@ -152,3 +153,14 @@ def refuse(kernel: str, values: Sequence[Any], *categories: int) -> None:
     dtype = common_dtype(*values)
     if dtype.category in categories:
         raise unsupported(kernel, dtype)
+
+
+@public("torch", out=False)
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype of a result of arithmetic on two operands, tensors or numbers.
+
+    >>> import tapegrad as torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    torch.float32
+    """
+    return common_dtype(tensor1, tensor2)

@@ -41,6 +41,12 @@ def as_views(base: Tensor, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
+@public("Tensor", out=False)
+def _is_view(self: Tensor) -> bool:
+    """Whether this is a view of another tensor's memory."""
+    return self._base_reference is not None
+
+
 @public("Tensor")
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dimension."""

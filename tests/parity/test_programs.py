@@ -10,9 +10,13 @@ import pickle
 import warnings
 from contextlib import redirect_stdout
 
+import jax
 import numpy as np
 import pytest
 from harness import agree, attempt
+
+import tapegrad
+from tapegrad.tensor.tensor import describe, value_of, wrap
 
 pytestmark = pytest.mark.parity
 
@@ -776,3 +780,64 @@ def test_program(function):
         return told, [[item.category.__name__, str(item.message).split(" (Triggered")[0]] for item in caught]
 
     agree(account, rtol=1e-4, atol=1e-6)
+
+
+# -- inside the user's own transforms of JAX ---------------------------------------------------------------------------
+
+
+def on_arrays(function):
+    """A function of tensors as one of arrays."""
+
+    def call(*arrays):
+        results = function(tapegrad, *[wrap(array, describe(array)) for array in arrays])
+        return [value_of(result) for result in results]
+
+    return call
+
+
+def training_step(torch, x, y, *parameters):
+    w, b, v = parameters = [p.detach().requires_grad_() for p in parameters]
+    loss = torch.nn.functional.cross_entropy(torch.nn.functional.gelu(x @ w + b) @ v, y.long())
+    loss.backward()
+    with torch.no_grad():
+        for p in parameters:
+            p.sub_(p.grad, alpha=0.1)
+    return loss, *parameters, *grads(parameters)
+
+
+def second_derivatives(torch, x, y, w, b, v):
+    x, w = x.detach().requires_grad_(), w.detach().requires_grad_()
+    u = torch.tanh(x @ w + b) @ v
+    (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.square().sum(), x, create_graph=True)
+    return u, slope, bend, *torch.autograd.grad(bend.square().mean(), (x, w))
+
+
+def attention_and_decisions(torch, x, y, w, b, v):
+    x = x.detach().requires_grad_()
+    h = (x @ w)[None]
+    h = torch.nn.functional.scaled_dot_product_attention(h, h, h, is_causal=True)[0, y.long()]
+    best, place = h.max(1)
+    counts = torch.nn.functional.one_hot(h.argmax(-1), 5).sum(0) * 2**40
+    filled = torch.zeros(*h.shape, dtype=torch.float64)
+    filled[..., 0] = best
+    (h.double() * filled).sum().backward()
+    return h, best, place, counts, filled, x.grad
+
+
+@pytest.mark.parametrize("function", [training_step, second_derivatives, attention_and_decisions])
+@pytest.mark.parametrize("transform", ["jit", "vmap"])
+def test_under_jax(function, transform):
+    rng = np.random.default_rng(0)
+    shapes = {"x": (4, 3), "y": (), "w": (3, 5), "b": (5,), "v": (5, 3)}
+    arrays = [rng.normal(size=shape).astype("float32") for shape in shapes.values()]
+    arrays[1] = np.array([0, 2, 1, 1], "int32")
+    arrays = [jax.numpy.asarray(array) for array in arrays]
+    call = on_arrays(function)
+    expected = call(*arrays)
+    if transform == "jit":
+        found = jax.jit(call)(*arrays)
+    else:
+        found = [result[0] for result in jax.vmap(call)(*[array[None] for array in arrays])]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6, strict=True)
