@@ -71,7 +71,9 @@ class Operator:
         promote: ``"common"``: array arguments are cast to PyTorch's result type; ``"float"``: the same, and integers
             become the default floating type; ``"none"``: kernels get what the caller gave.
         node: PyTorch's name of the node, when it is not ``<Name>Backward0``.
-        nondifferentiable: outputs never require grad, though inputs may (comparisons, argmax, ...).
+        name: the operator's name, when it is not the function's.
+
+    An operator without formulas (a comparison, argmax, ...) has outputs that never require grad.
     """
 
     kind = "general"
