@@ -27,9 +27,6 @@ class Values:
     def from_hook(grad: Tensor) -> Any:
         return value_of(grad)
 
-    from_user = from_hook
-    to_user = to_hook
-
 
 class Tensors:
     """Tensors, for ``create_graph=True``: the formulas record themselves."""
@@ -47,5 +44,3 @@ class Tensors:
         return grad
 
     from_hook = to_hook
-    from_user = to_hook
-    to_user = to_hook

@@ -12,7 +12,7 @@ from tapegrad.dispatch import gradient_edge
 from tapegrad.engine import Engine
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import ones
-from tapegrad.functions.registry import NAMESPACES
+from tapegrad.functions.joining import stack
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import switched
 from tapegrad.tape.node import Edge
@@ -233,7 +233,7 @@ def run_backward(
             spec = spec_at(root)
             if seed is not None and seed.dtype is not spec.dtype:
                 seed = cast(seed, dtype=spec.dtype)
-            inputs.append(None if seed is None else currency.from_user(seed))
+            inputs.append(None if seed is None else currency.from_hook(seed))
         captured = engine.execute(
             root_edges, inputs, keep_graph, bool(create_graph), accumulate_grad, target_edges, currency
         )
@@ -243,7 +243,7 @@ def run_backward(
                     f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
                     "Set allow_unused=True if this is the desired behavior."
                 )
-        return [None if value is None else currency.to_user(value) for value in captured]
+        return [None if value is None else currency.to_hook(value) for value in captured]
 
 
 def root_edge(root: Root, index: int) -> Edge:
@@ -290,4 +290,4 @@ def _batched(
                 roots, make_seeds(roots, seeds), keep or element + 1 < size, create_graph, targets, False, allow_unused
             )
         )
-    return [None if column[0] is None else NAMESPACES["torch"]["stack"](column) for column in zip(*rows, strict=True)]
+    return [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]

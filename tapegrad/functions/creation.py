@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
 from tapegrad.execution.promotion import inferred_dtype
 from tapegrad.functions.factory import (
+    OPTIONS,
     Target,
     TensorOptions,
     cast_array,
@@ -30,11 +31,6 @@ from tapegrad.functions.factory import (
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import python_number, unsupported
 from tapegrad.tensor.tensor import Tensor
-
-_OPTIONS = (
-    "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
-    "requires_grad = False"
-)
 
 # One number everywhere ----------------------------------------------------------------------------------------------
 
@@ -140,9 +136,9 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorO
 # Ranges -------------------------------------------------------------------------------------------------------------
 
 _ARANGE = (
-    f"Number end, *, Tensor out = None, {_OPTIONS}",
-    f"Number start, Number end, *, {_OPTIONS}",
-    f"Number start, Number end, Number step = 1, *, Tensor out = None, {_OPTIONS}",
+    f"Number end, *, Tensor out = None, {OPTIONS}",
+    f"Number start, Number end, *, {OPTIONS}",
+    f"Number start, Number end, Number step = 1, *, Tensor out = None, {OPTIONS}",
 )
 
 
@@ -243,7 +239,7 @@ def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool)
 
 
 _LINSPACE = tuple(
-    f"{start} start, {end} end, int steps, *, Tensor out = None, {_OPTIONS}"
+    f"{start} start, {end} end, int steps, *, Tensor out = None, {OPTIONS}"
     for start, end in (("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number"), ("Number", "Number"))
 )
 
@@ -331,7 +327,7 @@ def eye(n: Any, m: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
         raise TypeError(f"eye(): argument 'n' (position 1) must be int, not {type_name(n)}")
     if m is not None and not is_integer(m):
         out = "Tensor out = None, "
-        raise no_overload("eye", [n, m], {}, (f"int n, *, {out}{_OPTIONS}", f"int n, int m, *, {out}{_OPTIONS}"))
+        raise no_overload("eye", [n, m], {}, (f"int n, *, {out}{OPTIONS}", f"int n, int m, *, {out}{OPTIONS}"))
     rows, columns = int(n), int(n) if m is None else int(m)
     for name, length in (("n", rows), ("m", columns)):
         if length < 0:

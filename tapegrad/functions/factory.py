@@ -17,6 +17,12 @@ from tapegrad.tensor.layout import layout, strided
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, wrap
 
+OPTIONS = (
+    "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
+    "requires_grad = False"
+)
+"""How PyTorch's messages spell the options that every factory takes."""
+
 
 class TensorOptions(TypedDict, total=False):
     """The keywords of factories: the dtype, the layout, the device, whether to pin memory, whether to require grad."""

@@ -11,6 +11,7 @@ from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, int64
 from tapegrad.execution.host import is_traced, to_host
 from tapegrad.functions.factory import (
+    OPTIONS,
     Target,
     TensorOptions,
     checked_size,
@@ -29,18 +30,14 @@ from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor, value_of
 
-_OPTIONS = (
-    "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
-    "requires_grad = False"
-)
 _GENERATORS = ("torch.Generator generator, Tensor out = None", "Tensor out = None")
-_SIZE = tuple(f"tuple of ints size, *, {given}, {_OPTIONS}" for given in _GENERATORS)
+_SIZE = tuple(f"tuple of ints size, *, {given}, {OPTIONS}" for given in _GENERATORS)
 _RANDINT = tuple(
-    f"{bounds}, tuple of ints size, *, {given}, {_OPTIONS}"
+    f"{bounds}, tuple of ints size, *, {given}, {OPTIONS}"
     for bounds in ("int high", "int low, int high")
     for given in _GENERATORS
 )
-_RANDPERM = tuple(f"int n, *, {given}, {_OPTIONS}" for given in _GENERATORS)
+_RANDPERM = tuple(f"int n, *, {given}, {OPTIONS}" for given in _GENERATORS)
 
 _UNIFORM = sampling.uniform, "check_uniform_bounds", (0.0, 1.0)
 _NORMAL = sampling.normal, "normal_kernel_cpu", (0.0, 1.0)
@@ -123,7 +120,7 @@ def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: An
     given = dict(zip(("high",) if len(args) + ("high" in options) == 1 else ("low", "high"), args, strict=False))
     given |= {name: options.pop(name) for name in ("low", "high") if name in options}
     if "high" not in given or not all(map(is_integer, given.values())):
-        raise no_overload("randint_like", [input, *args], {}, (f"Tensor input, int high, *, {_OPTIONS}",))
+        raise no_overload("randint_like", [input, *args], {}, (f"Tensor input, int high, *, {OPTIONS}",))
     made = target("randint_like", options, input.dtype, input.device, like=True)
     return _integers(tuple(input.shape), made, int(given.get("low", 0)), int(given["high"]), generator)
 
@@ -211,7 +208,7 @@ _NORMAL_SIGNATURES = (
     "Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None",
     "Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None",
     "float mean, Tensor std, *, torch.Generator generator = None, Tensor out = None",
-    f"float mean, float std, tuple of ints size, *, torch.Generator generator = None, Tensor out = None, {_OPTIONS}",
+    f"float mean, float std, tuple of ints size, *, torch.Generator generator = None, Tensor out = None, {OPTIONS}",
 )
 
 
