@@ -76,7 +76,7 @@ def test_a_leaf_as_root():
 
 def test_gradients_arrive_in_the_slot_that_the_edge_names():
     class Pair(Scale):
-        num_inputs = 2
+        input_slots = 2
 
     log, leaf = [], Leaf()
     pair = Pair("pair", [leaf], None, log)
@@ -87,7 +87,7 @@ def test_gradients_arrive_in_the_slot_that_the_edge_names():
 
 def test_slots_that_nothing_reaches_are_undefined():
     class Pair(Scale):
-        num_inputs = 2
+        input_slots = 2
 
     log = []
     run((Pair("pair", [Leaf()], None, log), 1))
@@ -318,7 +318,7 @@ def test_a_capture_sums_all_paths():
 
 def test_a_capture_takes_the_slot_that_was_asked_for():
     class Pair(Scale):
-        num_inputs = 2
+        input_slots = 2
 
     pair = Pair("pair", [Leaf()])
     top = Scale("top", [(pair, 0), (pair, 1)], (2.0, 3.0))

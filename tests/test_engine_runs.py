@@ -1,6 +1,7 @@
 """Hooks, callbacks, exceptions, nested and concurrent backwards, on fake nodes."""
 
 import threading
+from collections import OrderedDict
 
 import pytest
 from fake_nodes import Act, Leaf, Scale, run
@@ -24,7 +25,7 @@ def hooked(node, log, label):
     hooks.post[0] = lambda inputs, outputs: log.append((f"{label} post", inputs, outputs))
     hooks.pre[0] = lambda outputs: log.append((f"{label} pre", outputs))
     hooks.retain[0] = lambda grad: log.append((f"{label} retain", grad))
-    hooks.tensor_pre[0] = (0, lambda grad: log.append((f"{label} tensor", grad)))
+    hooks.attach_tensor(0, OrderedDict({0: lambda grad: log.append((f"{label} tensor", grad))}))
     return hooks
 
 
@@ -41,8 +42,7 @@ def test_hooks_replace_what_flows():
     log, leaf = [], Leaf()
     node = Scale("node", [leaf], (3.0,), log)
     hooks = node.own_hooks()
-    hooks.tensor_pre[0] = (0, lambda grad: grad + 1)
-    hooks.tensor_pre[1] = (0, lambda grad: grad * 10)
+    hooks.attach_tensor(0, OrderedDict({0: lambda grad: grad + 1, 1: lambda grad: grad * 10}))
     hooks.pre[0] = lambda grads: (grads[0] + 0.5,)
     hooks.post[0] = lambda inputs, outputs: (inputs[0] * 100,)
     hooks.post[1] = lambda inputs, outputs: (inputs[0] + 1,)
@@ -54,7 +54,7 @@ def test_hooks_replace_what_flows():
 def test_hooks_are_not_called_with_undefined_gradients():
     called = []
     node = Scale("node", [Leaf()])
-    node.own_hooks().tensor_pre[0] = (0, called.append)
+    node.own_hooks().attach_tensor(0, OrderedDict({0: called.append}))
     node.own_hooks().retain[0] = called.append
     run(node, seeds=[None])
     assert called == []
@@ -63,7 +63,7 @@ def test_hooks_are_not_called_with_undefined_gradients():
 def test_a_hook_sees_the_sum_once():
     seen, leaf = [], Leaf()
     bottom = Scale("bottom", [leaf])
-    bottom.own_hooks().tensor_pre[0] = (0, seen.append)
+    bottom.own_hooks().attach_tensor(0, OrderedDict({0: seen.append}))
     run(Scale("top", [bottom, bottom], (2.0, 3.0)))
     assert seen == [5.0]
 
@@ -71,7 +71,7 @@ def test_a_hook_sees_the_sum_once():
 def test_a_captured_node_runs_its_tensor_hooks_only():
     log = []
     node = Scale("node", [Leaf()], None, log)
-    hooked(node, log, "node").tensor_pre[1] = (0, lambda grad: grad * 7)
+    hooked(node, log, "node").attach_tensor(0, OrderedDict({0: lambda grad: grad * 7}))
     assert run(Scale("top", [node]), outputs=[node]) == [7.0]
     assert log == [("node tensor", 1.0), ("node retain", 7.0)]
 
@@ -86,7 +86,7 @@ def test_a_node_off_the_path_runs_no_hooks():
 def test_a_hook_may_remove_itself_while_running():
     calls, node = [], Scale("node", [Leaf()])
     hooks = node.own_hooks()
-    hooks.tensor_pre[0] = (0, lambda grad: (calls.append(grad), hooks.tensor_pre.clear())[0])
+    hooks.attach_tensor(0, OrderedDict({0: lambda grad: (calls.append(grad), hooks.tensor_pre.clear())[0]}))
     run(node, keep_graph=True)
     run(node)
     assert calls == [1.0]

@@ -104,7 +104,7 @@ def test_topological_nr_does_not_depend_on_sequence_numbers():
 def test_own_hooks_are_made_once_and_per_node():
     first, second = Scale("first", []), Scale("second", [])
     assert first.own_hooks() is first.own_hooks()
-    assert second.hooks is None and Node.hooks is None
+    assert second.hook_slots is None and Node.hook_slots is None
 
 
 def test_metadata_is_per_node():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.execution.kernel import add_values
 from tapegrad.tape.node import Node
+from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
@@ -19,13 +20,24 @@ class Values:
     def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         return node.apply_values(grads, needed)
 
+    seed = staticmethod(value_of)
+    """What the user gave as the gradient of a root, as a gradient of this currency."""
+
     @staticmethod
     def to_hook(grad: Any) -> Tensor:
         return wrap(grad, describe(grad))
 
     @staticmethod
-    def from_hook(grad: Tensor) -> Any:
-        return value_of(grad)
+    def from_hook(given: Tensor, returned: Any, hook: Callable) -> Any:
+        return value_of(given if returned is None else checked(given, returned, hook))
+
+    @staticmethod
+    def to_hooks(grads: Sequence) -> tuple:
+        return tuple(None if grad is None else wrap(grad, describe(grad)) for grad in grads)
+
+    @staticmethod
+    def from_hooks(given: tuple, returned: Any, hook: Callable) -> list:
+        return [None if grad is None else value_of(grad) for grad in checked_all(given, returned, hook)]
 
 
 class Tensors:
@@ -43,4 +55,63 @@ class Tensors:
     def to_hook(grad: Tensor) -> Tensor:
         return grad
 
-    from_hook = to_hook
+    seed = to_hook
+
+    @staticmethod
+    def from_hook(given: Tensor, returned: Any, hook: Callable) -> Tensor:
+        return given if returned is None else checked(given, returned, hook)
+
+    to_hooks = staticmethod(tuple)
+
+    @staticmethod
+    def from_hooks(given: tuple, returned: Any, hook: Callable) -> list:
+        return list(checked_all(given, returned, hook))
+
+
+def checked(given: Any, returned: Any, hook: Callable) -> Tensor:
+    """What a hook returned in place of a gradient, which it must resemble.
+
+    Raises:
+        TypeError: it is no tensor.
+        RuntimeError: its type or its shape is not that of the gradient.
+    """
+    if not isinstance(returned, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+    if given is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if returned.dtype is not given.dtype or returned.device is not given.device:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value "
+            f"(was {legacy_type_name(given._spec)} got {legacy_type_name(returned._spec)})"
+        )
+    if returned.shape != given.shape:
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
+    return returned
+
+
+def checked_all(given: tuple, returned: Any, hook: Callable) -> tuple:
+    """What a hook of a node returned in place of several gradients; those it left alone if it returned None.
+
+    Raises:
+        TypeError: neither None nor a tuple.
+        RuntimeError: not as many, or one that doesn't resemble its gradient.
+    """
+    if returned is None:
+        return given
+    if isinstance(returned, Tensor) and len(given) == 1:
+        returned = (returned,)
+    if not isinstance(returned, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
+    if len(returned) != len(given):
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values "
+            f"(got {len(returned)}, but expected {len(given)})"
+        )
+    return tuple(
+        old if new is None else checked(old, new, hook) for old, new in zip(given, returned, strict=True)
+    )
+
+
+def hook_name(hook: Callable) -> str:
+    """What messages call a hook."""
+    return getattr(hook, "__name__", "<unknown>")

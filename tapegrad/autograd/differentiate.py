@@ -14,7 +14,7 @@ from tapegrad.errors import warn_once
 from tapegrad.execution.host import ones
 from tapegrad.functions.joining import stack
 from tapegrad.ops.operator import cast, zeros_of
-from tapegrad.tape.modes import switched
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, wrap
@@ -226,6 +226,8 @@ def run_backward(
     root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
     currency: Any = Tensors if create_graph else Values
+    for watcher in thread.backward_watchers:
+        currency = watcher(currency)
     keep_graph = create_graph if retain_graph is None else bool(retain_graph)
     with switched(grad=bool(create_graph)):
         inputs = []
@@ -233,7 +235,7 @@ def run_backward(
             spec = spec_at(root)
             if seed is not None and seed.dtype is not spec.dtype:
                 seed = cast(seed, dtype=spec.dtype)
-            inputs.append(None if seed is None else currency.from_hook(seed))
+            inputs.append(None if seed is None else currency.seed(seed))
         captured = engine.execute(
             root_edges, inputs, keep_graph, bool(create_graph), accumulate_grad, target_edges, currency
         )

@@ -1,36 +1,17 @@
-"""The methods of Tensor that belong to autograd: ``backward``, ``retain_grad``, ``register_hook``."""
+"""The methods of Tensor that belong to autograd: ``backward``, ``retain_grad``, and those that register hooks."""
 
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 from tapegrad.autograd import differentiate
-from tapegrad.functions.registry import public
-from tapegrad.tape.node import NodeHooks
+from tapegrad.dispatch.nodes import share_leaf_hooks
+from tapegrad.functions.registry import PROPERTIES, public
+from tapegrad.tape.hooks import NodeHooks, RemovableHandle, add_hook
 from tapegrad.tensor.tensor import Tensor
-
-_next_hook_id = count().__next__
-
-
-class RemovableHandle:
-    """What registering a hook gives: ``remove()`` takes the hook off; also usable as a context manager."""
-
-    def __init__(self, hooks: dict) -> None:
-        self.id = _next_hook_id()
-        self._hooks = hooks
-
-    def remove(self) -> None:
-        """Take the hook off; a second time does nothing."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 @public("Tensor", out=False)
@@ -45,15 +26,15 @@ def backward(
     differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-def hooks_of(tensor: Tensor) -> NodeHooks:
-    """The hook slots for the gradient of a tensor: its node's, or the leaf's own."""
+def slots_of(tensor: Tensor) -> NodeHooks:
+    """The hook slots for the gradient of a tensor: its node's, or the leaf's own, which its accumulator shares."""
     if tensor._edge is not None:
         return tensor._edge[0].own_hooks()
     if tensor._leaf_hooks is None:
         tensor._leaf_hooks = NodeHooks()
         node = None if tensor._accumulator is None else tensor._accumulator()
         if node is not None:
-            node.hooks = tensor._leaf_hooks
+            share_leaf_hooks(tensor, node)
     return tensor._leaf_hooks
 
 
@@ -63,13 +44,34 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
     Raises:
         RuntimeError: if the tensor does not require grad.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: grad * 10)
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
     """
     if not self._spec.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    hooks = hooks_of(self).tensor_pre
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = (self.output_nr, hook)
-    return handle
+    if self._hooks is None:
+        self._hooks = OrderedDict()
+        slots_of(self).attach_tensor(self.output_nr, self._hooks)
+    return add_hook(self._hooks, hook)
+
+
+@public("Tensor", out=False)
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Call ``hook`` with this leaf each time its ``.grad`` has been accumulated.
+
+    Raises:
+        RuntimeError: if the tensor does not require grad, or is no leaf.
+    """
+    if not self._spec.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._edge is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return add_hook(slots_of(self).post_accumulate, hook)
 
 
 @public("Tensor", out=False)
@@ -93,3 +95,14 @@ def retain_grad(self: Tensor) -> None:
     node, output_nr = self._edge
     node.own_hooks().retain[output_nr] = keep
     self._retains = True
+
+
+def _set_backward_hooks(tensor: Tensor, hooks: Any) -> None:
+    tensor._hooks = hooks
+    if hooks is not None and tensor._spec.requires_grad:
+        slots_of(tensor).attach_tensor(tensor.output_nr, hooks)
+
+
+PROPERTIES["_backward_hooks"] = property(
+    lambda self: self._hooks, _set_backward_hooks, doc="The hooks on this version of the tensor, by their handles' ids."
+)

@@ -4,8 +4,9 @@ Operators come as arguments; nothing here knows any of them. See Note [Plans] in
 """
 
 from tapegrad.dispatch.call import call
-from tapegrad.dispatch.nodes import AccumulateGrad, DelayedError, Error, OperatorNode, gradient_edge, legacy_type_name
+from tapegrad.dispatch.nodes import AccumulateGrad, DelayedError, Error, OperatorNode, gradient_edge
 from tapegrad.dispatch.plan import Plan
+from tapegrad.dispatch.saved import SavedTensor
 
 __all__ = [
     "AccumulateGrad",
@@ -13,7 +14,7 @@ __all__ = [
     "Error",
     "OperatorNode",
     "Plan",
+    "SavedTensor",
     "call",
     "gradient_edge",
-    "legacy_type_name",
 ]

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tapegrad.dispatch.nodes import leaf_edge
+from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.host import transfer
 from tapegrad.tape.modes import thread
@@ -49,15 +49,37 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key)
     if run is None:
-        run = op.plans[key] = runner(Plan(op, specs, settings, thread.modes))
+        if thread.modes.intercepted:
+            run = op.plans[key] = intercepted(op, settings)
+        else:
+            run = op.plans[key] = runner(Plan(op, specs, settings, thread.modes))
     return run(*args)
+
+
+def intercepted(op: Any, settings: dict) -> Callable:
+    """In place of a runner: give the call to the thread's innermost interceptor.
+
+    It is called ``interceptor(op, args, settings)`` and returns the results; if it calls ``op`` itself, the next one
+    gets the call, and after the last the operator runs. See Note [Watchers] in ``tape/modes.py``.
+    """
+
+    def run(*args: Any) -> Any:
+        interceptors, modes = thread.interceptors, thread.modes
+        thread.interceptors = interceptors[:-1]
+        thread.modes = modes.replace(intercepted=len(interceptors) > 1)
+        try:
+            return interceptors[-1](op, args, settings)
+        finally:
+            thread.interceptors, thread.modes = interceptors, modes
+
+    return run
 
 
 def runner(plan: Plan) -> Callable:
     """The function that makes the calls of a plan. See Note [Runners are written]."""
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
     names |= {"forward": plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
-    names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer}
+    names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
     if any(plan.needed):
         names["node_class"] = plan.node_class
     exec(compile(source_of(plan), f"<runner of {plan.op.name}>", "exec"), names)
@@ -81,6 +103,11 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"out{i}._value = value{i}"
         yield f"out{i}._spec = spec{i}"
         yield f"out{i}._edge = {f'(node, {i})' if plan.out_specs[i].requires_grad else None}"
+    if any(plan.needed) and plan.modes.saved_hooks:
+        inputs, saved = (f"x{i}" for i in plan.saved_inputs), (f"out{i}" for i in plan.saved_outputs)
+        yield f"node.save({_tuple(inputs)}, {_tuple(saved)})"
+    if any(plan.needed) and plan.modes.watched:
+        yield "made(node)"
     yield "return out0" if plan.single else f"return {_tuple(f'out{i}' for i in outputs)}"
 
 
@@ -91,6 +118,8 @@ def _node_lines(plan: Plan) -> Iterator[str]:
     edges = (f"x{i}._edge or leaf_edge(x{i})" if need else "None" for i, need in ends)
     yield f"node.next_edges = {_tuple(edges)}"
     yield "node.sequence_nr = next_sequence_nr()"
+    if plan.modes.saved_hooks:
+        return
     yield f"node.saved = {_tuple([f'x{i}' for i in plan.saved_inputs] + [f'value{i}' for i in plan.saved_outputs])}"
     if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
         versions = (f"x{i}._version" if isinstance(plan.specs[i], Spec) else "0" for i in plan.saved_inputs)

@@ -7,18 +7,25 @@ is made again, with this node as its ``grad_fn``, when somebody asks.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.dispatch.saved import SavedTensor, Saves, modified
 from tapegrad.errors import SECOND_BACKWARD
 from tapegrad.execution.kernel import add_values
+from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, next_sequence_nr
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap, write
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
+
+
+_accumulating = threading.RLock()
+"""Held while a gradient is added to a leaf's ``.grad``: several threads may run backward to the same leaves."""
 
 
 class AccumulateGrad(Node):
@@ -34,18 +41,30 @@ class AccumulateGrad(Node):
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         grad, variable = grads[0], self.variable
         if grad is not None:
-            present = variable._grad
-            if present is None:
-                variable._grad = wrap(grad, variable._spec.bare)
-            else:
-                write(present, add_values(value_of(present), grad))
+            with _accumulating:
+                present = variable._grad
+                if present is None:
+                    variable._grad = wrap(grad, variable._spec.bare)
+                else:
+                    write(present, add_values(value_of(present), grad))
+            if self.hook_slots is not None:
+                self._post_accumulate()
         return ()
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         grad, variable = grads[0], self.variable
         if grad is not None:
-            variable._grad = grad if variable._grad is None else variable._grad + grad
+            with _accumulating:
+                variable._grad = grad if variable._grad is None else variable._grad + grad
+            if self.hook_slots is not None:
+                self._post_accumulate()
         return ()
+
+    def _post_accumulate(self) -> None:
+        """Hooks of the leaf, which see its new ``.grad``."""
+        for hook in tuple(self.own_hooks().post_accumulate.values()):
+            if hook(self.variable) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
     @property
     def _input_metadata(self) -> tuple[Spec, ...]:
@@ -59,12 +78,45 @@ def leaf_edge(tensor: Tensor) -> Edge:
     """The edge to the accumulator of a leaf that requires grad; the accumulator is made when first asked for."""
     reference = tensor._accumulator
     node = None if reference is None else reference()
-    if node is None:
-        node = AccumulateGrad(tensor)
-        if tensor._leaf_hooks is not None:
-            node.hooks = tensor._leaf_hooks
-        tensor._accumulator = weakref.ref(node)
-    return (node, 0)
+    return (_new_accumulator(tensor) if node is None else node, 0)
+
+
+def _new_accumulator(tensor: Tensor) -> Node:
+    with _accumulating:
+        node = None if tensor._accumulator is None else tensor._accumulator()
+        if node is None:
+            node = AccumulateGrad(tensor)
+            if tensor._leaf_hooks is not None:
+                share_leaf_hooks(tensor, node)
+            if thread.modes.watched:
+                node_made(node)
+            tensor._accumulator = weakref.ref(node)
+    return node
+
+
+def share_leaf_hooks(tensor: Tensor, node: Node) -> None:
+    """Let the accumulator of a leaf run the leaf's hooks. Its own hooks stay its own, and die with it."""
+    own, hooks = node.own_hooks(), tensor._leaf_hooks
+    assert hooks is not None
+    own.tensor_pre, own.post_accumulate = hooks.tensor_pre, hooks.post_accumulate
+
+
+def rebase(tensor: Tensor, edge: Edge | None) -> None:
+    """Give a tensor that was written to its new place in the graph.
+
+    Its hooks stay with the node of the version that they were registered on; ``retain_grad`` follows the tensor.
+    """
+    before, tensor._edge, tensor._hooks = tensor._edge, edge, None
+    if tensor._retains and before is not None and edge is not None:
+        keep = before[0].own_hooks().retain.pop(before[1], None)
+        if keep is not None:
+            edge[0].own_hooks().retain[edge[1]] = keep
+
+
+def node_made(node: Node) -> None:
+    """Tell this thread's watchers of a new node. See Note [Watchers] in ``tape/modes.py``."""
+    for watcher in thread.node_watchers:
+        watcher(node)
 
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
@@ -80,7 +132,7 @@ class OperatorNode(Node):
     __slots__ = ("plan", "saved")
 
     plan: Plan
-    saved: tuple | None
+    saved: tuple | Saves | None
     versions: tuple[int, ...] | None = None
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
@@ -96,8 +148,8 @@ class OperatorNode(Node):
     def saved_values(self) -> list:
         """The values saved for backward, after checking that none was written since."""
         saved = self.saved
-        if saved is None:
-            raise RuntimeError(SECOND_BACKWARD)
+        if type(saved) is not tuple:
+            return self._unpacked_values()
         if self.written_outputs is not None:
             self._check_outputs()
         values = []
@@ -109,6 +161,10 @@ class OperatorNode(Node):
             else:
                 values.append(self._checked_value(item, len(values)))
         return values
+
+    def _unpacked_values(self) -> list:
+        items = self.saved_tensors()
+        return [value_of(item) if isinstance(item, Tensor) else item for item in items]
 
     def _checked_value(self, tensor: Tensor, position: int) -> Any:
         expected = 0 if self.versions is None else self.versions[position]
@@ -127,6 +183,8 @@ class OperatorNode(Node):
         saved = self.saved
         if saved is None:
             raise RuntimeError(SECOND_BACKWARD)
+        if isinstance(saved, Saves):
+            return [item.unpack(self) if isinstance(item, SavedTensor) else item for item in saved]
         self.saved_values()  # checks versions
         plan = self.plan
         inputs = len(plan.saved_inputs)
@@ -135,6 +193,13 @@ class OperatorNode(Node):
             spec = plan.out_specs[position]
             tensors.append(wrap(value, spec, (self, position) if spec.requires_grad else None))
         return tensors
+
+    def save(self, inputs: tuple, outputs: tuple) -> None:
+        """Keep inputs and outputs for backward with the hooks that are in force; called where there are some."""
+        self.saved = Saves(
+            [SavedTensor.of(x, gradient_edge(x)) if isinstance(x, Tensor) else x for x in inputs]
+            + [SavedTensor.of(out, None, is_output=True) for out in outputs]
+        )
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = self.plan
@@ -145,7 +210,9 @@ class OperatorNode(Node):
 
     def release_variables(self) -> None:
         if self.plan.releases:
-            self.saved = None
+            saved, self.saved = self.saved, None
+            if type(saved) is Saves:
+                saved.release()
 
     def name(self) -> str:
         return self.plan.op.node
@@ -163,36 +230,16 @@ class OperatorNode(Node):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
-def modified(spec: Spec, edge: Edge | None, version: int, expected: int) -> str:
-    """PyTorch's message for a saved tensor that was written to before backward read it."""
-    origin = "" if edge is None else f", which is output {edge[1]} of {edge[0].name().removesuffix('Backward0')},"
-    return (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{legacy_type_name(spec)} {list(spec.shape)}]{origin} is at version {version}; expected version {expected} "
-        "instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
-
-
-def legacy_type_name(spec: Spec) -> str:
-    """What PyTorch calls a tensor type in old messages: ``torch.FloatTensor``, ``torch.cuda.DoubleTensor``."""
-    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
-             "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
-             "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
-    where = "" if spec.device.type == "cpu" else f".{spec.device.type}"
-    return f"torch{where}.{names.get(spec.dtype.name, spec.dtype.name)}Tensor"
-
-
 class Error(Node):
     """A node that raises when backward reaches it."""
 
     __slots__ = ("message",)
 
-    def __init__(self, message: str, next_edges: Sequence[Edge | None], num_inputs: int = 1) -> None:
+    def __init__(self, message: str, next_edges: Sequence[Edge | None], input_slots: int = 1) -> None:
         self.message = message
         self.next_edges = tuple(next_edges)
         self.sequence_nr = HIGHEST_SEQUENCE_NR
-        self.num_inputs = num_inputs
+        self.input_slots = input_slots
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         raise RuntimeError(self.message)
@@ -216,9 +263,9 @@ class DelayedError(Node):
     __slots__ = ("message",)
     next_edges: tuple = ()
 
-    def __init__(self, message: str, num_inputs: int) -> None:
+    def __init__(self, message: str, input_slots: int) -> None:
         self.message = message
-        self.num_inputs = num_inputs
+        self.input_slots = input_slots
         self.sequence_nr = next_sequence_nr()
 
     def __call__(self, *tensors: Any) -> Any:

@@ -65,17 +65,18 @@ class Plan:
         saved_specs: what to expect of each saved item; None for one that is no tensor.
         releases: whether anything saved is freed after a backward; plain numbers of a node (an index) are not.
         full_backward: the backward kernel when every gradient is given and every possible one is wanted.
+        modes: what was switched on.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
     """
 
     __slots__ = (
         "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "positions", "needed", "saved_inputs",
         "saved_outputs", "saved_specs", "sources", "full_backward", "node_class", "single", "releases", "device",
-        "mixed", "__weakref__",
+        "mixed", "modes", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
-        self.op, self.specs, self.settings = op, specs, {**op.defaults, **settings}
+        self.op, self.specs, self.settings, self.modes = op, specs, {**op.defaults, **settings}, modes
         check_devices(specs)
         self.kernels = Kernels.of(op, specs, settings)
         self.single, outputs = self.kernels.single, self.kernels.outputs

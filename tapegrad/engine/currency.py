@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from tapegrad.tape.node import Node
@@ -24,5 +24,11 @@ class Currency(Protocol):
     def to_hook(self, grad: Any) -> Any:
         """A gradient as hooks see it."""
 
-    def from_hook(self, grad: Any) -> Any:
-        """What a hook returned, as a gradient."""
+    def from_hook(self, given: Any, returned: Any, hook: Callable) -> Any:
+        """The gradient after a hook was ``given`` one as it sees it and ``returned`` something, or None."""
+
+    def to_hooks(self, grads: Sequence) -> tuple:
+        """Several gradients, some of them None, as hooks of nodes see them."""
+
+    def from_hooks(self, given: tuple, returned: Any, hook: Callable) -> list:
+        """The gradients after a hook of a node was ``given`` some and ``returned`` as many, or None."""

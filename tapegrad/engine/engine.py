@@ -20,14 +20,15 @@ from typing import Any
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import GraphTask
 from tapegrad.engine.queue import InputBuffer, ReadyQueue
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, NodeHooks
+from tapegrad.tape.hooks import NodeHooks
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
 
 
 class GraphRoot(Node):
     """The node that the engine starts with: its gradients are the seeds, its edges lead to the roots."""
 
     __slots__ = ("seeds",)
-    num_inputs = 0
+    input_slots = 0
 
     def __init__(self, edges: Sequence[Edge | None], seeds: Sequence[Any]) -> None:
         self.next_edges = tuple(edges)
@@ -118,9 +119,10 @@ class Engine:
         node: Node | None = root
         buffer: list = InputBuffer()
         while node is not None:
+            task.node = node
             if exec_info:
                 grads = self._run_selected(task, node, buffer)
-            elif node.hooks is None:
+            elif node.hook_slots is None:
                 grads = run(node, buffer, None)
             else:
                 grads = self._run_hooked(task, node, buffer, None)
@@ -134,10 +136,10 @@ class Engine:
                 waiting = dependencies[successor] - 1
                 inputs = not_ready.get(successor) if not_ready else None
                 if inputs is None:
-                    if successor.num_inputs == 1:
+                    if successor.input_slots == 1:
                         inputs = InputBuffer((grad,))
                     else:
-                        inputs = InputBuffer((None,) * successor.num_inputs)
+                        inputs = InputBuffer((None,) * successor.input_slots)
                         inputs[input_nr] = grad
                 else:
                     inputs.accumulate(input_nr, grad, add)
@@ -160,30 +162,30 @@ class Engine:
     def _run_selected(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run a node of a call with ``outputs``: capture what was asked for, run the node only if it is needed."""
         info = task.exec_info[node]
-        if node.hooks is not None and (info.needed or info.captures):
-            buffer = self._tensor_hooks(task, node.hooks, buffer)
+        if node.hook_slots is not None and (info.needed or info.captures):
+            buffer = self._tensor_hooks(task, node.hook_slots, buffer)
         for capture in info.captures:
             task.captured_vars[capture.output_nr] = buffer[capture.input_nr]
         if not info.needed:
             return (None,) * len(node.next_edges)
-        if node.hooks is None:
+        if node.hook_slots is None:
             return task.currency.run(node, buffer, task.needed_edges(node))
         return self._run_own_hooks(task, node, buffer, task.needed_edges(node))
 
     def _run_hooked(self, task: GraphTask, node: Node, buffer: list, needed: tuple[bool, ...] | None) -> Sequence:
-        assert node.hooks is not None
-        return self._run_own_hooks(task, node, self._tensor_hooks(task, node.hooks, buffer), needed)
+        assert node.hook_slots is not None
+        return self._run_own_hooks(task, node, self._tensor_hooks(task, node.hook_slots, buffer), needed)
 
     @staticmethod
     def _tensor_hooks(task: GraphTask, hooks: NodeHooks, buffer: list) -> list:
         """Hooks of the tensors whose gradients have arrived, then ``retain_grad``."""
         buffer = list(buffer)
         currency = task.currency
-        for output_nr, hook in tuple(hooks.tensor_pre.values()):
-            if buffer[output_nr] is not None:
-                result = hook(currency.to_hook(buffer[output_nr]))
-                if result is not None:
-                    buffer[output_nr] = currency.from_hook(result)
+        for output_nr, tensor_hooks in tuple(hooks.tensor_pre):
+            for hook in tuple(tensor_hooks.values()):
+                if buffer[output_nr] is not None:
+                    given = currency.to_hook(buffer[output_nr])
+                    buffer[output_nr] = currency.from_hook(given, hook(given), hook)
         for output_nr, hook in tuple(hooks.retain.items()):
             if buffer[output_nr] is not None:
                 hook(currency.to_hook(buffer[output_nr]))
@@ -192,22 +194,13 @@ class Engine:
     @staticmethod
     def _run_own_hooks(task: GraphTask, node: Node, buffer: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Pre-hooks of the node, the node, its post-hooks."""
-        hooks, currency = node.hooks, task.currency
+        hooks, currency = node.hook_slots, task.currency
         assert hooks is not None
-
-        def wrap(grads: Sequence) -> tuple:
-            return tuple(None if grad is None else currency.to_hook(grad) for grad in grads)
-
-        def unwrap(grads: Sequence) -> list:
-            return [None if grad is None else currency.from_hook(grad) for grad in grads]
-
         for hook in tuple(hooks.pre.values()):
-            result = hook(wrap(buffer))
-            if result is not None:
-                buffer = unwrap(result if isinstance(result, tuple) else (result,))
+            given = currency.to_hooks(buffer)
+            buffer = currency.from_hooks(given, hook(given), hook)
         grads = currency.run(node, buffer, needed)
         for hook in tuple(hooks.post.values()):
-            result = hook(wrap(grads), wrap(buffer))
-            if result is not None:
-                grads = unwrap(result if isinstance(result, tuple) else (result,))
+            given = currency.to_hooks(grads)
+            grads = currency.from_hooks(given, hook(given, currency.to_hooks(buffer)), hook)
         return grads

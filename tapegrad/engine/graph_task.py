@@ -43,17 +43,19 @@ class GraphTask:
         dependencies: for each reachable node, how many edges lead to it that have not delivered yet.
         not_ready: the buffers of nodes that some, not all, gradients have reached.
         exec_info: what is wanted of each node, or empty when everything reachable is to run.
+        node: the node that runs now.
         captured_vars: the gradients asked for, by position; None where nothing has arrived.
     """
 
     __slots__ = (
         "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
-        "final_callbacks", "currency",
+        "final_callbacks", "currency", "node",
     )  # fmt: skip
 
     def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
         self.id = next_task_id()
         self.currency = currency
+        self.node: Node | None = None
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.depth = depth

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.dispatch.nodes import legacy_type_name
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tensor import layout as layouts
+from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Storage, StorageAlias
 from tapegrad.tensor.tensor import Tensor, join_family, new_tensor, storage_of, wrap
 

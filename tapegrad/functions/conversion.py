@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes import gradient_edge, legacy_type_name
+from tapegrad.dispatch.nodes import gradient_edge
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device as device_class
@@ -22,6 +22,7 @@ from tapegrad.ops.conversion import truncate
 from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
+from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 # To another dtype or device -----------------------------------------------------------------------------------------

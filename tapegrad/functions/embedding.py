@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tapegrad.dispatch.nodes import legacy_type_name
 from tapegrad.functions.bounds import first_outside
 from tapegrad.functions.registry import public
 from tapegrad.ops import embedding as ops
 from tapegrad.tape.modes import switched
+from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, write
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes import legacy_type_name
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.dtypes import int32, int64, uint8
@@ -33,7 +32,7 @@ from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.tensor import Tensor, wrap
 
 Step = tuple[Any, ...]

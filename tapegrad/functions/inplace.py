@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.dispatch.nodes import rebase
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.ops import assignment
@@ -67,7 +68,7 @@ def become(tensor: Tensor, result: Tensor) -> Tensor:
         result = cast(result, dtype=tensor.dtype)
     write(tensor, value_of(result))
     if result._edge is not None:
-        tensor._edge = result._edge
+        rebase(tensor, result._edge)
         storage_of(tensor).comes_from(result._edge)
         tensor._spec = tensor._spec.replace(requires_grad=True)
     return tensor

@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.dispatch.nodes import legacy_type_name
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
@@ -20,7 +19,7 @@ from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import broadcast_to as broadcast_to_op
 from tapegrad.ops.operator import conj as conj_op
-from tapegrad.tensor.spec import Size
+from tapegrad.tensor.spec import Size, legacy_type_name
 from tapegrad.tensor.tensor import Tensor, join_family
 
 

@@ -412,16 +412,16 @@ def _named(names: dict[str, Any], name: str) -> Any:
     return getattr(names[stem], attribute)
 
 
-def _with_inputs(node_class: type, num_inputs: int) -> type:
+def _with_inputs(node_class: type, input_slots: int) -> type:
     """``node_class`` for nodes which take several gradients; one class for each number, all of one name."""
     variants = node_class.__dict__.get("variants")
     if variants is None:
         variants = {}
         node_class.variants = variants  # type: ignore[attr-defined]
-    if num_inputs not in variants:
-        variants[num_inputs] = type(node_class.__name__, (node_class,), {"__slots__": (), "__module__": "builtins",
-                                                                        "num_inputs": num_inputs})  # fmt: skip
-    return variants[num_inputs]
+    if input_slots not in variants:
+        variants[input_slots] = type(node_class.__name__, (node_class,), {"__slots__": (), "__module__": "builtins",
+                                                                        "input_slots": input_slots})  # fmt: skip
+    return variants[input_slots]
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
+from tapegrad.tape.hooks import NodeHooks, RemovableHandle, add_hook
+
 Edge = tuple["Node", int]
 
 HIGHEST_SEQUENCE_NR = 2**64 - 1
@@ -18,22 +20,6 @@ HIGHEST_SEQUENCE_NR = 2**64 - 1
 
 next_sequence_nr: Callable[[], int] = count().__next__
 """The number of the next node: nodes made later run earlier in the backward pass."""
-
-
-class NodeHooks:
-    """The hook slots of one node, in the order in which they run.
-
-    ``tensor_pre``: hooks of the output tensors, ``(output_nr, hook)``; ``retain``: ``retain_grad`` hooks by output
-    number, after all tensor hooks; ``pre`` and ``post``: the node's own.
-    """
-
-    __slots__ = ("tensor_pre", "retain", "pre", "post")
-
-    def __init__(self) -> None:
-        self.tensor_pre: dict[int, tuple[int, Callable]] = {}
-        self.retain: dict[int, Callable] = {}
-        self.pre: dict[int, Callable] = {}
-        self.post: dict[int, Callable] = {}
 
 
 class Node:
@@ -45,18 +31,23 @@ class Node:
     Attributes:
         next_edges: one edge, or None, for each input of the forward operator.
         sequence_nr: the order of creation; the engine runs the highest number first.
-        num_inputs: how many gradients the node takes (the outputs of the forward operator).
-        hooks: a ``NodeHooks``, or None while nobody registered any.
+        input_slots: how many gradients the node takes (the outputs of the forward operator).
+        hook_slots: a ``NodeHooks``, or None while nobody registered any.
         written_outputs: by output number, the version that an output was written to, and the one it was made at.
+        worker: what the engine tells its threads by; None for the thread that called backward.
+
+    The node of a custom function is also the ``ctx`` on which its author sets what he likes: so these names are not
+    such as he would take.
     """
 
     __slots__ = ("next_edges", "sequence_nr", "__dict__", "__weakref__")
 
     next_edges: Sequence[Edge | None]
     sequence_nr: int
-    num_inputs = 1
-    hooks: NodeHooks | None = None
+    input_slots = 1
+    hook_slots: NodeHooks | None = None
     written_outputs: dict[int, tuple[int, int]] | None = None
+    worker: Any = None
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Gradients of the inputs, on values. ``needed`` marks the inputs wanted (None: all that the node can)."""
@@ -117,16 +108,24 @@ class Node:
         Raises:
             TypeError: for a wrong number of gradients.
         """
-        if len(grads) != self.num_inputs:
-            raise TypeError(f"expected {self.num_inputs} arguments, got {len(grads)} instead")
+        if len(grads) != self.input_slots:
+            raise TypeError(f"expected {self.input_slots} arguments, got {len(grads)} instead")
         results = tuple(self.apply(list(grads), None))
         return results[0] if len(results) == 1 else results
 
     def own_hooks(self) -> NodeHooks:
         """The node's hook slots, made now if it has none."""
-        if self.hooks is None:
-            self.hooks = NodeHooks()
-        return self.hooks
+        if self.hook_slots is None:
+            self.hook_slots = NodeHooks()
+        return self.hook_slots
+
+    def register_prehook(self, fn: Callable[[tuple], Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before the node runs; a tuple that it returns replaces the gradients."""
+        return add_hook(self.own_hooks().pre, fn)
+
+    def register_hook(self, fn: Callable[[tuple, tuple], Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node; a tuple that it returns replaces ``grad_inputs``."""
+        return add_hook(self.own_hooks().post, fn)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

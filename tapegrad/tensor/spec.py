@@ -62,9 +62,14 @@ class Spec:
         requires_grad: whether operators on it are recorded.
         plain: whether its storage is its own and was never written.
         overrides: whether its class has a ``__torch_function__`` of its own.
+        inference: whether it was made in inference mode.
+        dual: whether it has a tangent at the present forward-mode level.
     """
 
-    __slots__ = ("shape", "dtype", "device", "requires_grad", "plain", "overrides", "_siblings", "numel", "ndim")
+    __slots__ = (
+        "shape", "dtype", "device", "requires_grad", "plain", "overrides", "inference", "dual", "_siblings", "numel",
+        "ndim",
+    )  # fmt: skip
     _interned: dict[tuple, Spec] = {}
 
     is_nested_tensor = False
@@ -76,6 +81,8 @@ class Spec:
     requires_grad: bool
     plain: bool
     overrides: bool
+    inference: bool
+    dual: bool
     numel: int
     ndim: int
     _siblings: dict[tuple, Spec]
@@ -89,14 +96,17 @@ class Spec:
         requires_grad: bool = False,
         plain: bool = True,
         overrides: bool = False,
+        inference: bool = False,
+        dual: bool = False,
     ) -> Spec:
         """The spec with these fields."""
-        key = (tuple(shape), dtype, device, requires_grad, plain, overrides)
+        key = (tuple(shape), dtype, device, requires_grad, plain, overrides, inference, dual)
         spec = cls._interned.get(key)
         if spec is None:
             spec = object.__new__(cls)
             spec.shape, spec.dtype, spec.device = Size(shape), dtype, device
             spec.requires_grad, spec.plain, spec.overrides = requires_grad, plain, overrides
+            spec.inference, spec.dual = inference, dual
             spec.numel, spec.ndim = spec.shape.numel(), len(spec.shape)
             spec._siblings = {}
             spec = cls._interned.setdefault(key, spec)
@@ -107,15 +117,24 @@ class Spec:
         key = tuple(changes.items())
         sibling = self._siblings.get(key)
         if sibling is None:
-            fields = {name: getattr(self, name) for name in Spec.__slots__[:6]}
+            fields = {name: getattr(self, name) for name in Spec.__slots__[:8]}
             sibling = self._siblings[key] = Spec.of(**{**fields, **changes})
         return sibling
 
     @property
     def bare(self) -> Spec:
         """This spec without its flags: what a compiled kernel depends on."""
-        return self.replace(requires_grad=False, plain=True, overrides=False)
+        return self.replace(requires_grad=False, plain=True, overrides=False, inference=False, dual=False)
 
     def __repr__(self) -> str:
-        flags = [name for name in ("requires_grad", "plain", "overrides") if getattr(self, name)]
+        flags = [name for name in ("requires_grad", "plain", "overrides", "inference", "dual") if getattr(self, name)]
         return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"
+
+
+def legacy_type_name(spec: Spec) -> str:
+    """What PyTorch calls a tensor type in old messages: ``torch.FloatTensor``, ``torch.cuda.DoubleTensor``."""
+    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
+             "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+             "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
+    where = "" if spec.device.type == "cpu" else f".{spec.device.type}"
+    return f"torch{where}.{names.get(spec.dtype.name, spec.dtype.name)}Tensor"

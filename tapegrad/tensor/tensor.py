@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
-from tapegrad.tape.node import Edge, Node, NodeHooks
+from tapegrad.tape.hooks import HookDict, NodeHooks
+from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Storage
 
@@ -42,6 +43,7 @@ class Tensor:
     _accumulator: weakref.ref[Node] | None = None
     _retains: bool = False
     _leaf_hooks: NodeHooks | None = None
+    _hooks: HookDict | None = None
     _base_reference: weakref.ref[Tensor] | None = None
     _family: list[weakref.ref[Tensor]] | None = None
 

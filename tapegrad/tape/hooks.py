@@ -1,0 +1,92 @@
+"""Hooks: where a node keeps them, and the handle that takes one off."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+HookDict = OrderedDict[int, Callable]
+"""Hooks by the id of their handle, in the order in which they were registered."""
+
+
+class RemovableHandle:
+    """What registering a hook gives: ``remove()`` takes the hook off; also usable as a context manager.
+
+    Args:
+        hooks_dict: the ordered dictionary that holds the hook; the handle does not keep it alive.
+        extra_dict: one dictionary or several that have an entry under the same id, removed with it.
+
+    >>> hooks = OrderedDict()
+    >>> handle = RemovableHandle(hooks)
+    >>> hooks[handle.id] = print
+    >>> handle.remove(), len(hooks)
+    (None, 0)
+    """
+
+    next_id = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        extras = [extra_dict] if isinstance(extra_dict, Mapping) else extra_dict or ()
+        self.extra_dict_ref: tuple = tuple(map(weakref.ref, extras))
+
+    def remove(self) -> None:
+        """Take the hook off; a second time does nothing."""
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = reference()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple:
+        extras = tuple(reference() for reference in self.extra_dict_ref)
+        return (self.hooks_dict_ref(), self.id, extras)
+
+    def __setstate__(self, state: tuple) -> None:
+        hooks, self.id = state[:2]
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+        extras = state[2] if len(state) > 2 else ()
+        self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if extra is None else extra) for extra in extras)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def add_hook(hooks: HookDict, hook: Callable) -> RemovableHandle:
+    """Put a hook at the end of a dictionary of hooks."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+class NodeHooks:
+    """The hook slots of one node, in the order in which they run.
+
+    Attributes:
+        tensor_pre: hooks of the output tensors, by output number, the dictionaries in the order of their making.
+        retain: the hook of ``retain_grad`` by output number, after all tensor hooks.
+        pre: the node's own, before it runs.
+        post_accumulate: of an accumulator: the leaf's, after its ``.grad`` has been updated.
+        post: the node's own, after it has run.
+    """
+
+    __slots__ = ("tensor_pre", "retain", "pre", "post_accumulate", "post")
+
+    def __init__(self) -> None:
+        self.tensor_pre: list[tuple[int, HookDict]] = []
+        self.retain: dict[int, Callable] = {}
+        self.pre: HookDict = OrderedDict()
+        self.post_accumulate: HookDict = OrderedDict()
+        self.post: HookDict = OrderedDict()
+
+    def attach_tensor(self, output_nr: int, hooks: HookDict) -> None:
+        """Run the hooks in this dictionary, now and later, on the gradient of an output."""
+        if not any(present is hooks for _, present in self.tensor_pre):
+            self.tensor_pre.append((output_nr, hooks))
