@@ -225,7 +225,7 @@ def run_backward(
     """Translate tensors to edges, run the engine in the right currency, and translate back."""
     root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
-    currency: Any = Tensors if create_graph else Values
+    currency: Any = Tensors if create_graph or thread.modes.forward_level >= 0 else Values
     for watcher in thread.backward_watchers:
         currency = watcher(currency)
     keep_graph = create_graph if retain_graph is None else bool(retain_graph)

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from tapegrad.dispatch.forward import forwarding
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.host import transfer
@@ -52,8 +53,17 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         if thread.modes.intercepted:
             run = op.plans[key] = intercepted(op, settings)
         else:
-            run = op.plans[key] = runner(Plan(op, specs, settings, thread.modes))
+            run = runner(Plan(op, specs, settings, thread.modes))
+            if forwards(specs):
+                run = forwarding(op, settings, run)
+            op.plans[key] = run
     return run(*args)
+
+
+def forwards(specs: tuple) -> bool:
+    """Whether an argument may have a tangent that is to be propagated."""
+    modes = thread.modes
+    return modes.forward_level >= 0 and modes.forward_grad and any(isinstance(s, Spec) and s.dual for s in specs)
 
 
 def intercepted(op: Any, settings: dict) -> Callable:

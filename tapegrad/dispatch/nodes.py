@@ -47,8 +47,8 @@ class AccumulateGrad(Node):
                     variable._grad = wrap(grad, variable._spec.bare)
                 else:
                     write(present, add_values(value_of(present), grad))
-            if self.hook_slots is not None:
-                self._post_accumulate()
+        if self.hook_slots is not None:
+            self._post_accumulate()
         return ()
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
@@ -56,15 +56,18 @@ class AccumulateGrad(Node):
         if grad is not None:
             with _accumulating:
                 variable._grad = grad if variable._grad is None else variable._grad + grad
-            if self.hook_slots is not None:
-                self._post_accumulate()
+        if self.hook_slots is not None:
+            self._post_accumulate()
         return ()
 
     def _post_accumulate(self) -> None:
         """Hooks of the leaf, which see its new ``.grad``."""
         for hook in tuple(self.own_hooks().post_accumulate.values()):
-            if hook(self.variable) is not None:
+            returned = hook(self.variable)
+            if isinstance(returned, Tensor):
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            if returned is not None:
+                raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
 
     @property
     def _input_metadata(self) -> tuple[Spec, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 from tapegrad.errors import SECOND_BACKWARD
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.node import Edge, Node
+from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
@@ -49,6 +50,7 @@ class SavedTensor:
 
     __slots__ = (
         "tensor", "value", "spec", "edge", "is_output", "is_leaf", "output_nr", "version", "hooks", "packed", "freed",
+        "tangent",
     )  # fmt: skip
 
     tensor: Tensor | None
@@ -62,6 +64,7 @@ class SavedTensor:
     hooks: Hooks | None
     packed: Any
     freed: bool
+    tangent: Tensor | None
 
     def __init__(self) -> None:
         raise TypeError("Trying to create a SavedTensor object from Python is forbidden.")
@@ -76,10 +79,12 @@ class SavedTensor:
             is_output: whether the node that keeps it is its own ``grad_fn``.
         """
         saved: SavedTensor = object.__new__(cls)
-        saved.spec, saved.output_nr, saved.is_output = tensor._spec, tensor.output_nr, is_output
+        saved.spec = tensor._spec.replace(plain=True, overrides=False, dual=False) if is_output else tensor._spec
+        saved.output_nr, saved.is_output = tensor.output_nr, is_output
         saved.version, saved.freed, saved.hooks, saved.packed = tensor._version, False, None, None
         saved.tensor = saved.value = None
         saved.is_leaf = tensor._edge is None
+        saved.tangent = tangent_of(tensor) if is_output else None
         saved.edge = None if is_output else edge
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
@@ -131,7 +136,10 @@ class SavedTensor:
             return self._unpack(node)
         if self.tensor is None:
             self._check_output(node)
-            return wrap(self.value, self.spec, None if node is None else (node, self.output_nr))
+            output = wrap(self.value, self.spec, None if node is None else (node, self.output_nr))
+            if self.tangent is not None:
+                set_tangent(output, self.tangent)
+            return output
         if self.tensor._version != self.version:
             raise RuntimeError(modified(self.tensor._spec, self.tensor._edge, self.tensor._version, self.version))
         if self.edge is not None and self.tensor._edge is None and not self.tensor._spec.requires_grad:

@@ -162,7 +162,7 @@ class Engine:
     def _run_selected(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run a node of a call with ``outputs``: capture what was asked for, run the node only if it is needed."""
         info = task.exec_info[node]
-        if node.hook_slots is not None and (info.needed or info.captures):
+        if node.hook_slots is not None and not info.needed:
             buffer = self._tensor_hooks(task, node.hook_slots, buffer)
         for capture in info.captures:
             task.captured_vars[capture.output_nr] = buffer[capture.input_nr]
@@ -170,7 +170,7 @@ class Engine:
             return (None,) * len(node.next_edges)
         if node.hook_slots is None:
             return task.currency.run(node, buffer, task.needed_edges(node))
-        return self._run_own_hooks(task, node, buffer, task.needed_edges(node))
+        return self._run_hooked(task, node, buffer, task.needed_edges(node))
 
     def _run_hooked(self, task: GraphTask, node: Node, buffer: list, needed: tuple[bool, ...] | None) -> Sequence:
         assert node.hook_slots is not None
@@ -178,14 +178,19 @@ class Engine:
 
     @staticmethod
     def _tensor_hooks(task: GraphTask, hooks: NodeHooks, buffer: list) -> list:
-        """Hooks of the tensors whose gradients have arrived, then ``retain_grad``."""
+        """Hooks of the node's output tensors, then ``retain_grad``. Where no gradient has arrived hooks get None.
+
+        The hooks of one tensor see the same object, so that one sees what another did to it in place.
+        """
         buffer = list(buffer)
         currency = task.currency
         for output_nr, tensor_hooks in tuple(hooks.tensor_pre):
+            given = None if buffer[output_nr] is None else currency.to_hook(buffer[output_nr])
             for hook in tuple(tensor_hooks.values()):
-                if buffer[output_nr] is not None:
-                    given = currency.to_hook(buffer[output_nr])
-                    buffer[output_nr] = currency.from_hook(given, hook(given), hook)
+                returned = hook(given)
+                if returned is not None or given is not None:
+                    buffer[output_nr] = currency.from_hook(given, returned, hook)
+                    given = given if returned is None else returned
         for output_nr, hook in tuple(hooks.retain.items()):
             if buffer[output_nr] is not None:
                 hook(currency.to_hook(buffer[output_nr]))
@@ -196,11 +201,18 @@ class Engine:
         """Pre-hooks of the node, the node, its post-hooks."""
         hooks, currency = node.hook_slots, task.currency
         assert hooks is not None
-        for hook in tuple(hooks.pre.values()):
+        if hooks.pre:
             given = currency.to_hooks(buffer)
-            buffer = currency.from_hooks(given, hook(given), hook)
+            for hook in tuple(hooks.pre.values()):
+                returned = hook(given)
+                buffer = currency.from_hooks(given, returned, hook)
+                given = given if returned is None else returned
+        had_post = bool(hooks.post)  # hooks that are the first to come while the node runs wait for the next time
         grads = currency.run(node, buffer, needed)
-        for hook in tuple(hooks.post.values()):
-            given = currency.to_hooks(grads)
-            grads = currency.from_hooks(given, hook(given, currency.to_hooks(buffer)), hook)
+        if had_post:
+            given, incoming = currency.to_hooks(grads), currency.to_hooks(buffer)
+            for hook in tuple(hooks.post.values()):
+                returned = hook(given, incoming)
+                grads = currency.from_hooks(given, returned, hook)
+                given = given if returned is None else returned
         return grads

@@ -20,7 +20,7 @@ from tapegrad.tensor.tensor import Tensor, join_family, new_tensor, storage_of, 
 
 def sharing(tensor: Tensor, storage: Storage, requires_grad: bool = False) -> Tensor:
     """A new leaf on a storage, with the shape, dtype and device of ``tensor``."""
-    spec = tensor._spec.replace(requires_grad=requires_grad, plain=False, overrides=False)
+    spec = tensor._spec.replace(requires_grad=requires_grad, plain=False, overrides=False, dual=False)
     result = wrap(None, spec)
     result._storage = storage
     join_family(tensor, result)

@@ -16,6 +16,7 @@ from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.tensor import Tensor, has_stale_relatives, storage_of, value_of, wrap, write
 
 TWINS = """
@@ -54,7 +55,9 @@ def refuse_in_place(tensor: Tensor) -> None:
 
 def before_write(tensor: Tensor) -> Tensor:
     """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
-    return wrap(value_of(tensor), tensor._spec.replace(plain=True, overrides=False), tensor._edge)
+    before = wrap(value_of(tensor), tensor._spec.replace(plain=True, overrides=False), tensor._edge)
+    before._tangent = tensor._tangent
+    return before
 
 
 def become(tensor: Tensor, result: Tensor) -> Tensor:
@@ -71,6 +74,8 @@ def become(tensor: Tensor, result: Tensor) -> Tensor:
         rebase(tensor, result._edge)
         storage_of(tensor).comes_from(result._edge)
         tensor._spec = tensor._spec.replace(requires_grad=True)
+    if result._spec.dual or tensor._spec.dual:
+        set_tangent(tensor, tangent_of(result))
     return tensor
 
 

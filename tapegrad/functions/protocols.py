@@ -14,6 +14,7 @@ from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.host import from_host, is_traced, resolve, to_host
 from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
+from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage, StorageAlias
@@ -29,13 +30,14 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
     if is_traced(value):
         return f"{name}(..., size={tuple(self.shape)}, dtype={self.dtype}, traced={value})"
-    node = self.grad_fn
+    node, tangent = self.grad_fn, tangent_of(self)
     return tensor_str(
         to_host(value),
         dtype=self.dtype,
         device_suffix=None if self.device is resolve(get_default_device()) else str(self.device),
         requires_grad=self._spec.requires_grad,
         grad_fn_name=None if node is None else type(node).__name__,
+        tangent=None if tangent is None else repr(tangent),
         class_prefix=f"{name}(",
     )
 

@@ -292,7 +292,10 @@ class Operator:
             NotDifferentiableError: naming the operator, where forward mode has no formula.
         """
         if self.jvp_formula is None:
-            raise NotDifferentiableError(f"Trying to use forward AD with {self.name} that does not support it")
+            raise NotDifferentiableError(
+                f"Trying to use forward AD with {self.name} that does not support it because it has not been "
+                "implemented yet."
+            )
         named = dict(zip(self.inputs, primals, strict=False)) | self.defaults | settings
         named |= {f"t_{name}": tangent for name, tangent in zip(self.inputs, tangents, strict=False)}
         if self.variadic:
@@ -349,12 +352,18 @@ class Elementwise(Operator):
             if tangent is None or not self.differentiable(position):
                 continue
             formula = self.formula(position)
-            names = {"g": conj(cast(tangent, dtype=dtypes.as_dtype(out.dtype))), **named}
+            names = {"g": conj(_as_dtype_of(out, tangent)), **named}
             part = conj(formula.function(*[_named(names, name) for name in formula.names]))
             total = part if total is None else total + part
         if total is None:
             return None
-        return cast(broadcast_to(total, shape=tuple(out.shape)), dtype=dtypes.as_dtype(out.dtype))
+        total = total if tuple(total.shape) == tuple(out.shape) else broadcast_to(total, shape=tuple(out.shape))
+        return _as_dtype_of(out, total)
+
+
+def _as_dtype_of(out: Any, tangent: Any) -> Any:
+    """A tangent with the dtype of the output."""
+    return tangent if tangent.dtype == out.dtype else cast(tangent, dtype=dtypes.as_dtype(out.dtype))
 
 
 class Linear(Operator):

@@ -31,7 +31,7 @@ class Modes:
 
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
-        "intercepted", "watched",
+        "intercepted", "watched", "forward_grad",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -43,6 +43,7 @@ class Modes:
         "saved_hooks": False,
         "intercepted": False,
         "watched": False,
+        "forward_grad": True,
     }
     _interned: dict[tuple, Modes] = {}
 
@@ -55,6 +56,7 @@ class Modes:
     saved_hooks: bool
     intercepted: bool
     watched: bool
+    forward_grad: bool
 
     @classmethod
     def of(cls, **changes: Any) -> Modes:
@@ -87,6 +89,7 @@ class _Thread(threading.local):
         saved_hooks: pairs (pack, unpack) for tensors that are saved, the innermost last; ``modes.saved_hooks`` says
             whether the last one is in force.
         saved_hooks_disabled: why such hooks may not be used now, or None.
+        duals: weak references to the tensors that have a tangent; see Note [Duals] in ``tensor/dual.py``.
         interceptors, node_watchers, backward_watchers: see Note [Watchers].
     """
 
@@ -96,6 +99,9 @@ class _Thread(threading.local):
     interceptors: tuple[Callable, ...] = ()
     node_watchers: tuple[Callable, ...] = ()
     backward_watchers: tuple[Callable, ...] = ()
+
+    def __init__(self) -> None:
+        self.duals: list = []
 
 
 thread = _Thread()

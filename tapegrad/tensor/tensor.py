@@ -41,6 +41,7 @@ class Tensor:
     _storage: Storage | None = None
     _grad: Tensor | None = None
     _accumulator: weakref.ref[Node] | None = None
+    _tangent: Tensor | None = None
     _retains: bool = False
     _leaf_hooks: NodeHooks | None = None
     _hooks: HookDict | None = None

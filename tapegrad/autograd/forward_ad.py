@@ -1,0 +1,168 @@
+"""Forward-mode differentiation: dual tensors inside a ``dual_level``. See Note [Duals] in ``tensor/dual.py``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tapegrad.autograd.grad_mode import ModeDecorator
+from tapegrad.dispatch.forward import primal_of
+from tapegrad.functions.attributes import sharing
+from tapegrad.ops.shape import alias, view
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.dual import forget_tangents, set_tangent, tangent_of
+from tapegrad.tensor.tensor import Tensor, storage_of
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The primal and the tangent of a dual tensor; the tangent is None for a tensor that is not dual."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Begin a dual level and return its number, which is 0.
+
+    Raises:
+        RuntimeError: inside another one.
+    """
+    if thread.modes.forward_level >= 0:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    thread.modes = thread.modes.replace(forward_level=0)
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the dual level; every tangent is gone.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    present = thread.modes.forward_level
+    level = present if level is None else level
+    if level < 0:
+        raise RuntimeError("Dual level must be a positive number.")
+    if level != present:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    forget_tangents()
+    thread.modes = thread.modes.replace(forward_level=-1)
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of ``tensor`` with a tangent, which operators propagate until the level is left.
+
+    Args:
+        tensor: floating or complex, of any shape.
+        tangent: of the same shape.
+        level: the present level, 0, if given.
+
+    Raises:
+        ValueError: either is integral.
+        RuntimeError: outside a level, for another size, or if either is dual already.
+
+    >>> import tapegrad as torch
+    >>> from tapegrad.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     forward_ad.unpack_dual(x * x).tangent
+    tensor(6.)
+    """
+    level = thread.modes.forward_level if level is None else level
+    if level < 0:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    for name, given in (("primal", tensor), ("tangent", tangent)):
+        if not (given.is_floating_point() or given.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {given.dtype}")
+    check_tangent(tensor, tangent, level)
+    dual = another(tensor, view(tensor, shape=tuple(tensor.shape)) if recorded(tensor) else None)
+    set_tangent(dual, tangent)
+    return dual
+
+
+def recorded(tensor: Tensor) -> bool:
+    """Whether operators on a tensor are recorded now."""
+    return tensor._spec.requires_grad and thread.modes.grad
+
+
+def another(tensor: Tensor, result: Tensor | None) -> Tensor:
+    """Another handle on the memory of a tensor, without a tangent, with the place in the graph of ``result``."""
+    shared = sharing(tensor, storage_of(tensor))
+    if result is not None:
+        shared._edge, shared._spec = result._edge, shared._spec.replace(requires_grad=True)
+    return shared
+
+
+def check_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
+    """Refuse a tangent that does not fit."""
+    if level != 0:
+        raise RuntimeError("Invalid level given to _make_dual")
+    if tangent_of(tensor) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+            f"{level} is not supported."
+        )
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(
+            f"Setting a forward grad that itself has a forward gradient at the same level{level} is not supported."
+        )
+    if tangent.shape != tensor.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The primal and the tangent of a tensor; outside a level, and for a tensor that is not dual, the tangent is None."""
+    level = thread.modes.forward_level if level is None else level
+    if level < 0:
+        return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
+    primal = another(tensor, alias(primal_of(tensor)) if recorded(tensor) else None)
+    return UnpackedDualTensor(primal, tangent_of(tensor))
+
+
+class dual_level(ModeDecorator):
+    """A level of forward mode: dual tensors live inside it.
+
+    Raises:
+        RuntimeError: when entered inside another one.
+    """
+
+    def __enter__(self) -> int:  # type: ignore[override]
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+
+def _current_level() -> int:
+    return thread.modes.forward_level
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return thread.modes.forward_grad
+
+
+class _set_fwd_grad_enabled(ModeDecorator):
+    """Switch the propagation of tangents off and on, inside a level."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.previous = thread.modes.forward_grad
+        thread.modes = thread.modes.replace(forward_grad=mode)
+
+    def clone(self) -> Any:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        thread.modes = thread.modes.replace(forward_grad=self.previous)

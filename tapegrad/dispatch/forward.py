@@ -1,0 +1,54 @@
+"""Calls on dual tensors: the operator as always, and then its forward-mode derivative. See Note [Duals].
+
+The call is recorded with the duals as its inputs, so that a backward at the same level finds the tangents of what was
+saved (forward over reverse); the tangent is computed from handles without tangents, and is itself recorded, for the tape
+knows where they come from (reverse over forward).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.dispatch.nodes import OperatorNode, gradient_edge
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.tensor import Tensor, value_of, wrap
+
+
+def forwarding(op: Any, settings: dict, record: Callable) -> Callable:
+    """A runner around ``record``, the runner that knows nothing of tangents: it gives the outputs theirs."""
+
+    def run(*args: Any) -> Any:
+        out = record(*args)
+        tangents = [tangent_of(arg) if isinstance(arg, Tensor) else None for arg in args]
+        if op.formulas and any(tangent is not None for tangent in tangents):
+            give_tangents(out, op.jvp([primal_of(arg) for arg in args], tangents, out, **settings))
+            save_tangents(out, args)
+        return out
+
+    return run
+
+
+def primal_of(argument: Any) -> Any:
+    """A handle on a dual tensor without its tangent, with the same place in the graph; anything else as it is."""
+    if not (isinstance(argument, Tensor) and argument._spec.dual):
+        return argument
+    return wrap(value_of(argument), argument._spec.replace(plain=True, dual=False), gradient_edge(argument))
+
+
+def give_tangents(out: Any, tangents: Any) -> None:
+    """Make the outputs that can have a tangent dual."""
+    outputs = out if isinstance(out, tuple) else (out,)
+    tangents = tangents if isinstance(tangents, (tuple, list)) else (tangents,) * len(outputs)
+    for output, tangent in zip(outputs, tangents, strict=True):
+        if tangent is not None and output.dtype.category >= 2:
+            set_tangent(output, tangent)
+
+
+def save_tangents(out: Any, args: tuple) -> None:
+    """Let a node that saves outputs save their tangents too."""
+    outputs = out if isinstance(out, tuple) else (out,)
+    node = next((output.grad_fn for output in outputs if output.grad_fn is not None), None)
+    if isinstance(node, OperatorNode) and node.plan.saved_outputs and not node.plan.modes.saved_hooks:
+        plan = node.plan
+        node.save(tuple(args[i] for i in plan.saved_inputs), tuple(outputs[i] for i in plan.saved_outputs))

@@ -1,0 +1,38 @@
+"""Dual tensors: a tensor and its tangent, which operators compute alongside (forward-mode differentiation).
+
+Note [Duals]
+A dual tensor is a tensor with a tangent (``_tangent``) and ``dual`` in its spec, so that calls on it run by plans of
+their own (``dispatch/forward.py``). Tangents belong to the dual level of their thread: the thread remembers, weakly, which
+tensors have one, and forgets all tangents when the level is left.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.tensor import Tensor
+
+
+def tangent_of(tensor: Tensor) -> Tensor | None:
+    """The tangent of a tensor at the present level, or None."""
+    return tensor._tangent if tensor._spec.dual else None
+
+
+def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
+    """Give a tensor a tangent of its shape, or take it away."""
+    tensor._tangent = tangent
+    if tangent is None:
+        tensor._spec = tensor._spec.replace(dual=False)
+    elif not tensor._spec.dual:
+        tensor._spec = tensor._spec.replace(dual=True)
+        thread.duals.append(weakref.ref(tensor))
+
+
+def forget_tangents() -> None:
+    """Make every dual tensor of this thread a plain one again."""
+    duals, thread.duals = thread.duals, []
+    for reference in duals:
+        tensor = reference()
+        if tensor is not None:
+            set_tangent(tensor, None)
