@@ -14,9 +14,9 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks.cases import OURS, Case, Modules, chain_cases, step_cases
+from benchmarks.cases import OURS, Case, Modules, around_cases, chain_cases, step_cases
 from benchmarks.programs import Sizes
-from benchmarks.report import Timings, as_json, table, target_lines, targets
+from benchmarks.report import Timings, as_json, extra_costs, table, target_lines, targets
 from benchmarks.timing import take_turns
 
 LENGTHS, QUICK_LENGTHS = {100: 20, 10_000: 1}, {100: 10, 1000: 1}
@@ -78,14 +78,16 @@ def main() -> None:
 
     chains = [case for length, repeats in lengths.items() for case in chain_cases(found, length, repeats=repeats)]
     timings = measure(chains, rounds)
+    features = around_cases(found, min(lengths), repeats=lengths[min(lengths)])
+    around = measure(features, rounds)
     steps = step_cases(found, QUICK if options.quick else Sizes())
     for case in steps:
         timings += measure([case], rounds)
-    cases = chains + steps
+    cases, timings = chains + features + steps, timings[: len(chains)] + around + timings[len(chains) :]
     for case, timing in zip(cases, timings, strict=True):
         print(table(case, timing), end="\n\n")
     rows = targets({length: (timings[2 * i], timings[2 * i + 1]) for i, length in enumerate(lengths)})
-    print(target_lines(rows))
+    print(extra_costs(features, around), target_lines(rows), sep="\n\n")
 
     results = {"machine": about, "rounds": rounds, "targets": rows}
     results["cases"] = [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import jax_programs, programs
+from benchmarks import around, jax_programs, programs
 from benchmarks.programs import Sizes
 from benchmarks.timing import Contestant
 
@@ -58,6 +58,22 @@ def chain_cases(modules: Modules, length: int, *, repeats: int) -> list[Case]:
     return [
         Case(f"chain of {length:,} multiplies of 4 floats: forward", "us per multiply", 1e6, tuple(forward)),
         Case(f"chain of {length:,} multiplies of 4 floats: forward and backward", "us per multiply", 1e6, tuple(total)),
+    ]
+
+
+def around_cases(modules: Modules, length: int, *, repeats: int) -> list[Case]:
+    """A chain with one feature around the engine in use at every operator; the first case is without any."""
+    return [
+        Case(
+            f"chain of {length}, forward and backward, with {feature}",
+            "us per multiply",
+            1e6,
+            tuple(
+                Contestant(name, repeated(around.chain(module, length, feature), repeats), length * repeats)
+                for name, module in modules.items()
+            ),
+        )
+        for feature in around.FEATURES
     ]
 
 

@@ -20,6 +20,18 @@ def table(case: Case, timings: Timings) -> str:
     return "\n".join(lines)
 
 
+def extra_costs(cases: list[Case], timings: list[Timings]) -> str:
+    """What each feature adds to a multiply of the chain: microseconds, and times what it adds in PyTorch."""
+    lines = ["what a feature adds to a multiply", f"  {'':50}{'tapegrad, us':>14}{'the other, us':>14}{'ratio':>8}"]
+    plain = timings[0]
+    for case, timing in zip(cases[1:], timings[1:], strict=True):
+        added = {name: (timing[name].median - plain[name].median) * case.scale for name in timing}
+        others = [cost for name, cost in added.items() if name != OURS]
+        told = "".join(f"{cost:14.2f}{added[OURS] / cost if cost > 0 else float('nan'):8.2f}" for cost in others)
+        lines.append(f"  {case.title.partition(' with ')[2]:50}{added[OURS]:14.2f}{told}")
+    return "\n".join(lines)
+
+
 def targets(chains: dict[int, tuple[Timings, Timings]]) -> list[dict[str, Any]]:
     """What the house promises of the chain, and what was measured.
 

@@ -2,7 +2,28 @@
 
 from types import SimpleNamespace
 
-from tapegrad.dispatch import AccumulateGrad, DelayedError
+from tapegrad.autograd import saved_tensors as _saved
+from tapegrad.autograd.grad_mode import (
+    _set_grad_enabled,
+    _set_multithreading_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+)
+from tapegrad.autograd.grad_mode import increment_version as _increment_version
+from tapegrad.autograd.grad_mode import inference_mode as _InferenceMode
+from tapegrad.autograd.grad_mode import is_multithreading_enabled as _is_multithreading_enabled
+from tapegrad.autograd.grad_mode import set_versions as _set_versions
+from tapegrad.autograd.graph_task import (
+    _current_autograd_node,
+    _current_graph_task_execution_order,
+    _current_graph_task_id,
+    _get_current_graph_task_keep_graph,
+    _get_graph_exec_group,
+    _set_graph_exec_group,
+    _will_engine_execute_node,
+)
+from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
+from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad.errors import LinAlgError as _LinAlgError
 from tapegrad.functions.subclass import (
     DisableTorchFunction,
@@ -11,13 +32,43 @@ from tapegrad.functions.subclass import (
 )
 from tapegrad.tape.node import Node as _Node
 
-_functions = SimpleNamespace(AccumulateGrad=AccumulateGrad, DelayedError=DelayedError)
+_functions = SimpleNamespace(
+    AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, Error=Error, UndefinedGrad=UndefinedGrad
+)
+
+_autograd = SimpleNamespace(
+    SavedTensor=SavedTensor,
+    _get_current_graph_task_keep_graph=_get_current_graph_task_keep_graph,
+    _pop_saved_tensors_default_hooks=_saved.pop_hooks,
+    _push_saved_tensors_default_hooks=_saved.push_hooks,
+    _saved_tensors_hooks_disable=_saved.disable_hooks,
+    _saved_tensors_hooks_enable=_saved.enable_hooks,
+    _saved_tensors_hooks_get_disabled_error_message=_saved.disabled_message,
+    _saved_tensors_hooks_is_enabled=_saved.hooks_are_enabled,
+    _top_saved_tensors_default_hooks=_saved.top_hooks,
+    _unsafe_set_version_counter=_set_versions,
+)
 
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "_ImperativeEngine",
+    "_InferenceMode",
     "_LinAlgError",
     "_Node",
+    "_autograd",
+    "_current_autograd_node",
+    "_current_graph_task_execution_order",
+    "_current_graph_task_id",
     "_disabled_torch_function_impl",
     "_functions",
+    "_get_graph_exec_group",
+    "_increment_version",
+    "_is_multithreading_enabled",
+    "_set_grad_enabled",
+    "_set_graph_exec_group",
+    "_set_multithreading_enabled",
+    "_will_engine_execute_node",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
 ]

@@ -11,7 +11,8 @@ from math import e, inf, nan, pi
 
 from tapegrad import _C, autograd, functions
 from tapegrad.autograd import tensor_methods  # declares backward, retain_grad and register_hook
-from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from tapegrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from tapegrad.errors import is_warn_always_enabled, set_warn_always
 from tapegrad.execution.devices import device, get_default_device, set_default_device
 from tapegrad.execution.dtypes import (
@@ -67,4 +68,4 @@ globals().update(NAMESPACES["torch"])
 del attach, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
-from tapegrad import cuda, linalg, nn, overrides, random, special, utils  # noqa: E402
+from tapegrad import cuda, linalg, nn, overrides, profiler, random, special, utils  # noqa: E402

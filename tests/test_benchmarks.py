@@ -9,8 +9,8 @@ import pytest
 
 import tapegrad
 from benchmarks import __main__ as command
-from benchmarks import jax_programs, programs, report, timing
-from benchmarks.cases import FLOOR, OURS, TWO_FLOORS
+from benchmarks import around, jax_programs, programs, report, timing
+from benchmarks.cases import FLOOR, OURS, TWO_FLOORS, Case
 from benchmarks.programs import Sizes
 
 TINY = Sizes(batch=4, layers=(6, 5, 3), steps=3, lstm_batch=2, inputs=4, hidden=5)
@@ -37,6 +37,19 @@ def test_the_models_are_the_same_on_both(compiled):
     ours, theirs = programs.lstm_step(tapegrad, TINY, rng()), jax_programs.lstm_step(TINY, rng(), compiled=compiled)
     for a, b in zip(ours(), theirs()[1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("feature", around.FEATURES)
+def test_a_feature_does_not_change_the_chain(feature):
+    plain = programs.chain_total(tapegrad, 5)()
+    np.testing.assert_allclose(around.chain(tapegrad, 5, feature)(), plain, rtol=1e-6)
+
+
+def test_what_a_feature_adds_is_told_beside_the_other():
+    cases = [Case("a chain", "us", 1e6, ()), Case("a chain with bells", "us", 1e6, ())]
+    seconds = [(10e-6, 4e-6), (16e-6, 7e-6)]
+    text = report.extra_costs(cases, [{OURS: fake(ours), "other": fake(other)} for ours, other in seconds])
+    assert text.splitlines()[-1].split() == ["bells", "6.00", "3.00", "2.00"]
 
 
 def test_contestants_take_turns():
@@ -82,5 +95,6 @@ def test_the_command_prints_tables_and_writes_json(monkeypatch, tmp_path, capsys
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
     command.main()
     said, numbers = capsys.readouterr().out, json.loads(target.read_text())
-    assert len(numbers["cases"]) == 6
+    assert len(numbers["cases"]) == 6 + len(around.FEATURES)
+    assert "what a feature adds" in said
     assert all(case["case"] in said and OURS in case["contestants"] for case in numbers["cases"])

@@ -1,20 +1,59 @@
 """``torch.autograd``: ``backward``, ``grad``, grad modes and the graph."""
 
-from tapegrad.autograd import forward_ad, grad_mode, graph
+from tapegrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph, profiler, profiler_util
+from tapegrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.autograd.differentiate import backward, engine, grad
-from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from tapegrad.tensor.tensor import Tensor as Variable
+from tapegrad.autograd.function import Function
+from tapegrad.autograd.grad_mode import (
+    _unsafe_preserve_version_counter,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
+from tapegrad.autograd.gradcheck import gradcheck, gradgradcheck
+from tapegrad.autograd.graph_task import is_checkpoint_valid as _is_checkpoint_valid
+from tapegrad.autograd.profiler import _profiler_enabled, kineto_available
+from tapegrad.autograd.profiler_session import ProfilerActivity
+from tapegrad.autograd.profiler_util import DeviceType
+from tapegrad.autograd.source_lines import set_record_source_lines
+from tapegrad.autograd.variable import Variable, variable
+from tapegrad.dispatch import SavedTensor
 
 __all__ = [
+    "DeviceType",
+    "Function",
+    "ProfilerActivity",
+    "SavedTensor",
     "Variable",
+    "_is_checkpoint_valid",
+    "_profiler_enabled",
+    "_unsafe_preserve_version_counter",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "engine",
     "forward_ad",
+    "function",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
+    "inference_mode",
     "is_grad_enabled",
+    "is_multithreading_enabled",
+    "kineto_available",
     "no_grad",
+    "profiler",
+    "profiler_util",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
+    "set_record_source_lines",
+    "variable",
 ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.execution.dtypes import bfloat16, complex64, complex128
+from tapegrad.execution.dtypes import bool as bool8
 from tapegrad.execution.kernel import add_values
 from tapegrad.tape.node import Node
-from tapegrad.tensor.spec import legacy_type_name
+from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
@@ -28,8 +31,8 @@ class Values:
         return wrap(grad, describe(grad))
 
     @staticmethod
-    def from_hook(given: Tensor, returned: Any, hook: Callable) -> Any:
-        return value_of(given if returned is None else checked(given, returned, hook))
+    def from_hook(given: Tensor | None, returned: Any, hook: Callable) -> Any:
+        return value_of(given if returned is None else checked(given, returned, hook))  # type: ignore[arg-type]
 
     @staticmethod
     def to_hooks(grads: Sequence) -> tuple:
@@ -38,6 +41,27 @@ class Values:
     @staticmethod
     def from_hooks(given: tuple, returned: Any, hook: Callable) -> list:
         return [None if grad is None else value_of(grad) for grad in checked_all(given, returned, hook)]
+
+
+class InferenceValues(Values):
+    """Raw values, for a backward in inference mode: what it gives to the user are inference tensors."""
+
+    @staticmethod
+    def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        results = node.apply_values(grads, needed)
+        if isinstance(node, AccumulateGrad) and node.variable._grad is not None:
+            grad = node.variable._grad
+            if grad._spec.plain:  # made just now; one that was there has been written to
+                grad._spec = grad._spec.replace(inference=True)
+        return results
+
+    @staticmethod
+    def to_hook(grad: Any) -> Tensor:
+        return wrap(grad, describe(grad).replace(inference=True))
+
+    @staticmethod
+    def to_hooks(grads: Sequence) -> tuple:
+        return tuple(None if grad is None else wrap(grad, describe(grad).replace(inference=True)) for grad in grads)
 
 
 class Tensors:
@@ -58,7 +82,7 @@ class Tensors:
     seed = to_hook
 
     @staticmethod
-    def from_hook(given: Tensor, returned: Any, hook: Callable) -> Tensor:
+    def from_hook(given: Tensor | None, returned: Any, hook: Callable) -> Tensor | None:
         return given if returned is None else checked(given, returned, hook)
 
     to_hooks = staticmethod(tuple)
@@ -82,7 +106,7 @@ def checked(given: Any, returned: Any, hook: Callable) -> Tensor:
     if returned.dtype is not given.dtype or returned.device is not given.device:
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has changed the type of value "
-            f"(was {legacy_type_name(given._spec)} got {legacy_type_name(returned._spec)})"
+            f"(was {type_name(given._spec)} got {type_name(returned._spec)})"
         )
     if returned.shape != given.shape:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
@@ -98,8 +122,6 @@ def checked_all(given: tuple, returned: Any, hook: Callable) -> tuple:
     """
     if returned is None:
         return given
-    if isinstance(returned, Tensor) and len(given) == 1:
-        returned = (returned,)
     if not isinstance(returned, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
     if len(returned) != len(given):
@@ -108,10 +130,19 @@ def checked_all(given: tuple, returned: Any, hook: Callable) -> tuple:
             f"(got {len(returned)}, but expected {len(given)})"
         )
     return tuple(
-        old if new is None else checked(old, new, hook) for old, new in zip(given, returned, strict=True)
+        None if new is None else checked(old, new, hook) for old, new in zip(given, returned, strict=True)
     )
 
 
 def hook_name(hook: Callable) -> str:
     """What messages call a hook."""
-    return getattr(hook, "__name__", "<unknown>")
+    name = getattr(hook, "__name__", None)
+    return name if isinstance(name, str) else "<unknown>"
+
+
+def type_name(spec: Spec) -> str:
+    """What PyTorch calls a tensor's type when it speaks of hooks: newer dtypes go by the names they have in C++."""
+    legacy = legacy_type_name(spec)
+    if spec.dtype in (bfloat16, bool8, complex64, complex128):
+        return f"{spec.device.type.upper()}{legacy.rpartition('.')[2].removesuffix('Tensor')}Type"
+    return legacy

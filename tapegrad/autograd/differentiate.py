@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import logging
+import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from tapegrad.autograd.currencies import Tensors, Values
-from tapegrad.autograd.graph import GradientEdge
+from tapegrad.autograd import source_lines
+from tapegrad.autograd.currencies import InferenceValues, Tensors, Values
+from tapegrad.autograd.edges import GradientEdge
+from tapegrad.autograd.graph_log import Logged, log
+from tapegrad.autograd.running import engine
 from tapegrad.dispatch import gradient_edge
-from tapegrad.engine import Engine
 from tapegrad.errors import warn_once
-from tapegrad.execution.host import ones
+from tapegrad.execution.host import is_traced, ones
 from tapegrad.functions.joining import stack
+from tapegrad.functions.registry import overridden, overriders, overriding
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import switched, thread
-from tapegrad.tape.node import Edge
+from tapegrad.tape.node import Edge, Node
+from tapegrad.tape.positions import here
 from tapegrad.tensor.spec import Size, Spec
-from tapegrad.tensor.tensor import Tensor, wrap
+from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 Root = Tensor | GradientEdge
 
@@ -27,9 +34,6 @@ CYCLE_WARNING = (
     "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
     "cycle and avoid the leak."
 )
-
-engine = Engine()
-"""The engine that runs every backward call of the process."""
 
 
 def backward(
@@ -48,10 +52,12 @@ def backward(
         retain_graph: keep what the graph saved, so that it can be run again; by default, as ``create_graph``.
         create_graph: record the backward pass itself, for derivatives of higher order.
         grad_variables: deprecated name of ``grad_tensors``.
-        inputs: accumulate only into these tensors, and run only the nodes which lead to them.
+        inputs: accumulate only into these tensors (or the values of this dict), and run only the nodes which lead to
+            them.
 
     Raises:
         RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed.
+        TypeError: something of the wrong type.
 
     >>> import tapegrad as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -67,10 +73,13 @@ def backward(
                 "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    targets = () if inputs is None else targets_of(inputs, "backward")
     roots = as_tuple(tensors)
-    targets = () if inputs is None else as_tuple(inputs)
+    if overriding.active and thread.modes.torch_function and overriders((roots, targets), {}):
+        return overridden(backward, (roots,), {
+            "grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph,
+            "inputs": None if inputs is None else targets,
+        })  # fmt: skip
     seeds = make_seeds(roots, as_tuple(grad_tensors, count=len(roots)))
     if create_graph:
         warn_once(CYCLE_WARNING, stacklevel=4)
@@ -87,14 +96,14 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor | None, ...] | dict[Any, Tensor | None]:
     """The gradients of the sum of ``outputs`` with respect to ``inputs``; no ``.grad`` is touched.
 
     Only the nodes on a path from ``outputs`` to ``inputs`` are run.
 
     Args:
         outputs: one or several tensors (or gradient edges).
-        inputs: the tensors (or edges) to differentiate with respect to.
+        inputs: the tensors (or edges) to differentiate with respect to; for a dict of them the result is one.
         grad_outputs: a gradient for each output, as in ``backward``.
         retain_graph, create_graph: as in ``backward``.
         only_inputs: deprecated and ignored.
@@ -116,9 +125,14 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    roots, targets = as_tuple(outputs), as_tuple(inputs)
-    if materialize_grads and any(isinstance(target, GradientEdge) for target in targets):
-        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    roots, targets = as_tuple(outputs), targets_of(inputs, "grad")
+    if overriding.active and thread.modes.torch_function and overriders((roots, targets), {}):
+        results = overridden(grad, (roots, targets), {
+            "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph,
+            "only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
+        })  # fmt: skip
+        return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -127,8 +141,6 @@ def grad(
             stacklevel=2,
         )
     given = as_tuple(grad_outputs, count=len(roots))
-    if not targets:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if is_grads_batched:
         results = _batched(roots, given, targets, retain_graph, create_graph, allow_unused)
     else:
@@ -139,19 +151,41 @@ def grad(
             unused(target, create_graph) if result is None else result
             for result, target in zip(results, targets, strict=True)
         ]
-    return tuple(results)
+    return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
 
 
-def unused(target: Tensor, create_graph: bool) -> Tensor:
+def unused(target: Root, create_graph: bool) -> Tensor:
     """The gradient of an input that was not used, made zeros; it requires grad as the others do."""
+    if isinstance(target, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     zeros = zeros_of(target, shape=tuple(target.shape), dtype=target.dtype)
     zeros._spec = zeros._spec.replace(requires_grad=create_graph)
     return zeros
 
 
-def as_tuple(given: Any, count: int = 1) -> tuple:
+def targets_of(inputs: Any, function: str) -> tuple:
+    """What ``function`` was given as ``inputs``, as a tuple.
+
+    Raises:
+        RuntimeError: there is nothing in it.
+        TypeError: another mapping than a dict.
+    """
+    if isinstance(inputs, Mapping):
+        if type(inputs) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
+                "are not supported."
+            )
+        inputs = inputs.values()
+    targets = as_tuple(inputs)
+    if not targets:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    return targets
+
+
+def as_tuple(given: Any, count: int | None = None) -> tuple:
     """One thing or a sequence of them as a tuple; None as ``count`` times None."""
-    if given is None:
+    if given is None and count is not None:
         return (None,) * count
     return (given,) if isinstance(given, (Tensor, GradientEdge)) else tuple(given)
 
@@ -160,7 +194,9 @@ def spec_at(root: Root) -> Spec:
     """The spec of what flows at a root."""
     if isinstance(root, Tensor):
         return root._spec
-    return root.node._input_metadata[root.output_nr]  # type: ignore[attr-defined]
+    if not isinstance(root, GradientEdge):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return root.node._input_metadata[root.output_nr]
 
 
 def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
@@ -174,6 +210,8 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = Fals
     for index, (root, seed) in enumerate(zip(roots, given, strict=False)):
         spec = spec_at(root)
         if isinstance(seed, Tensor):
+            if batched and isinstance(root, GradientEdge) and seed[0].shape != spec.shape:
+                raise RuntimeError("Batched grads are not supported with GradientEdge")
             check_seed(seed, spec, index, batched)
             seeds.append(seed)
         elif not (spec.requires_grad or isinstance(root, GradientEdge)):
@@ -194,9 +232,9 @@ def implicit_seed(spec: Spec) -> Tensor:
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
     """A given gradient must have its root's shape, and be complex exactly if the root is."""
-    shape = Size(seed.shape[1:]) if batched else seed.shape
+    shape = seed[0].shape if batched else seed.shape
     if shape != spec.shape:
-        shown = Size(seed.shape[2:]) if batched else shape  # PyTorch takes the batch dimension off twice
+        shown = Size(shape[1:]) if batched else shape  # PyTorch takes the batch dimension off twice
         where = f"grad_output[{index}] has a shape of {shown} and output[{index}] has a shape of {spec.shape}."
         if batched:
             raise RuntimeError(
@@ -223,45 +261,81 @@ def run_backward(
     allow_unused: bool = True,
 ) -> list[Any]:
     """Translate tensors to edges, run the engine in the right currency, and translate back."""
+    create_graph, allow_unused = flag(create_graph), flag(allow_unused)
+    keep_graph = create_graph if retain_graph is None else flag(retain_graph)
     root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
-    currency: Any = Tensors if create_graph or thread.modes.forward_level >= 0 else Values
-    for watcher in thread.backward_watchers:
-        currency = watcher(currency)
-    keep_graph = create_graph if retain_graph is None else bool(retain_graph)
-    with switched(grad=bool(create_graph)):
+    currency = currency_for(create_graph)
+    with switched(grad=create_graph):
         inputs = []
         for root, seed in zip(roots, seeds, strict=True):
             spec = spec_at(root)
             if seed is not None and seed.dtype is not spec.dtype:
                 seed = cast(seed, dtype=spec.dtype)
             inputs.append(None if seed is None else currency.seed(seed))
-        captured = engine.execute(
-            root_edges, inputs, keep_graph, bool(create_graph), accumulate_grad, target_edges, currency
+        bound = partial(are_traced, roots, seeds)
+        captured = execute(
+            root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, bound
         )
         for index, value in enumerate(captured):
             if value is None and not allow_unused:
-                raise RuntimeError(
-                    f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
-                    "Set allow_unused=True if this is the desired behavior."
-                )
+                raise RuntimeError(source_lines.unused(index, targets[index], roots))
         return [None if value is None else currency.to_hook(value) for value in captured]
+
+
+def flag(given: Any) -> bool:
+    """An argument that says yes or no.
+
+    Raises:
+        TypeError: neither a bool nor an integer.
+    """
+    return operator.index(given) != 0
+
+
+def currency_for(create_graph: bool) -> Any:
+    """What flows in a backward call that is made now, and is done with it."""
+    modes = thread.modes
+    currency: Any = Values
+    if create_graph or modes.forward_level >= 0:
+        currency = Tensors
+    elif modes.inference:
+        currency = InferenceValues
+    for watcher in thread.backward_watchers:
+        currency = watcher(currency)
+    return Logged(currency) if log.isEnabledFor(logging.DEBUG) else currency
+
+
+def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:
+    """Whether JAX traces this backward call: tracers belong to the thread that traces."""
+    return any(isinstance(tensor, Tensor) and is_traced(value_of(tensor)) for tensor in (*roots, *seeds))
+
+
+def execute(*arguments: Any) -> list[Any]:
+    """Run the engine. The graph that it frees remembers where the call was made: Note [Positions]."""
+    outer, thread.backward_call = thread.backward_call, here()
+    try:
+        return engine.execute(*arguments)
+    finally:
+        thread.backward_call = outer
 
 
 def root_edge(root: Root, index: int) -> Edge:
     """The edge at which backward starts."""
     edge = gradient_edge(root) if isinstance(root, Tensor) else (root.node, root.output_nr)
     if edge is None:
-        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        raise RuntimeError(source_lines.without_graph(index, root))
     return edge
 
 
 def target_edge(target: Root, accumulate_grad: bool) -> Edge:
     """The edge at which a gradient is wanted. A non-leaf gets its ``.grad`` through ``retain_grad``."""
     if isinstance(target, GradientEdge):
+        if not isinstance(target.node, Node):
+            kind = type(target.node).__name__
+            raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {kind}")
         return (target.node, target.output_nr)
     if not isinstance(target, Tensor):
-        raise TypeError(f"expected a Tensor or a GradientEdge, but got {type(target).__name__}")
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
     if accumulate_grad:
         target.retain_grad()
     edge = gradient_edge(target)
@@ -279,17 +353,33 @@ def _batched(
     allow_unused: bool,
 ) -> list[Any]:
     """One backward for each element of the batch, stacked; only the last may free the graph."""
-    for index, (root, seed) in enumerate(zip(roots, given, strict=True)):
-        if isinstance(seed, Tensor):
-            check_seed(seed, spec_at(root), index, batched=True)
-    size = next((len(seed) for seed in given if isinstance(seed, Tensor)), 0)
+    seeds = make_seeds(roots, given, batched=True)
+    size = batch_size([seed for seed in seeds if seed is not None])
     keep = create_graph if retain_graph is None else retain_graph
     rows = []
     for element in range(size):
-        seeds = [None if seed is None else seed[element] for seed in given]
+        row = [None if seed is None else seed[element] for seed in seeds]
         rows.append(
-            run_backward(
-                roots, make_seeds(roots, seeds), keep or element + 1 < size, create_graph, targets, False, allow_unused
-            )
+            run_backward(roots, row, keep or element + 1 < size, create_graph, targets, False, allow_unused)
         )
     return [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
+
+
+def batch_size(seeds: Sequence[Tensor]) -> int:
+    """How many gradients there are in each of these batches.
+
+    Raises:
+        ValueError: one that is no batch, or batches of different sizes.
+    """
+    if any(seed.ndim == 0 for seed in seeds):
+        raise ValueError(
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+            "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
+        )
+    sizes = [len(seed) for seed in seeds]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
+        )
+    return sizes[0] if sizes else 0

@@ -118,7 +118,7 @@ def check_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal and the tangent of a tensor; outside a level, and for a tensor that is not dual, the tangent is None."""
+    """The primal and the tangent of a tensor; the tangent is None for one that is not dual, and outside a level."""
     level = thread.modes.forward_level if level is None else level
     if level < 0:
         return UnpackedDualTensor(tensor, None)
@@ -142,8 +142,10 @@ class dual_level(ModeDecorator):
         exit_dual_level()
 
 
-def _current_level() -> int:
-    return thread.modes.forward_level
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # in PyTorch a variable of the module
+        return thread.modes.forward_level
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def _is_fwd_grad_enabled() -> bool:

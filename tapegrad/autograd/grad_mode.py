@@ -1,21 +1,46 @@
-"""Switching gradient recording off and on: context managers, decorators, functions."""
+"""Switching gradient recording off and on, and other modes of the thread: context managers, decorators, functions."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar
 
+from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
+from tapegrad.tape.positions import note_grad_switch
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, storage_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
-    """Whether operators on tensors that require grad are recorded on this thread."""
-    return thread.modes.grad
+    """Whether grad mode is on in this thread; operators are recorded then, except in inference mode."""
+    return thread.modes.grad_enabled
+
+
+@public("torch", out=False)
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    return thread.modes.inference
+
+
+def _set_grad_enabled(mode: bool) -> None:
+    thread.modes = thread.modes.replace(grad=mode)
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backward calls of this thread may use further threads."""
+    return thread.modes.multithreading
+
+
+@public("torch", "Tensor", out=False)
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode; see ``inference_mode``."""
+    return input._spec.inference
 
 
 class ModeDecorator:
@@ -93,10 +118,12 @@ class _Switch(ModeDecorator):
         return object.__new__(cls) if orig_func is None else object.__new__(cls)(orig_func)
 
     def __enter__(self) -> None:
-        self.previous = thread.modes.grad
+        self.previous = thread.modes.grad_enabled
+        note_grad_switch(self.previous, self.enabled)
         thread.modes = thread.modes.replace(grad=self.enabled)
 
     def __exit__(self, *exception: object) -> None:
+        note_grad_switch(self.enabled, self.previous, known=False)
         thread.modes = thread.modes.replace(grad=self.previous)
 
 
@@ -131,8 +158,9 @@ class set_grad_enabled(ModeDecorator):
             raise TypeError(
                 f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
             )
-        self.previous = thread.modes.grad
+        self.previous = thread.modes.grad_enabled
         self.mode = mode
+        note_grad_switch(self.previous, mode)
         thread.modes = thread.modes.replace(grad=mode)
 
     def __call__(self, function: F) -> F:
@@ -140,9 +168,11 @@ class set_grad_enabled(ModeDecorator):
         return super().__call__(function)
 
     def __enter__(self) -> None:
+        note_grad_switch(thread.modes.grad_enabled, self.mode)
         thread.modes = thread.modes.replace(grad=self.mode)
 
     def __exit__(self, *exception: object) -> None:
+        note_grad_switch(self.mode, self.previous, known=False)
         thread.modes = thread.modes.replace(grad=self.previous)
 
     def clone(self) -> set_grad_enabled:
@@ -152,3 +182,164 @@ class set_grad_enabled(ModeDecorator):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     __repr__ = __str__
+
+
+class inference_mode(ModeDecorator):
+    """Record nothing, and make tensors that never will be: they have no version counter and can't be saved for backward.
+
+    Functions make inference tensors inside; a view is an inference tensor if its base is one. Tensors made outside stay
+    what they are. With ``mode=False``, inside, everything is as outside, and grad mode is on.
+
+    Args:
+        mode: whether to switch the mode on or off; or a function, which then always runs in inference mode.
+
+    >>> import tapegrad as torch
+    >>> with torch.inference_mode():
+    ...     x = torch.ones(2) * 2
+    >>> x.is_inference(), torch.ones(2, requires_grad=True) + x
+    (True, tensor([3., 3.], grad_fn=<AddBackward0>))
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return object.__new__(cls) if isinstance(mode, bool) else cls()(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        modes = thread.modes
+        self.previous = {
+            "inference": modes.inference, "grad": modes.grad_enabled, "forward_grad": modes.forward_grad
+        }  # fmt: skip
+        note_grad_switch(modes.grad_enabled, not self.mode)
+        thread.modes = modes.replace(inference=self.mode, grad=not self.mode, forward_grad=not self.mode)
+
+    def __exit__(self, *exception: object) -> None:
+        note_grad_switch(not self.mode, self.previous["grad"], known=False)
+        thread.modes = thread.modes.replace(**self.previous)
+
+    def clone(self) -> inference_mode:
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(ModeDecorator):
+    """Allow backward calls of this thread to use further threads, or not; at once, and undone by a ``with`` block."""
+
+    def __init__(self, mode: bool) -> None:
+        self.previous = thread.modes.multithreading
+        self.mode = mode
+        _set_multithreading_enabled(mode)
+
+    def __enter__(self) -> None:
+        """The mode has been set already."""
+
+    def __exit__(self, *exception: object) -> None:
+        _set_multithreading_enabled(self.previous)
+
+    def clone(self) -> set_multithreading_enabled:
+        return type(self)(self.mode)
+
+
+def _set_multithreading_enabled(mode: bool) -> None:
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"set_multithreading_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+        )
+    thread.modes = thread.modes.replace(multithreading=mode)
+
+
+class _unsafe_preserve_version_counter(ModeDecorator):
+    """Hide writes to tensors from autograd: after the block their versions are what they were when this was made.
+
+    Whoever writes other data than there was gets gradients of neither.
+
+    Args:
+        tensors: one tensor, or a tuple of them.
+
+    >>> import tapegrad as torch
+    >>> x = torch.zeros(2)
+    >>> with torch.autograd._unsafe_preserve_version_counter(x):
+    ...     x.add_(1)._version
+    1
+    >>> x._version
+    0
+    """
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        if not isinstance(self.tensors, tuple):
+            raise AssertionError("Expected tensors to be a tuple")
+        self.versions = tuple(tensor._version for tensor in self.tensors)
+
+    def __enter__(self) -> None:
+        """The versions have been noted already."""
+
+    def __exit__(self, *exception: object) -> None:
+        set_versions(self.tensors, self.versions)
+
+
+# Versions -------------------------------------------------------------------------------------------------------------
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Tell autograd that a tensor, or each of several, was written to in a way that it can't know of.
+
+    Inference tensors, which have no version, stay as they are.
+
+    Raises:
+        RuntimeError: neither a tensor nor an iterable of tensors.
+
+    >>> import tapegrad as torch
+    >>> x = torch.zeros(2)
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    if not isinstance(tensor, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(one, Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
+        if not one._spec.inference:
+            for storage in sharing_versions(one):
+                storage.set_version(storage.version + 1)
+
+
+def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Set the version counters of tensors, for those who hide writes from autograd.
+
+    Raises:
+        TypeError: no sequences of tensors and of integers.
+        RuntimeError: not as many versions as tensors, a negative version, or an inference tensor.
+    """
+    if not _are(tensors, Tensor) or not _are(versions, int):
+        raise TypeError(
+            "_unsafe_set_version_counter(): incompatible function arguments. The following argument types are "
+            "supported:\n    1. (arg0: collections.abc.Sequence[torch.Tensor], arg1: collections.abc.Sequence"
+            "[typing.SupportsInt | typing.SupportsIndex]) -> None"
+        )
+    if len(tensors) != len(versions):
+        raise RuntimeError(f"tensors_len={len(tensors)}, versions_len={len(versions)}")
+    for tensor, version in zip(tensors, versions, strict=True):
+        if tensor._spec.inference:
+            raise RuntimeError(
+                "Tried to call torch.autograd._unsafe_set_version() on a tensor that does not have a version counter. "
+                "Was it created in inference mode?"
+            )
+        if version < 0:
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
+        for storage in sharing_versions(tensor):
+            storage.set_version(version)
+
+
+def _are(items: Any, kind: type) -> bool:
+    return isinstance(items, Sequence) and all(isinstance(item, kind) for item in items)
+
+
+def sharing_versions(tensor: Tensor) -> list[Storage]:
+    """The storages whose versions a write to ``tensor`` would raise: its own, and those of the views of its base."""
+    base = tensor if tensor._base is None else tensor._base
+    relatives = [member() for member in tensor._family or ()]
+    views = [view for view in relatives if view is not None and (view is base or view._base is base)]
+    storages = [storage_of(member) for member in (tensor, *views)]
+    return list({id(storage): storage for storage in storages}.values())

@@ -1,31 +1,19 @@
-"""The graph as users see it: nodes and edges."""
+"""``torch.autograd.graph``: the graph as users see it, and what they can hang into it. Nothing is defined here."""
 
-from __future__ import annotations
+from tapegrad.autograd.edges import GradientEdge, Node, get_gradient_edge
+from tapegrad.autograd.grad_mode import increment_version
+from tapegrad.autograd.multi_grad_hooks import register_multi_grad_hook
+from tapegrad.autograd.mutation import allow_mutation_on_saved_tensors
+from tapegrad.autograd.saved_tensors import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
-from typing import Any, NamedTuple
-
-from tapegrad.dispatch import gradient_edge
-from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor
-
-__all__ = ["GradientEdge", "Node", "get_gradient_edge"]
-
-
-class GradientEdge(NamedTuple):
-    """A place where a gradient arrives: a node, and which of its inputs. ``ownership_token`` keeps the node alive."""
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-
-def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge that computes the gradient of ``tensor``; usable wherever ``backward`` and ``grad`` take tensors.
-
-    Raises:
-        RuntimeError: if the tensor does not require grad.
-    """
-    edge = gradient_edge(tensor)
-    if edge is None:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(*edge)
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]

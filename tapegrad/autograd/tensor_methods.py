@@ -10,7 +10,7 @@ from typing import Any
 from tapegrad.autograd import differentiate
 from tapegrad.dispatch.nodes import share_leaf_hooks
 from tapegrad.functions.registry import PROPERTIES, public
-from tapegrad.tape.hooks import NodeHooks, RemovableHandle, add_hook
+from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -30,11 +30,12 @@ def slots_of(tensor: Tensor) -> NodeHooks:
     """The hook slots for the gradient of a tensor: its node's, or the leaf's own, which its accumulator shares."""
     if tensor._edge is not None:
         return tensor._edge[0].own_hooks()
-    if tensor._leaf_hooks is None:
-        tensor._leaf_hooks = NodeHooks()
-        node = None if tensor._accumulator is None else tensor._accumulator()
-        if node is not None:
-            share_leaf_hooks(tensor, node)
+    with making:
+        if tensor._leaf_hooks is None:
+            tensor._leaf_hooks = NodeHooks()
+            node = None if tensor._accumulator is None else tensor._accumulator()
+            if node is not None:
+                share_leaf_hooks(tensor, node)
     return tensor._leaf_hooks
 
 
@@ -54,24 +55,34 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     """
     if not self._spec.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._hooks is None:
-        self._hooks = OrderedDict()
-        slots_of(self).attach_tensor(self.output_nr, self._hooks)
+    with making:
+        if self._hooks is None:
+            self._hooks = OrderedDict()
+            slots_of(self).attach_tensor(self.output_nr, self._hooks)
     return add_hook(self._hooks, hook)
 
 
 @public("Tensor", out=False)
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Call ``hook`` with this leaf each time its ``.grad`` has been accumulated.
+    """Call ``hook`` with this leaf each time its ``.grad`` has been accumulated; it must return None.
 
     Raises:
         RuntimeError: if the tensor does not require grad, or is no leaf.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+    >>> (x * 3).sum().backward()
+    tensor([3., 3.])
     """
     if not self._spec.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self._edge is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return add_hook(slots_of(self).post_accumulate, hook)
+    present = slots_of(self).post_accumulate
+    if not present:
+        present.append(OrderedDict())
+    return add_hook(present[0], hook)
 
 
 @public("Tensor", out=False)
@@ -90,19 +101,47 @@ def retain_grad(self: Tensor) -> None:
     def keep(grad: Tensor) -> None:
         tensor = reference()
         if tensor is not None:
-            tensor._grad = grad if tensor._grad is None else tensor._grad + grad  # type: ignore[operator]
+            kept = grad.clone() if grad._spec.requires_grad else grad  # a node of its own, as in PyTorch
+            tensor._grad = kept if tensor._grad is None else tensor._grad + grad  # type: ignore[operator]
 
     node, output_nr = self._edge
     node.own_hooks().retain[output_nr] = keep
     self._retains = True
 
 
-def _set_backward_hooks(tensor: Tensor, hooks: Any) -> None:
+def _set_backward_hooks(tensor: Tensor, hooks: HookDict | None) -> None:
+    """Hooks that are set on a leaf run; a non-leaf's node only knows those of ``register_hook``."""
     tensor._hooks = hooks
-    if hooks is not None and tensor._spec.requires_grad:
-        slots_of(tensor).attach_tensor(tensor.output_nr, hooks)
+    if tensor._edge is None:
+        slots_of(tensor).tensor_pre[:] = [] if hooks is None else [(0, hooks)]
+
+
+def _delete_backward_hooks(tensor: Tensor) -> None:
+    raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
+
+def _get_post_accumulate(tensor: Tensor) -> HookDict | None:
+    present = () if tensor._leaf_hooks is None else tensor._leaf_hooks.post_accumulate
+    return present[0] if present else None
+
+
+def _set_post_accumulate(tensor: Tensor, hooks: HookDict | None) -> None:
+    slots_of(tensor).post_accumulate[:] = [] if hooks is None else [hooks]
+
+
+def _delete_post_accumulate(tensor: Tensor) -> None:
+    raise RuntimeError("Deletion of _post_accumulate_grad_hooks not allowed!")
 
 
 PROPERTIES["_backward_hooks"] = property(
-    lambda self: self._hooks, _set_backward_hooks, doc="The hooks on this version of the tensor, by their handles' ids."
+    lambda self: self._hooks,
+    _set_backward_hooks,
+    _delete_backward_hooks,
+    "The hooks on this version of the tensor, by their handles' ids.",
+)
+PROPERTIES["_post_accumulate_grad_hooks"] = property(
+    _get_post_accumulate,
+    _set_post_accumulate,
+    _delete_post_accumulate,
+    "The hooks of a leaf that run when its gradient has been accumulated, by their handles' ids.",
 )

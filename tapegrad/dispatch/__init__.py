@@ -4,7 +4,7 @@ Operators come as arguments; nothing here knows any of them. See Note [Plans] in
 """
 
 from tapegrad.dispatch.call import call
-from tapegrad.dispatch.nodes import AccumulateGrad, DelayedError, Error, OperatorNode, gradient_edge
+from tapegrad.dispatch.nodes import AccumulateGrad, DelayedError, Error, OperatorNode, UndefinedGrad, gradient_edge
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import SavedTensor
 
@@ -15,6 +15,7 @@ __all__ = [
     "OperatorNode",
     "Plan",
     "SavedTensor",
+    "UndefinedGrad",
     "call",
     "gradient_edge",
 ]

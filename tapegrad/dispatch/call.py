@@ -11,20 +11,22 @@ condition, and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y
         node.plan = plan
         node.next_edges = (x0._edge or leaf_edge(x0), None,)
         node.sequence_nr = next_sequence_nr()
-        node.saved = (x1,)
         out0 = new(Tensor)
         out0._value = value0
         out0._spec = spec0
         out0._edge = (node, 0)
+        node.saved = (x1,)
         return out0
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tapegrad.dispatch.forward import forwarding
+from tapegrad.dispatch.losses import note_losses
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.host import transfer
@@ -56,7 +58,7 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
             run = runner(Plan(op, specs, settings, thread.modes))
             if forwards(specs):
                 run = forwarding(op, settings, run)
-            op.plans[key] = run
+            run = op.plans.setdefault(key, run)
     return run(*args)
 
 
@@ -85,15 +87,48 @@ def intercepted(op: Any, settings: dict) -> Callable:
     return run
 
 
-def runner(plan: Plan) -> Callable:
-    """The function that makes the calls of a plan. See Note [Runners are written]."""
+class _Replayed(threading.local):
+    values: Callable[[], Any] | None = None
+
+
+_replayed = _Replayed()
+"""What ``replay`` has been given."""
+
+
+def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> Any:
+    """Record a call as ``call`` does, with the outputs' values from ``values()`` where the kernel would have run."""
+    specs = tuple(map(spec_of, args))
+    key = ("replay", thread.modes, *specs, *settings.items())
+    run = op.plans.get(key)
+    if run is None:
+        plan = Plan(op, specs, settings, thread.modes)
+        run = op.plans[key] = runner(plan, lambda *arguments: _replayed.values())  # type: ignore[misc]
+    outer, _replayed.values = _replayed.values, values
+    try:
+        return run(*args)
+    finally:
+        _replayed.values = outer
+
+
+def runner(plan: Plan, forward: Callable | None = None) -> Callable:
+    """The function that makes the calls of a plan. See Note [Runners are written].
+
+    ``forward`` is run in place of the plan's kernel, if it is given.
+    """
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
-    names |= {"forward": plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
+    names |= {"forward": forward or plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
+    names |= {"note_losses": note_losses, "ran": operator_ran}
     if any(plan.needed):
         names["node_class"] = plan.node_class
     exec(compile(source_of(plan), f"<runner of {plan.op.name}>", "exec"), names)
     return names["run"]
+
+
+def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
+    """Tell this thread's watchers of an operator that was run. See Note [Watchers] in ``tape/modes.py``."""
+    for watcher in thread.result_watchers:
+        watcher(plan, args, results)
 
 
 def source_of(plan: Plan) -> str:
@@ -105,19 +140,29 @@ def source_of(plan: Plan) -> str:
 def _lines(plan: Plan) -> Iterator[str]:
     values = ", ".join(_value(i, spec, plan.mixed) for i, spec in enumerate(plan.specs) if spec is not None)
     outputs = range(plan.num_outputs)
+    hooked = any(plan.needed) and plan.modes.saved_hooks  # hooks on inputs come before the kernel, and may prevent it
+    if hooked:
+        yield from _node_lines(plan)
+        yield f"node.save_inputs({_tuple(f'x{i}' for i in plan.saved_inputs)})"
     yield f"{', '.join(f'value{i}' for i in outputs)}{'' if plan.single else ','} = forward({values})"
-    if any(plan.needed):
+    if any(plan.needed) and not hooked:
         yield from _node_lines(plan)
     for i in outputs:
         yield f"out{i} = new(Tensor)"
         yield f"out{i}._value = value{i}"
         yield f"out{i}._spec = spec{i}"
         yield f"out{i}._edge = {f'(node, {i})' if plan.out_specs[i].requires_grad else None}"
-    if any(plan.needed) and plan.modes.saved_hooks:
-        inputs, saved = (f"x{i}" for i in plan.saved_inputs), (f"out{i}" for i in plan.saved_outputs)
-        yield f"node.save({_tuple(inputs)}, {_tuple(saved)})"
+    if any(plan.needed) and not hooked:
+        yield from _save_lines(plan)
+    if hooked and plan.saved_outputs:
+        yield f"node.save_outputs({_tuple(f'out{i}' for i in plan.saved_outputs)})"
     if any(plan.needed) and plan.modes.watched:
         yield "made(node)"
+    arguments, results = _tuple(f"x{i}" for i in range(len(plan.specs))), _tuple(f"out{i}" for i in outputs)
+    if plan.modes.recording and not all(spec.requires_grad for spec in plan.out_specs):
+        yield f"note_losses(plan, {arguments}, {results})"
+    if plan.modes.results_watched:
+        yield f"ran(plan, {arguments}, {results})"
     yield "return out0" if plan.single else f"return {_tuple(f'out{i}' for i in outputs)}"
 
 
@@ -128,9 +173,12 @@ def _node_lines(plan: Plan) -> Iterator[str]:
     edges = (f"x{i}._edge or leaf_edge(x{i})" if need else "None" for i, need in ends)
     yield f"node.next_edges = {_tuple(edges)}"
     yield "node.sequence_nr = next_sequence_nr()"
-    if plan.modes.saved_hooks:
-        return
-    yield f"node.saved = {_tuple([f'x{i}' for i in plan.saved_inputs] + [f'value{i}' for i in plan.saved_outputs])}"
+
+
+def _save_lines(plan: Plan) -> Iterator[str]:
+    """Keep what backward reads. An output that does not require grad is kept as the tensor that it is."""
+    outputs = (f"{'value' if plan.out_specs[i].requires_grad else 'out'}{i}" for i in plan.saved_outputs)
+    yield f"node.saved = {_tuple([*(f'x{i}' for i in plan.saved_inputs), *outputs])}"
     if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
         versions = (f"x{i}._version" if isinstance(plan.specs[i], Spec) else "0" for i in plan.saved_inputs)
         yield f"node.versions = {_tuple(versions)}"

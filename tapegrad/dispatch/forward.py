@@ -1,8 +1,8 @@
 """Calls on dual tensors: the operator as always, and then its forward-mode derivative. See Note [Duals].
 
 The call is recorded with the duals as its inputs, so that a backward at the same level finds the tangents of what was
-saved (forward over reverse); the tangent is computed from handles without tangents, and is itself recorded, for the tape
-knows where they come from (reverse over forward).
+saved (forward over reverse); the tangent is computed from handles without tangents, and is itself recorded, for the
+tape knows where they come from (reverse over forward).
 """
 
 from __future__ import annotations

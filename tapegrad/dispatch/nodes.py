@@ -12,13 +12,25 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.dispatch.saved import SavedTensor, Saves, modified
-from tapegrad.errors import SECOND_BACKWARD
+from tapegrad.dispatch.saved import (
+    DETACHED,
+    FREED,
+    NOTHING,
+    SavedTensor,
+    Saves,
+    check_version,
+    modified,
+    output_handle,
+    second_backward,
+    writes_of,
+)
 from tapegrad.execution.kernel import add_values
+from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, next_sequence_nr
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, next_sequence_nr
+from tapegrad.tape.positions import Position
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap, write
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
@@ -28,11 +40,25 @@ _accumulating = threading.RLock()
 """Held while a gradient is added to a leaf's ``.grad``: several threads may run backward to the same leaves."""
 
 
+class WorkerOfDevice:
+    """``node.worker`` of nodes that know of what kind the gradients are which they take: where the first of them lies.
+
+    None for the CPU, whose nodes run on the thread that calls backward.
+    """
+
+    def __get__(self, node: Any, owner: type | None = None) -> Any:
+        if node is None:
+            return self
+        where = next((spec.device for spec in node._input_metadata if spec is not None), None)
+        return None if where is None or where.type == "cpu" else where
+
+
 class AccumulateGrad(Node):
     """The end of the tape: adds what arrives to the ``.grad`` of a leaf. There is at most one for each leaf."""
 
     __slots__ = ("variable",)
     next_edges: tuple = ()
+    worker: Any = WorkerOfDevice()
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
@@ -62,12 +88,14 @@ class AccumulateGrad(Node):
 
     def _post_accumulate(self) -> None:
         """Hooks of the leaf, which see its new ``.grad``."""
-        for hook in tuple(self.own_hooks().post_accumulate.values()):
+        replaced = False
+        for hook in [hook for hooks in self.own_hooks().post_accumulate for hook in hooks.values()]:
             returned = hook(self.variable)
-            if isinstance(returned, Tensor):
-                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if returned is not None:
+            if not (returned is None or isinstance(returned, Tensor)):
                 raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+            replaced = replaced or returned is not None
+        if replaced:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
     @property
     def _input_metadata(self) -> tuple[Spec, ...]:
@@ -85,15 +113,16 @@ def leaf_edge(tensor: Tensor) -> Edge:
 
 
 def _new_accumulator(tensor: Tensor) -> Node:
-    with _accumulating:
+    with making:
         node = None if tensor._accumulator is None else tensor._accumulator()
-        if node is None:
-            node = AccumulateGrad(tensor)
-            if tensor._leaf_hooks is not None:
-                share_leaf_hooks(tensor, node)
-            if thread.modes.watched:
-                node_made(node)
-            tensor._accumulator = weakref.ref(node)
+        if node is not None:
+            return node
+        node = AccumulateGrad(tensor)
+        if tensor._leaf_hooks is not None:
+            share_leaf_hooks(tensor, node)
+        tensor._accumulator = weakref.ref(node)
+    if thread.modes.watched:
+        node_made(node)
     return node
 
 
@@ -134,13 +163,17 @@ class OperatorNode(Node):
 
     __slots__ = ("plan", "saved")
 
+    worker: Any = WorkerOfDevice()
     plan: Plan
-    saved: tuple | Saves | None
+    saved: tuple | Saves | Position | None
     versions: tuple[int, ...] | None = None
+    _numbers: dict[int, Any]
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = self.plan
-        if needed is None and plan.num_outputs == 1 and grads[0] is not None:
+        if type(self.saved) is Saves:
+            return self._apply_unpacked(grads, needed)
+        if needed is None and plan.slots == 1 and grads[0] is not None:
             return plan.full_backward(grads[0], *self.saved_values())
         defined = tuple(grad is not None for grad in grads)
         if not any(defined):
@@ -152,7 +185,7 @@ class OperatorNode(Node):
         """The values saved for backward, after checking that none was written since."""
         saved = self.saved
         if type(saved) is not tuple:
-            return self._unpacked_values()
+            raise RuntimeError(second_backward(saved))
         if self.written_outputs is not None:
             self._check_outputs()
         values = []
@@ -165,44 +198,122 @@ class OperatorNode(Node):
                 values.append(self._checked_value(item, len(values)))
         return values
 
-    def _unpacked_values(self) -> list:
-        items = self.saved_tensors()
-        return [value_of(item) if isinstance(item, Tensor) else item for item in items]
+    def _apply_unpacked(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """``apply_values`` where what was saved comes through hooks, which may give another shape or dtype than was."""
+        plan, items = self.plan, self.saved_tensors()
+        defined = tuple(grad is not None for grad in grads)
+        if not any(defined):
+            return (None,) * len(plan.needed)
+        if self._fit(items):
+            values = [value_of(item) if isinstance(item, Tensor) else item for item in items]
+            given = [grad for grad in grads if grad is not None]
+            return plan.backward(plan.wanted(needed), defined)(*given, *values)
+        tensors = [None if grad is None else wrap(grad, describe(grad)) for grad in grads]
+        results = plan.gradients(tensors, items, plan.wanted(needed))
+        return [None if result is None else value_of(result) for result in results]
 
-    def _checked_value(self, tensor: Tensor, position: int) -> Any:
-        expected = 0 if self.versions is None else self.versions[position]
-        if tensor._version != expected:
-            raise RuntimeError(modified(tensor._spec, tensor._edge, tensor._version, expected))
+    def _fit(self, items: list) -> bool:
+        """Whether the items are what the backward kernel was made for."""
+        plan = self.plan
+        specs = [plan.specs[i] for i in plan.saved_inputs] + [plan.out_specs[i] for i in plan.saved_outputs]
+        return all(
+            isinstance(spec, Spec) and item._spec.bare is spec.bare
+            for item, spec in zip(items, specs, strict=True)
+            if isinstance(item, Tensor)
+        )
+
+    def _checked_value(self, tensor: Tensor, index: int) -> Any:
+        spec = self.plan.saved_specs[index]
+        if tensor._edge is None and spec.requires_grad and not self._was_leaf(index):
+            raise RuntimeError(DETACHED)
+        check_version(tensor, self._version_of(index), self)
         return value_of(tensor)
+
+    def _version_of(self, index: int) -> int:
+        """The version at which a saved tensor was saved; outputs are new then."""
+        return 0 if self.versions is None or index >= len(self.versions) else self.versions[index]
+
+    def _was_leaf(self, index: int) -> bool:
+        """Whether a saved tensor was a leaf, as far as the edges tell."""
+        edge = self._edge_of(index)
+        return edge is None or isinstance(edge[0], AccumulateGrad)
+
+    def _edge_of(self, index: int) -> Edge | None:
+        """Where the gradient of a saved input goes."""
+        plan = self.plan
+        position = plan.saved_inputs[index] if index < len(plan.saved_inputs) else None
+        return self.next_edges[plan.positions.index(position)] if position in plan.positions else None
 
     def _check_outputs(self) -> None:
         """Refuse to go on if an output that was saved has been written to since."""
         for position, (version, expected) in (self.written_outputs or {}).items():
             if position in self.plan.saved_outputs:
-                raise RuntimeError(modified(self.plan.out_specs[position], (self, position), version, expected))
+                spec, writes = self.plan.out_specs[position], writes_of(self, position)
+                raise RuntimeError(modified(spec, (self, position), version, expected, self, writes))
 
     def saved_tensors(self) -> list:
         """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""
         saved = self.saved
-        if saved is None:
-            raise RuntimeError(SECOND_BACKWARD)
+        if not isinstance(saved, (tuple, list)):
+            raise RuntimeError(second_backward(saved))
         if isinstance(saved, Saves):
-            return [item.unpack(self) if isinstance(item, SavedTensor) else item for item in saved]
+            return [item.unpack(self, strict=True) if isinstance(item, SavedTensor) else item for item in saved]
         self.saved_values()  # checks versions
-        plan = self.plan
-        inputs = len(plan.saved_inputs)
-        tensors = list(saved[:inputs])
-        for position, value in zip(plan.saved_outputs, saved[inputs:], strict=True):
-            spec = plan.out_specs[position]
-            tensors.append(wrap(value, spec, (self, position) if spec.requires_grad else None))
-        return tensors
+        inputs = len(self.plan.saved_inputs)
+        return [*saved[:inputs], *(self.saved_item(index) for index in range(inputs, len(saved)))]
+
+    def saved_item(self, index: int) -> Any:
+        """One of the items that were saved, as the user sees it."""
+        saved = self.saved
+        if not isinstance(saved, (tuple, list)):
+            if index in self.plan.saved_numbers:
+                return self._numbers[index]
+            raise RuntimeError(second_backward(saved))
+        item, inputs = saved[index], len(self.plan.saved_inputs)
+        if isinstance(item, SavedTensor):
+            return item.unpack(self)
+        if isinstance(item, Tensor):
+            check_version(item, self._version_of(index), self)
+        elif index >= inputs:
+            position = self.plan.saved_outputs[index - inputs]
+            return output_handle(self, position, item, self.plan.out_specs[position])
+        return item
+
+    def raw_saved_item(self, index: int) -> Any:
+        """One of the items that were saved, as a ``SavedTensor``, which the node keeps it as from here on."""
+        saved = self.saved
+        if not isinstance(saved, (tuple, list)):
+            return SavedTensor.empty(FREED)
+        if not isinstance(saved, Saves):
+            saved = self.saved = Saves(self._as_saved(item, index) for index, item in enumerate(saved))
+        return saved[index]
+
+    def _as_saved(self, item: Any, index: int) -> Any:
+        """An item of the tuple as a ``SavedTensor``; numbers that are no tensors to the user stay what they are."""
+        plan, inputs = self.plan, len(self.plan.saved_inputs)
+        item = plan.op.wrapped(item)
+        if isinstance(item, Tensor):
+            edge = self._edge_of(index) or gradient_edge(item)
+            leaf = edge is None or isinstance(edge[0], AccumulateGrad)
+            return SavedTensor.of_input(item, edge, self._version_of(index), leaf)
+        if index >= inputs:
+            position = plan.saved_outputs[index - inputs]
+            return SavedTensor.of_output(item, plan.out_specs[position], position)
+        return SavedTensor.empty(NOTHING) if item is None else item
 
     def save(self, inputs: tuple, outputs: tuple) -> None:
-        """Keep inputs and outputs for backward with the hooks that are in force; called where there are some."""
-        self.saved = Saves(
-            [SavedTensor.of(x, gradient_edge(x)) if isinstance(x, Tensor) else x for x in inputs]
-            + [SavedTensor.of(out, None, is_output=True) for out in outputs]
-        )
+        """Keep inputs and outputs for backward as ``SavedTensor`` objects."""
+        self.save_inputs(inputs)
+        self.save_outputs(outputs)
+
+    def save_inputs(self, inputs: tuple) -> None:
+        """Keep inputs for backward with the hooks that are in force; called where there are some, before the kernel."""
+        self.own_hooks()  # an unpack hook may register the node's first hook while it runs
+        self.saved = Saves([SavedTensor.of(x, gradient_edge(x)) if isinstance(x, Tensor) else x for x in inputs])
+
+    def save_outputs(self, outputs: tuple) -> None:
+        """Keep outputs too; called after ``save_inputs``, when there are outputs."""
+        self.saved.extend(SavedTensor.of(out, None, is_output=True) for out in outputs)  # type: ignore[union-attr]
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = self.plan
@@ -213,7 +324,9 @@ class OperatorNode(Node):
 
     def release_variables(self) -> None:
         if self.plan.releases:
-            saved, self.saved = self.saved, None
+            saved, self.saved = self.saved, thread.backward_call
+            if self.plan.saved_numbers and isinstance(saved, (tuple, list)):
+                self._numbers = {index: saved[index] for index in self.plan.saved_numbers}
             if type(saved) is Saves:
                 saved.release()
 
@@ -222,14 +335,18 @@ class OperatorNode(Node):
 
     @property
     def _input_metadata(self) -> tuple[Spec, ...]:
-        return self.plan.out_specs
+        return self.plan.out_specs[: self.input_slots]
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(f"_saved_{field}" for field in self.plan.op.saved_fields())]
+        op = self.plan.op
+        raw = (f"_raw_saved_{field}" for field in op.saved_tensor_fields(self))
+        return [*super().__dir__(), *(f"_saved_{field}" for field in op.saved_fields()), *raw]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             return self.plan.op.read_saved(self, name[len("_saved_") :])
+        if name.startswith("_raw_saved_"):
+            return self.plan.op.read_raw_saved(self, name[len("_raw_saved_") :])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
@@ -253,7 +370,30 @@ class Error(Node):
         return "torch::autograd::Error"
 
 
-class DelayedError(Node):
+class Passage(Node):
+    """A function of tensors that gives them back unchanged, with a node of its own kind between."""
+
+    __slots__ = ()
+    next_edges: tuple = ()
+
+    def node_for(self, edges: list[Edge | None]) -> Node:
+        """The node that the results get, if any gradient may be wanted."""
+        raise NotImplementedError
+
+    def __call__(self, *tensors: Any, **keywords: Any) -> Any:
+        check_call(self, tensors, keywords)
+        edges = [None if tensor is None else gradient_edge(tensor) for tensor in tensors]
+        node = self.node_for(edges) if thread.modes.grad and any(edges) else None
+        results = tuple(
+            None if tensor is None
+            else wrap(value_of(tensor), tensor._spec.bare.replace(requires_grad=node is not None),
+                      None if node is None else (node, position))
+            for position, tensor in enumerate(tensors)
+        )  # fmt: skip
+        return results[0] if len(results) == 1 else results
+
+
+class DelayedError(Passage):
     """A function of tensors that gives them back unchanged; differentiating through the results raises.
 
     >>> import tapegrad as torch
@@ -264,19 +404,57 @@ class DelayedError(Node):
     """
 
     __slots__ = ("message",)
-    next_edges: tuple = ()
 
-    def __init__(self, message: str, input_slots: int) -> None:
-        self.message = message
-        self.input_slots = input_slots
+    def __init__(self, *arguments: Any) -> None:
+        if len(arguments) != 2:
+            raise RuntimeError(f"Requires two arguments, got {len(arguments)}")
+        self.message, self.input_slots = arguments
         self.sequence_nr = next_sequence_nr()
 
-    def __call__(self, *tensors: Any) -> Any:
-        edges = [gradient_edge(tensor) for tensor in tensors]
-        node = Error(self.message, edges, len(tensors)) if any(edges) else None
-        results = tuple(
-            wrap(value_of(tensor), tensor._spec.replace(plain=True, requires_grad=node is not None),
-                 None if node is None else (node, position))
-            for position, tensor in enumerate(tensors)
-        )  # fmt: skip
-        return results[0] if len(results) == 1 else results
+    def node_for(self, edges: list[Edge | None]) -> Node:
+        return Error(self.message, edges, len(edges))
+
+    def name(self) -> str:
+        return "torch::autograd::DelayedError"
+
+
+class UndefinedGrad(Passage):
+    """A function that gives a tensor back unchanged; in backward the gradient ends there, undefined.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> (UndefinedGrad()(x * 1) + x).sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *arguments: Any) -> None:
+        if arguments:
+            raise RuntimeError(f"Requires zero arguments, got {len(arguments)}")
+        self.sequence_nr = next_sequence_nr()
+
+    def node_for(self, edges: list[Edge | None]) -> Node:
+        return UndefinedGradBackward(edges)
+
+    def name(self) -> str:
+        return "torch::autograd::UndefinedGrad"
+
+
+class UndefinedGradBackward(Node):
+    """Takes a gradient and gives none."""
+
+    __slots__ = ()
+
+    def __init__(self, next_edges: Sequence[Edge | None]) -> None:
+        self.next_edges = tuple(next_edges)
+        self.sequence_nr = next_sequence_nr()
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        return (None,) * len(self.next_edges)
+
+    apply = apply_values
+
+    def name(self) -> str:
+        return "torch::autograd::UndefinedGradBackward"

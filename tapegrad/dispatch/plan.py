@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.dispatch.nodes import OperatorNode
-from tapegrad.errors import message
+from tapegrad.errors import INFERENCE_SAVED, message
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
@@ -48,7 +48,7 @@ class Kernels:
         key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
         kernels = op.kernels.get(key)
         if kernels is None:
-            kernels = op.kernels[key] = cls(op, specs, settings)
+            kernels = op.kernels.setdefault(key, cls(op, specs, settings))  # all threads use the same ones
         return kernels
 
 
@@ -59,19 +59,21 @@ class Plan:
         op: the operator, with its settings and the specs of its arguments (a Spec, a scalar's type, or None).
         kernels: what is compiled.
         out_specs: the specs of the outputs.
+        slots: how many gradients the node takes: one for each output, up to the last that can have one.
         positions: the arguments that have a formula; the node has an edge for each.
         needed: for each of these, whether a gradient is wanted; all False when nothing is recorded.
         saved_inputs, saved_outputs: the positions of the arguments and outputs that backward reads.
         saved_specs: what to expect of each saved item; None for one that is no tensor.
-        releases: whether anything saved is freed after a backward; plain numbers of a node (an index) are not.
+        saved_numbers: which of the saved items are plain numbers.
+        releases: whether anything saved is freed after a backward; plain numbers of a node are not.
         full_backward: the backward kernel when every gradient is given and every possible one is wanted.
         modes: what was switched on.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
     """
 
     __slots__ = (
-        "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "positions", "needed", "saved_inputs",
-        "saved_outputs", "saved_specs", "sources", "full_backward", "node_class", "single", "releases", "device",
+        "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed", "saved_inputs",
+        "saved_outputs", "saved_specs", "saved_numbers", "sources", "full_backward", "node_class", "single", "releases", "device",
         "mixed", "modes", "__weakref__",
     )  # fmt: skip
 
@@ -81,6 +83,7 @@ class Plan:
         self.kernels = Kernels.of(op, specs, settings)
         self.single, outputs = self.kernels.single, self.kernels.outputs
         self.num_outputs = len(outputs)
+        self.slots = max((i + 1 for i, (_, dtype) in enumerate(outputs) if dtype.category >= 2), default=1)
         tensors = [spec for spec in specs if isinstance(spec, Spec)]
         self.device = max(tensors, key=lambda spec: spec.ndim > 0 or spec.device.type != "cpu").device
         self.mixed = any(spec.device is not self.device for spec in tensors)
@@ -90,18 +93,21 @@ class Plan:
             for position in self.positions
         )
         recorded = any(self.needed) and any(dtype.category >= 2 for _, dtype in outputs)
+        recorded = recorded and not all(spec.inference for spec in tensors)
         self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
-            Spec.of(shape, dtype, self.device, recorded and dtype.category >= 2) for shape, dtype in outputs
+            Spec.of(shape, dtype, self.device, recorded and dtype.category >= 2, inference=modes.inference)
+            for shape, dtype in outputs
         )
         self.full_backward: Callable = self._first_full_backward
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self.sources: dict[int, list] = {}
         self.saved_specs: tuple = ()
+        self.saved_numbers: tuple[int, ...] = ()
         self.releases = False
         if recorded:
-            self.node_class = op.node_class(OperatorNode, self.num_outputs)
+            self.node_class = op.node_class(OperatorNode, self.slots)
             self._decide_saves()
 
     def _decide_saves(self) -> None:
@@ -115,13 +121,18 @@ class Plan:
         located = [place for places in names.values() for place in places]
         inputs = sorted({place[1] for place in located if place[0] == "input"} | {
             i for place in located if place[0] == "inputs" for i in place[1]
-        })  # fmt: skip
+        }, key=lambda i: (op.field(op.input_name(i)), i))  # fmt: skip
         outputs = sorted({place[1] for place in located if place[0] == "output"})
         self.saved_inputs, self.saved_outputs = tuple(inputs), tuple(outputs)
         self.saved_specs = tuple(
             self.specs[i] if isinstance(self.specs[i], Spec) else None for i in inputs
-        ) + (None,) * len(outputs)  # fmt: skip
-        self.releases = bool(outputs) or any(op.input_name(i) not in op.plain_inputs for i in inputs)
+        ) + tuple(None if self.out_specs[i].requires_grad else self.out_specs[i] for i in outputs)  # fmt: skip
+        if any(spec is not None and spec.inference for spec in self.saved_specs):
+            raise RuntimeError(INFERENCE_SAVED)
+        numbers = [index for index, i in enumerate(inputs) if isinstance(self.specs[i], type)]
+        self.saved_numbers = () if op.wraps_numbers else tuple(numbers)
+        plain = [index in self.saved_numbers or op.input_name(i) in op.plain_inputs for index, i in enumerate(inputs)]
+        self.releases = bool(outputs) or not all(plain)
         self.sources = names
 
     def wanted(self, needed: tuple[bool, ...] | None) -> tuple[bool, ...]:
@@ -136,7 +147,7 @@ class Plan:
         index = {("input", position): item for position, item in zip(self.saved_inputs, saved, strict=False)}
         for position, item in zip(self.saved_outputs, saved[len(self.saved_inputs) :], strict=True):
             index["output", position] = item
-        grads = op.materialize(grads, self.out_specs)
+        grads = op.materialize([*grads, *[None] * (self.num_outputs - self.slots)], self.out_specs)
         results: list[Any] = []
         for position, want in zip(self.positions, wanted, strict=True):
             if not want:
@@ -163,7 +174,7 @@ class Plan:
         key = (self.needed, wanted, defined)
         kernel = self.kernels.backwards.get(key)
         if kernel is None:
-            kernel = self.kernels.backwards[key] = self._make_backward(wanted, defined)
+            kernel = self.kernels.backwards.setdefault(key, self._make_backward(wanted, defined))
         return self._across_devices(kernel) if self.mixed else kernel
 
     def _across_devices(self, kernel: Callable) -> Callable:
@@ -197,7 +208,7 @@ class Plan:
 
     def _first_full_backward(self, *values: Any) -> tuple:
         """Stands in for ``full_backward`` until its first use makes it."""
-        self.full_backward = self.backward(self.needed, (True,) * self.num_outputs)
+        self.full_backward = self.backward(self.needed, (True,) * self.slots)
         return self.full_backward(*values)
 
 

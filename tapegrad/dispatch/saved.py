@@ -5,6 +5,9 @@ Most nodes never need one: they keep what they save in a plain tuple, inputs as 
 versions when they read it. Only where hooks are in force (``saved_tensors_hooks``), where somebody asks for the saved
 tensor itself (``node._raw_saved_NAME``) and in custom functions is each item a ``SavedTensor``; an operator's node
 then has its items in a list (``Saves``).
+
+Whoever reads an input gets the very tensor that was saved. An output is made again at each reading, on the same storage
+as the one that the user holds (``output_handle``), so that a write to one is seen, and counted, on the other.
 """
 
 from __future__ import annotations
@@ -13,14 +16,26 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.errors import SECOND_BACKWARD
+from tapegrad.errors import INFERENCE_SAVED, SECOND_BACKWARD
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.modes import switched, thread
-from tapegrad.tape.node import Edge, Node
+from tapegrad.tape.node import Edge, Node, function_of, name_of
+from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.spec import Spec, legacy_type_name
+from tapegrad.tensor.storage import storage_made_by
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+
+FREED: Any = object()
+NOTHING: Any = object()
+"""What a saved tensor keeps after a backward, and where there was no tensor to save."""
+
+DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
+    "use out-of-place `.detach()` instead"
+)
 
 
 class Saves(list):
@@ -36,25 +51,26 @@ class Saves(list):
 
 
 class SavedTensor:
-    """A tensor kept for backward.
+    """A tensor kept for backward; ``node._raw_saved_NAME`` in PyTorch's words.
 
     Attributes:
-        tensor: the tensor itself, unless it is packed or an output of the node that keeps it.
-        value: the value of an output. See Note [Saved outputs and reference cycles].
+        kept: the tensor; the value of an output that requires grad (Note [Saved outputs and reference cycles]); or
+            what the first of the ``hooks`` made of it. FREED after a backward; NOTHING if there never was a tensor.
         spec, edge: what the tensor was, and where its gradient goes (None for an output of the node that keeps it).
         is_output: whether it is an output of the node that keeps it; ``output_nr`` says which.
         is_leaf: whether it was a leaf; then the node at the end of ``edge`` is its accumulator.
         version: the version that it was saved at.
-        hooks: the pair (pack, unpack) that was used, or None; ``packed`` is what the first of them made.
+        hooks: the pair (pack, unpack) that was used, or None.
+        freed_by: the place of the backward call that freed it, where that is known.
+        tangent: of an output, its tangent.
     """
 
     __slots__ = (
-        "tensor", "value", "spec", "edge", "is_output", "is_leaf", "output_nr", "version", "hooks", "packed", "freed",
-        "tangent",
+        "kept", "spec", "edge", "is_output", "is_leaf", "output_nr", "version", "hooks", "tangent", "freed_by",
+        "__weakref__",
     )  # fmt: skip
 
-    tensor: Tensor | None
-    value: Any
+    kept: Any
     spec: Spec
     edge: Edge | None
     is_output: bool
@@ -62,12 +78,20 @@ class SavedTensor:
     output_nr: int
     version: int
     hooks: Hooks | None
-    packed: Any
-    freed: bool
     tangent: Tensor | None
+    freed_by: Any
 
     def __init__(self) -> None:
-        raise TypeError("Trying to create a SavedTensor object from Python is forbidden.")
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    @classmethod
+    def empty(cls, kept: Any) -> SavedTensor:
+        """One without a tensor: ``kept`` is FREED or NOTHING."""
+        saved: SavedTensor = object.__new__(cls)
+        saved.kept, saved.hooks, saved.edge, saved.tangent, saved.freed_by = kept, None, None, None, None
+        saved.is_output = saved.is_leaf = False
+        saved.output_nr = saved.version = 0
+        return saved
 
     @classmethod
     def of(cls, tensor: Tensor, edge: Edge | None, *, is_output: bool = False) -> SavedTensor:
@@ -78,119 +102,243 @@ class SavedTensor:
             edge: where its gradient goes (``gradient_edge``).
             is_output: whether the node that keeps it is its own ``grad_fn``.
         """
-        saved: SavedTensor = object.__new__(cls)
-        saved.spec = tensor._spec.replace(plain=True, overrides=False, dual=False) if is_output else tensor._spec
-        saved.output_nr, saved.is_output = tensor.output_nr, is_output
-        saved.version, saved.freed, saved.hooks, saved.packed = tensor._version, False, None, None
-        saved.tensor = saved.value = None
+        if tensor._spec.inference:
+            raise RuntimeError(INFERENCE_SAVED)
+        saved = cls.empty(NOTHING)
         saved.is_leaf = tensor._edge is None
-        saved.tangent = tangent_of(tensor) if is_output else None
-        saved.edge = None if is_output else edge
+        saved.is_output = is_output and not saved.is_leaf
+        saved.edge = None if saved.is_output else edge
+        saved.output_nr, saved.version = tensor.output_nr, tensor._version
+        saved.spec = tensor._spec.replace(plain=True, overrides=False, dual=False) if saved.is_output else tensor._spec
+        saved.tangent = tangent_of(tensor) if saved.is_output else None
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
-        elif is_output:
-            saved.value = value_of(tensor)
         else:
-            saved.tensor = tensor
+            saved.kept = value_of(tensor) if saved.is_output else tensor
+        return saved
+
+    @classmethod
+    def of_input(cls, tensor: Tensor, edge: Edge | None, version: int, is_leaf: bool) -> SavedTensor:
+        """A tensor that a node has kept in its tuple until now, saved at that version."""
+        saved = cls.empty(tensor)
+        saved.spec, saved.edge, saved.version, saved.is_leaf = tensor._spec, edge, version, is_leaf
+        return saved
+
+    @classmethod
+    def of_output(cls, value: Any, spec: Spec, output_nr: int) -> SavedTensor:
+        """An output whose value a node has kept in its tuple until now."""
+        saved = cls.empty(value)
+        saved.spec, saved.output_nr, saved.is_output = spec, output_nr, True
         return saved
 
     def pack(self, tensor: Tensor, hooks: Hooks) -> None:
         """Keep what the first hook makes of the tensor."""
         version = tensor._version
+        self.hooks = hooks
         with switched(grad=False):
-            packed = hooks[0](tensor)
+            self.kept = hooks[0](tensor)
         if tensor._version != version:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
-                "not be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
                 "issue if you need to perform in-place operations on the input to a pack hook."
             )
-        self.packed, self.hooks = packed, hooks
-        self.tensor = self.value = None
 
-    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Pack what is saved with ``pack_hook``, now; from here on it is read through ``unpack_hook``.
+    def register_hooks(self, *hooks: Any) -> None:
+        """Pack what is saved, now, with the first of two hooks; from here on it is read through the second.
 
         Raises:
-            RuntimeError: it has hooks already, or has been freed.
+            TypeError: not two callables.
+            RuntimeError: it has hooks already, or has been freed, or is None.
+
+        >>> import tapegrad as torch
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x * x
+        >>> y.grad_fn._raw_saved_self.register_hooks(lambda t: t.tolist(), lambda kept: torch.tensor(kept))
+        >>> y.grad_fn._saved_self
+        tensor([1., 2.], requires_grad=True)
         """
-        if self.freed:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. " + SECOND_BACKWARD
-            )
+        check_hooks("register_hooks", hooks, of=self)
         if self.hooks is not None:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. ")
-        data = wrap(self.value, self.spec.bare) if self.tensor is None else self.tensor.detach()
-        self.pack(data, (pack_hook, unpack_hook))
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
+            )
+        if self.kept is FREED:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+                "to backward through the graph a second time or if you need to access saved variables after calling "
+                "backward."
+            )
+        if self.kept is NOTHING:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        data = wrap(self.kept, self.spec.bare) if self.is_output else self.kept.detach()
+        self.pack(data, hooks)  # type: ignore[arg-type]
 
-    def unpack(self, node: Node | None) -> Tensor:
-        """The tensor, for backward. ``node`` is the one that keeps it.
+    def unpack(self, node: Node | None = None, *, strict: bool = False) -> Tensor | None:
+        """The tensor.
+
+        Args:
+            node: the one that keeps it, without which an output can't be read.
+            strict: refuse an input that has lost its history since (``detach_``), as an operator's backward does.
 
         Raises:
-            RuntimeError: it has been freed, or written to since.
+            RuntimeError: it has been freed, or written to since, or detached in place.
             TypeError: the second hook returned no tensor.
         """
-        if self.freed:
-            raise RuntimeError(SECOND_BACKWARD)
+        if self.kept is FREED:
+            raise RuntimeError(second_backward(self.freed_by))
+        if self.kept is NOTHING and self.hooks is None:
+            return None
+        if self._lost_history(node, strict):
+            raise RuntimeError(DETACHED)
         if self.hooks is not None:
             return self._unpack(node)
-        if self.tensor is None:
-            self._check_output(node)
-            output = wrap(self.value, self.spec, None if node is None else (node, self.output_nr))
-            if self.tangent is not None:
-                set_tangent(output, self.tangent)
-            return output
-        if self.tensor._version != self.version:
-            raise RuntimeError(modified(self.tensor._spec, self.tensor._edge, self.tensor._version, self.version))
-        if self.edge is not None and self.tensor._edge is None and not self.tensor._spec.requires_grad:
-            raise RuntimeError(
-                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
-                "supported, please use out-of-place `.detach()` instead"
-            )
-        return self.tensor
+        if self.is_output:
+            assert node is not None
+            return output_handle(node, self.output_nr, self.kept, self.spec, self.tangent)
+        check_version(self.kept, self.version, node)
+        return self.kept
+
+    def _lost_history(self, node: Node | None, strict: bool) -> bool:
+        if self.is_leaf or self.is_output:
+            return self.is_output and node is None
+        return (strict or node is None) and self.hooks is None and self.kept._edge is None
 
     def _unpack(self, node: Node | None) -> Tensor:
-        data = self.hooks[1](self.packed)  # type: ignore[index]
+        data = self.hooks[1](self.kept)  # type: ignore[index]
         if not isinstance(data, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(data).__name__}"
             )
         if self.is_output:
-            return handle_on(data, None if node is None else (node, self.output_nr))
+            assert node is not None
+            return handle_on(data, (node, self.output_nr))
         if self.edge is None:
-            return data
+            return data.detach() if data._spec.requires_grad else data
         if not self.is_leaf:
             return handle_on(data, self.edge)
         leaf = handle_on(data, None)
         leaf._accumulator = weakref.ref(self.edge[0])
         return leaf
 
-    def _check_output(self, node: Node | None) -> None:
-        written = None if node is None or node.written_outputs is None else node.written_outputs.get(self.output_nr)
-        if written is not None:
-            raise RuntimeError(modified(self.spec, (node, self.output_nr), *written))  # type: ignore[arg-type]
-
     def release(self) -> None:
         """Forget the tensor."""
-        self.tensor = self.value = self.packed = self.edge = None
-        self.freed = True
+        if self.kept is not NOTHING or self.hooks is not None:
+            self.kept, self.freed_by = FREED, thread.backward_call
+        self.edge = self.hooks = self.tangent = None
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the tensor, or what the first hook made of it."""
+        if self.kept is FREED or self.kept is NOTHING:
+            return None
+        return wrap(self.kept, self.spec.bare) if self.is_output and self.hooks is None else self.kept
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        """The second of the hooks, if there are any."""
+        return None if self.hooks is None else self.hooks[1]
+
+
+def output_handle(node: Node, output_nr: int, value: Any, spec: Spec, tangent: Tensor | None = None) -> Tensor:
+    """An output that a node saved, made again, on the storage of the output itself.
+
+    Raises:
+        RuntimeError: it has been written to since.
+    """
+    written = None if node.written_outputs is None else node.written_outputs.get(output_nr)
+    if written is not None:
+        raise RuntimeError(modified(spec, (node, output_nr), *written, node, writes_of(node, output_nr)))
+    output = wrap(None, spec.replace(plain=False), (node, output_nr))
+    output._storage = storage_made_by(output._edge, value)  # type: ignore[arg-type]
+    if tangent is not None:
+        set_tangent(output, tangent)
+    return output
 
 
 def handle_on(data: Tensor, edge: Edge | None) -> Tensor:
-    """Another handle on the data of a tensor that requires grad, with a place in the graph of its own."""
+    """Another handle on the data of a tensor that requires grad, with a place in the graph of its own.
+
+    Raises:
+        RuntimeError: the dtype can't require grad.
+    """
+    if data.dtype.category < FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     storage = storage_of(data)
     result = wrap(None, data._spec.replace(requires_grad=True, plain=False, overrides=False), edge)
     result._storage = storage
     return result
 
 
-def modified(spec: Spec, edge: Edge | None, version: int, expected: int) -> str:
-    """PyTorch's message for a saved tensor that was written to before backward read it."""
-    origin = "" if edge is None else f", which is output {edge[1]} of {edge[0].name().removesuffix('Backward0')},"
+def check_version(tensor: Tensor, expected: int, saver: Node | None = None) -> None:
+    """Refuse a saved tensor that was written to; ``saver`` is the node that saved it.
+
+    Raises:
+        RuntimeError: PyTorch's message, with both versions.
+    """
+    if tensor._version != expected:
+        writes = tensor._storage.writes  # type: ignore[union-attr]
+        raise RuntimeError(modified(tensor._spec, tensor._edge, tensor._version, expected, saver, writes))
+
+
+def check_hooks(name: str, hooks: tuple, *, of: Any = None) -> None:
+    """Refuse anything but two callables.
+
+    Raises:
+        TypeError: PyTorch's message about arguments that don't fit.
+    """
+    if len(hooks) != 2 or not all(map(callable, hooks)):
+        owner = "" if of is None else "self: torch._C._autograd.SavedTensor, "
+        signature = f"({owner}arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None"
+        raise TypeError(incompatible(name, signature, hooks if of is None else (of, *hooks)))
+
+
+def incompatible(name: str, signature: str, given: tuple) -> str:
+    """PyTorch's message for arguments that don't fit a signature."""
     return (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{legacy_type_name(spec)} {list(spec.shape)}]{origin} is at version {version}; expected version {expected} "
-        "instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        f"{name}(): incompatible function arguments. The following argument types are supported:\n"
+        f"    1. {signature}\n\nInvoked with: {', '.join(map(repr, given))}"
+    )
+
+
+def modified(
+    spec: Spec, edge: Edge | None, version: int, expected: int, saver: Node | None = None, writes: Any = None
+) -> str:
+    """PyTorch's message for a saved tensor that was written to before backward read it, and where that happened.
+
+    Args:
+        spec, edge, version, expected: what the tensor is, where it came from, and its two versions.
+        saver: the node that saved it.
+        writes: where each version was written, if that was recorded.
+    """
+    origin = "" if edge is None else f", which is output {edge[1]} of {function_of(edge[0])},"
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+        "was changed in there or anywhere later. Good luck!"
+        if thread.modes.detecting
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
+    sentence = (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{legacy_type_name(spec)} {list(spec.shape)}]{origin} is at version {version}; expected version {expected} "
+        f"instead. Hint: {hint}"
+    )
+    saved = None if saver is None else at(f"it was saved for {name_of(saver)}, by the operation", saver._origin)
+    numbers = range(expected + 1, version + 1) if writes else ()
+    written = [at("it was modified", writes.get(number)) for number in numbers]
+    return explain(sentence, [saved, *written, None if saved and written else RECORD_LINES])
+
+
+def second_backward(freed: Any) -> str:
+    """PyTorch's message for a use of what has been freed, and which backward call did it, if that is known."""
+    place = freed if type(freed) is Position else None
+    return explain(SECOND_BACKWARD, [at("it was freed by the backward call", place)])
+
+
+def writes_of(node: Node, output_nr: int) -> Any:
+    """Where an output of a node was written to, by version, if that was recorded."""
+    return None if node._writes is None else node._writes.get(output_nr)

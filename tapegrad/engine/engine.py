@@ -3,7 +3,8 @@
 Note [Order]
 A node runs when every edge that leads to it has delivered (``dependencies``); among those ready, the one made last in
 the forward pass runs first (``ReadyQueue``). A backward call inside a hook or a node runs to its end before the outer
-one goes on, so the deeper call comes first.
+one goes on, so the deeper call comes first: see Note [Reentrant] in ``threads.py``. Where nodes belong to several
+threads this is the order within each of them: see Note [Workers] in ``workers.py``.
 
 Note [Pruning]
 With ``outputs`` only the nodes on a path to them run. ``exec_info`` holds what is wanted of each node; a node that only
@@ -12,15 +13,18 @@ has captures does not run: the gradient that arrives for it is the answer.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import GraphTask
 from tapegrad.engine.queue import InputBuffer, ReadyQueue
+from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
+from tapegrad.engine.workers import WorkersRun
 from tapegrad.tape.hooks import NodeHooks
+from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
 
 
@@ -41,24 +45,38 @@ class GraphRoot(Node):
     apply = apply_values
 
 
-class _Thread(threading.local):
-    """The backward calls in progress on this thread, outermost first."""
+def always() -> bool:
+    """True."""
+    return True
 
-    def __init__(self) -> None:
-        self.tasks: list[GraphTask] = []
+
+def never() -> bool:
+    """False."""
+    return False
 
 
 class Engine:
-    """Executes backward graphs. One engine serves the whole process; its state is per thread and per call."""
+    """Executes backward graphs. One engine serves the whole process; its state is per thread and per call.
 
-    def __init__(self) -> None:
-        self._thread = _Thread()
+    Args:
+        workers: whether there may be nodes with a ``worker``; asked at each backward call. Where there are none, no
+            time is spent on looking for them.
+    """
+
+    def __init__(self, workers: Callable[[], bool] = always) -> None:
+        self._thread = EngineThread()
+        self._workers = workers
 
     @property
     def current_task(self) -> GraphTask | None:
         """The innermost backward call that runs on this thread."""
         tasks = self._thread.tasks
         return tasks[-1] if tasks else None
+
+    @property
+    def running_tasks(self) -> tuple[GraphTask, ...]:
+        """The backward calls that run on this thread, or that this thread works for, outermost first."""
+        return tuple(self._thread.tasks)
 
     def queue_callback(self, callback: Callable[[], None]) -> None:
         """Run ``callback`` when the current backward call has finished.
@@ -80,6 +98,7 @@ class Engine:
         accumulate_grad: bool,
         outputs: Sequence[Edge],
         currency: Currency,
+        bound: Callable[[], bool] = never,
     ) -> list[Any]:
         """Run backward from ``roots`` and return the gradients captured at ``outputs``.
 
@@ -91,30 +110,54 @@ class Engine:
             accumulate_grad: let the nodes at ``outputs`` run (they accumulate) instead of capturing what reaches them.
             outputs: run only what leads to these edges; empty for everything.
             currency: how gradients are added and nodes are run.
+            bound: whether all must be done on the calling thread, whatever the nodes say; asked only if it matters.
 
         Returns:
             A gradient, or None, for each of ``outputs``; an empty list when ``accumulate_grad``.
         """
-        tasks = self._thread.tasks
+        here = self._thread
+        tasks = here.tasks
         task = GraphTask(currency, keep_graph=keep_graph, create_graph=create_graph, depth=len(tasks))
         root = GraphRoot(roots, inputs)
+        task.root = root
         task.count_dependencies(root)
         if outputs:
             task.init_to_execute(root, outputs, accumulate_grad=accumulate_grad)
+        if len(tasks) - here.base >= NESTED_PER_THREAD and not bound():
+            return run_on_stand_in(here, partial(self._complete, task, root, bound))
+        return self._complete(task, root, bound)
+
+    def _complete(self, task: GraphTask, root: Node, bound: Callable[[], bool]) -> list[Any]:
+        """Run the graph and the callbacks, on this thread and on those of the nodes."""
+        here = self._thread
+        tasks = here.tasks
         tasks.append(task)
         try:
-            self._run(task, root)
+            if self._workers() and task.has_workers() and thread.modes.multithreading and not bound():
+                WorkersRun(here, task, self._step).run(root)
+            else:
+                self._run_reporting(task, root)
+            task.node = None
             for callback in task.final_callbacks:  # callbacks may queue others: the list grows while it is read
                 callback()
         finally:
             tasks.pop()
         return task.captured_vars
 
+    def _run_reporting(self, task: GraphTask, root: Node) -> None:
+        """Run; if a node or one of its hooks raises, tell who watches for that."""
+        try:
+            self._run(task, root)
+        except BaseException as error:
+            report(task.node, error)
+            raise
+
     def _run(self, task: GraphTask, root: Node) -> None:
         """The loop: take the most urgent ready node, run it, deliver its gradients."""
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
         run, add, keep_graph = task.currency.run, task.currency.add, task.keep_graph
         queue, rank = ReadyQueue(), -task.depth
+        task.queue = queue
         tick = queue.tick
         node: Node | None = root
         buffer: list = InputBuffer()
@@ -158,6 +201,19 @@ class Engine:
                 if node is not None:  # it was ready before all that wait, so it goes before its equals
                     heappush(queue, (rank, -node.sequence_nr, -1, node, buffer))
                 _, _, _, node, buffer = heappop(queue)
+
+    def _step(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
+        """Run one node with its hooks, as the loop above does, and return a gradient for each of its edges."""
+        exec_info = task.exec_info
+        if exec_info:
+            grads = self._run_selected(task, node, buffer)
+        elif node.hook_slots is None:
+            grads = task.currency.run(node, buffer, None)
+        else:
+            grads = self._run_hooked(task, node, buffer, None)
+        if not task.keep_graph and (not exec_info or exec_info[node].needed):
+            node.release_variables()
+        return grads
 
     def _run_selected(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run a node of a call with ``outputs``: capture what was asked for, run the node only if it is needed."""
@@ -207,10 +263,12 @@ class Engine:
                 returned = hook(given)
                 buffer = currency.from_hooks(given, returned, hook)
                 given = given if returned is None else returned
-        had_post = bool(hooks.post)  # hooks that are the first to come while the node runs wait for the next time
+        had_post = bool(hooks.post)
         grads = currency.run(node, buffer, needed)
-        if had_post:
-            given, incoming = currency.to_hooks(grads), currency.to_hooks(buffer)
+        if hooks.post:
+            given = currency.to_hooks(grads)
+            # without hooks a node is free to use up what comes in: the first, registered while it ran, get nothing
+            incoming = currency.to_hooks(buffer if had_post else [])
             for hook in tuple(hooks.post.values()):
                 returned = hook(given, incoming)
                 grads = currency.from_hooks(given, returned, hook)

@@ -43,19 +43,23 @@ class GraphTask:
         dependencies: for each reachable node, how many edges lead to it that have not delivered yet.
         not_ready: the buffers of nodes that some, not all, gradients have reached.
         exec_info: what is wanted of each node, or empty when everything reachable is to run.
-        node: the node that runs now.
+        root: the node from which the call starts.
+        node: the node that runs now; None before the first and after the last.
+        queue: the entries of the ready queue, where the call runs on one thread.
         captured_vars: the gradients asked for, by position; None where nothing has arrived.
     """
 
     __slots__ = (
         "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
-        "final_callbacks", "currency", "node",
+        "final_callbacks", "currency", "node", "root", "queue", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
         self.id = next_task_id()
         self.currency = currency
+        self.root: Node | None = None
         self.node: Node | None = None
+        self.queue: list = []
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.depth = depth
@@ -118,6 +122,10 @@ class GraphTask:
                     for edge in node.next_edges
                 ):
                     exec_info.setdefault(node, ExecInfo()).needed = True
+
+    def has_workers(self) -> bool:
+        """Whether a node belongs to another thread than the caller's."""
+        return any(node.worker is not None for node in self.dependencies)
 
     def needed_edges(self, node: Node) -> tuple[bool, ...]:
         """For each edge of ``node``, whether a gradient is wanted through it."""

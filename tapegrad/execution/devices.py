@@ -17,6 +17,7 @@ from typing import Any, NoReturn, Self
 import jax
 
 from tapegrad.errors import message
+from tapegrad.tape.modes import carried
 
 # PyTorch's device types, and tpu, which PyTorch knows only as xla.
 _TYPES = (
@@ -70,12 +71,13 @@ class device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __enter__(self) -> Self:
-        _state.outer.append(_state.default)
+        _state.outer = (*_state.outer, _state.default)
         _state.default = self
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _state.default = _state.outer.pop()
+        *outer, _state.default = _state.outer
+        _state.outer = tuple(outer)
 
 
 # Making devices ----------------------------------------------------------------------------------------------------
@@ -220,10 +222,11 @@ def _accelerator() -> str:
 class _State(threading.local):
     def __init__(self) -> None:
         self.default = device("cpu")
-        self.outer: list[device] = []  # the defaults to go back to, one for each `with device(...)` we are inside
+        self.outer: tuple[device, ...] = ()  # the defaults to go back to, one for each `with device(...)` we are in
 
 
 _state = _State()
+carried.append(_state)
 
 
 def get_default_device() -> device:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import NoReturn, Self
@@ -56,6 +57,15 @@ class dtype:
 
     def __new__(cls) -> Self:
         raise TypeError("cannot create 'torch.dtype' instances")
+
+    @property
+    def abbr(self) -> str:
+        """The name as logs have it: ``f32``, ``i64``, ``b8``.
+
+        >>> float32.abbr, bfloat16.abbr, bool.abbr
+        ('f32', 'bf16', 'b8')
+        """
+        return re.sub("uint|(int|float|complex)", lambda kind: kind[0][0], self.name).replace("bool", "b8").replace("_", "")
 
     def to_real(self) -> dtype:
         """The dtype of a complex type's parts; any other dtype is its own."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.errors import INFERENCE_IN_PLACE, INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
 from tapegrad.ops.checks import cpp_name
+from tapegrad.tape.hooks import NodeHooks
+from tapegrad.tape.modes import thread
+from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Storage, StorageAlias
@@ -27,13 +31,22 @@ def sharing(tensor: Tensor, storage: Storage, requires_grad: bool = False) -> Te
     return result
 
 
+def without_history(tensor: Tensor, storage: Storage, how: str) -> Tensor:
+    """A leaf on a storage that requires no grad, though ``tensor`` may; if lines are recorded, it remembers why."""
+    result = sharing(tensor, storage)
+    if thread.modes.recording and tensor._spec.requires_grad:
+        result._lost_grad = ((f"its gradient was lost in {how}", here()),)
+    return result
+
+
 def as_instance(cls: type, tensor: Tensor) -> Tensor:
     """``tensor`` as an instance of a subclass: a new object, with the same value and the same place in the graph."""
     result: Any = new_tensor(cls)
-    result._value = tensor._value
-    result._spec = tensor._spec.replace(overrides=overrides(cls))
+    spec = tensor._spec
+    result._value = tensor._value if spec.plain else None
+    result._spec = spec.replace(overrides=overrides(cls))
     result._edge = tensor._edge
-    if tensor._storage is not None:
+    if not spec.plain:
         result._storage = tensor._storage
     return result
 
@@ -41,7 +54,7 @@ def as_instance(cls: type, tensor: Tensor) -> Tensor:
 @public("Tensor", "torch", out=False)
 def detach(input: Tensor) -> Tensor:
     """The same data as a leaf that does not require grad; a write to one is seen on the other, and counted."""
-    return sharing(input, storage_of(input))
+    return without_history(input, storage_of(input), "detach")
 
 
 @public("Tensor", "torch", out=False)
@@ -49,8 +62,10 @@ def detach_(input: Tensor) -> Tensor:
     """Make this tensor a leaf that does not require grad.
 
     Raises:
-        RuntimeError: it is a view.
+        RuntimeError: it is a view, or an inference tensor outside inference mode.
     """
+    if input._spec.inference and not thread.modes.inference:
+        raise RuntimeError(INFERENCE_IN_PLACE)
     if input._base_reference is not None and input._edge is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
@@ -58,9 +73,12 @@ def detach_(input: Tensor) -> Tensor:
             "detach_() cannot be called on these gradients. To fix this error, please refer to the "
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution."
         )
+    storage_of(input)  # while its node is known: it must learn of writes to what it saved
     input._edge = None
     input._spec = input._spec.replace(requires_grad=False)
-    input._retains = False
+    if input._hooks is not None:  # what was registered on this version is the leaf's from here on
+        input._leaf_hooks = NodeHooks()
+        input._leaf_hooks.attach_tensor(0, input._hooks)
     return input
 
 
@@ -69,7 +87,7 @@ def _get_data(self: Tensor) -> Tensor:
 
     Setting it gives this tensor the data, shape and dtype of another one, but leaves its place in the graph.
     """
-    return sharing(self, StorageAlias(storage_of(self)))
+    return without_history(self, StorageAlias(storage_of(self)), "data")
 
 
 def _set_data(self: Tensor, value: Any) -> None:
@@ -80,7 +98,7 @@ def _set_data(self: Tensor, value: Any) -> None:
     before = storage_of(self)
     storage = StorageAlias(storage_of(value), before.version)
     storage.maker, storage.made_at = before.maker, before.made_at
-    self._storage = storage
+    self._storage, self._value = storage, None
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=False, overrides=self._spec.overrides
     )
@@ -141,7 +159,7 @@ def _set_requires_grad(self: Tensor, value: Any) -> None:
         _refuse_non_leaf(value)
     if value and self.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-    self._spec = self._spec.replace(requires_grad=value)
+    _set_flag(self, value)
 
 
 def _delete_requires_grad(self: Tensor) -> None:
@@ -149,6 +167,12 @@ def _delete_requires_grad(self: Tensor) -> None:
 
 
 public_property("requires_grad", _get_requires_grad, _set_requires_grad, _delete_requires_grad)
+
+
+def _set_flag(tensor: Tensor, value: bool) -> None:
+    if value and tensor._spec.inference and not thread.modes.inference:
+        raise RuntimeError(INFERENCE_REQUIRES_GRAD)
+    tensor._spec = tensor._spec.replace(requires_grad=value)
 
 
 def _refuse_non_leaf(value: bool) -> None:
@@ -178,7 +202,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         return self
     if requires_grad and self.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    self._spec = self._spec.replace(requires_grad=requires_grad)
+    _set_flag(self, requires_grad)
     return self
 
 

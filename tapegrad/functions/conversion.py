@@ -23,7 +23,7 @@ from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
 from tapegrad.tensor.spec import legacy_type_name
-from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, describe, fresh, value_of, wrap
 
 # To another dtype or device -----------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ ToCopyBackward0.__module__ = "builtins"  # as PyTorch's, and those of operators
 def _moved(tensor: Tensor, on: device_class) -> Tensor:
     recorded = tensor._spec.requires_grad and thread.modes.grad
     value = transfer(value_of(tensor), on)
-    spec = tensor._spec.replace(device=on, requires_grad=recorded, plain=True, overrides=False)
+    spec = tensor._spec.bare.replace(device=on, requires_grad=recorded, inference=thread.modes.inference)
     return wrap(value, spec, (ToCopyBackward0(tensor), 0) if recorded else None)
 
 
@@ -392,7 +392,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             "might have already constructed a tensor from it once."
         )
     value = value_from_dlpack(ext_tensor, copy)
-    result = wrap(value, describe(value))
+    result = fresh(value, describe(value))
     return result if device is None else converted_to(result, result.dtype, named_device("from_dlpack", device))
 
 

@@ -15,7 +15,7 @@ from tapegrad.execution.host import committed, filled, from_host, resolve
 from tapegrad.functions.scalars import CPP_NAMES, converted, python_number
 from tapegrad.tensor.layout import layout, strided
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, wrap
+from tapegrad.tensor.tensor import Tensor, fresh
 
 OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
@@ -45,7 +45,7 @@ class Target:
 
     def wrap(self, value: Any) -> Tensor:
         """A new leaf around a value of this dtype on this device."""
-        return wrap(value, Spec.of(value.shape, self.dtype, self.device, self.requires_grad))
+        return fresh(value, Spec.of(value.shape, self.dtype, self.device, self.requires_grad))
 
     def tensor(self, array: np.ndarray) -> Tensor:
         """A new leaf with the elements of an array, which must not be written to afterwards."""

@@ -22,7 +22,7 @@ from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import mul, remainder
 from tapegrad.ops.operator import Operator, broadcast_shapes
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, wrap
+from tapegrad.tensor.tensor import Tensor, fresh
 
 
 def check_range(index: Tensor, axis: int, length: int) -> None:
@@ -145,7 +145,7 @@ _SCATTER_OVERLOADS = (
 def _number_like(value: Any, like: Tensor) -> Tensor:
     """A number as a 0-dim tensor of the dtype of another tensor."""
     array = np.asarray(converted(value, like.dtype), like.dtype.numpy)
-    return wrap(from_host(array, like.device), Spec.of((), like.dtype, like.device))
+    return fresh(from_host(array, like.device), Spec.of((), like.dtype, like.device))
 
 
 @public("torch", "Tensor")

@@ -19,7 +19,7 @@ from tapegrad.execution.random import DEFAULT_SEED, KEY_SHAPE, KeyStream, entrop
 from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, fresh, value_of
 
 _STATE_BYTES = 16
 
@@ -75,7 +75,7 @@ class Generator(KeyStream):
         """All that determines what comes next, as a uint8 tensor."""
         state = np.array([self.root, self.offset], np.uint64).view(np.uint8)
         cpu = device_class("cpu")
-        return wrap(from_host(state, cpu), Spec.of((_STATE_BYTES,), uint8, cpu))
+        return fresh(from_host(state, cpu), Spec.of((_STATE_BYTES,), uint8, cpu))
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go back to a state that ``get_state`` gave; returns the generator.
@@ -143,7 +143,7 @@ def stream_of(function: str, generator: Any) -> KeyStream:
 
 def next_key(function: str, generator: Any, on: device_class) -> Tensor:
     """A key of a generator as an argument of random operators."""
-    return wrap(from_key(stream_of(function, generator).next_key(), on), Spec.of(KEY_SHAPE, uint32, on))
+    return fresh(from_key(stream_of(function, generator).next_key(), on), Spec.of(KEY_SHAPE, uint32, on))
 
 
 @public("torch", "random", out=False)

@@ -33,7 +33,7 @@ from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Spec, legacy_type_name
-from tapegrad.tensor.tensor import Tensor, wrap
+from tapegrad.tensor.tensor import Tensor, fresh
 
 Step = tuple[Any, ...]
 
@@ -180,7 +180,7 @@ def _tensor_of(sequence: Any, of: Tensor) -> Tensor:
         sequence = [on_host(item) if isinstance(item, Tensor) else item for item in sequence]
     array = np.array(sequence)
     if array.dtype == bool:
-        return wrap(from_host(array, of.device), Spec.of(array.shape, bool_, of.device))
+        return fresh(from_host(array, of.device), Spec.of(array.shape, bool_, of.device))
     if array.dtype.kind not in "iuf":
         raise TypeError(f"new(): invalid data type '{array.dtype.type.__name__}'")
     return numbers(array, of)

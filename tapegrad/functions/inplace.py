@@ -11,12 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.dispatch.nodes import rebase
+from tapegrad.errors import INFERENCE_IN_PLACE, INFERENCE_VIEW
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
+from tapegrad.tape.node import function_of
 from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, has_stale_relatives, storage_of, value_of, wrap, write
 
 TWINS = """
@@ -41,12 +44,22 @@ def refuse_in_place(tensor: Tensor) -> None:
     """Raise if ``tensor`` may not be written to now.
 
     Raises:
-        RuntimeError: a leaf that requires grad, in grad mode.
+        RuntimeError: in grad mode, a leaf that requires grad, or a view that a custom function returned.
         NotImplementedError: views of the same memory are alive, which would have to see the write.
     """
     if thread.modes.grad and tensor._edge is None and tensor._spec.requires_grad:
+        if tensor._inference_view:
+            raise RuntimeError(INFERENCE_VIEW)
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor._view_of_function is not None and thread.modes.grad and tensor._edge is not None:
+        node, output_nr = tensor._edge
+        raise RuntimeError(
+            f"Output {output_nr} of {function_of(node)} is a view and is being modified inplace. "
+            f"{tensor._view_of_function}"
+        )
     if tensor._family is not None and has_stale_relatives(tensor):
+        if tensor._spec.inference and not thread.modes.inference:
+            raise RuntimeError(INFERENCE_IN_PLACE)
         raise NotImplementedError(
             "writing to memory that other living tensors view is not supported yet: they would not see it. Write to a "
             ".clone(), or make the views after the write"
@@ -55,7 +68,10 @@ def refuse_in_place(tensor: Tensor) -> None:
 
 def before_write(tensor: Tensor) -> Tensor:
     """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
-    before = wrap(value_of(tensor), tensor._spec.replace(plain=True, overrides=False), tensor._edge)
+    value, spec = value_of(tensor), tensor._spec.replace(plain=True, overrides=False)
+    before = wrap(value, spec, tensor._edge)
+    if thread.modes.saved_hooks:  # which may share it: it must not turn out to share the storage that is written to
+        before._storage, before._value, before._spec = Storage(value), None, spec.replace(plain=False)
     before._tangent = tensor._tangent
     return before
 

@@ -403,6 +403,7 @@ NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
 
 # -- what nodes show of what they saved --------------------------------------------------------------------------------
 
+elementwise.mul.wraps_numbers = elementwise.div.wraps_numbers = True
 elementwise.add.saved_names = {"alpha": 1}
 elementwise.sub.saved_names = {"alpha": 1}
 elementwise.rsub.saved_names = {"alpha": 1}

@@ -16,9 +16,10 @@ from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.printing import tensor_str
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage, StorageAlias
-from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, fresh, storage_of, value_of, wrap
 
 # Text ---------------------------------------------------------------------------------------------------------------
 
@@ -108,7 +109,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf whose value is that of ``tensor``: arrays never change, so that a storage of its own is all it needs."""
-    spec = tensor._spec.replace(overrides=False)
+    spec = tensor._spec.replace(overrides=False, inference=thread.modes.inference)
     storage = tensor._storage
     if storage is None:
         result = wrap(tensor._value, spec)
@@ -118,6 +119,7 @@ def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
             memo[id(origin)] = Storage(origin.value)
             memo.setdefault(id(memo), []).append(origin)  # keeps the id taken, as copy.deepcopy does
         result = sharing(tensor, memo[id(origin)], spec.requires_grad)
+        result._spec = result._spec.replace(inference=spec.inference)
     return as_instance(type(tensor), result)
 
 
@@ -128,7 +130,7 @@ def rebuild_tensor(
     cls: type, array: np.ndarray, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None
 ) -> Tensor:
     """The tensor that was pickled as these parts."""
-    plain = wrap(from_host(array, on), Spec.of(array.shape, d, on, requires_grad))
+    plain = fresh(from_host(array, on), Spec.of(array.shape, d, on, requires_grad))
     return plain if cls is Tensor else as_instance(cls, plain)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.errors import warn_once
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.functions.registry import PROPERTIES, public
@@ -27,7 +28,22 @@ def as_view(base: Tensor, result: Tensor) -> Tensor:
     """Note that ``result`` is a view of ``base``, or of what that is a view of. See Note [Views]."""
     join_family(base, result)
     result._base_reference = base._base_reference or weakref.ref(base)
+    if base._spec.inference or result._spec.inference:
+        _agree_on_inference(base, result)
     return result
+
+
+def _agree_on_inference(base: Tensor, result: Tensor) -> None:
+    """A view is an inference tensor if its base is one, wherever it is made.
+
+    That of a normal tensor, made in inference mode, still says that it requires grad, but it has no history.
+    """
+    if base._spec.inference:
+        result._spec = result._spec.replace(inference=True)
+    else:
+        requires_grad = base._spec.requires_grad and result.dtype.category >= FLOATING
+        result._spec = result._spec.replace(inference=False, requires_grad=requires_grad)
+        result._inference_view = True
 
 
 def as_views(base: Tensor, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

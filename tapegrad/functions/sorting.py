@@ -16,13 +16,13 @@ from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, no
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, fresh, value_of
 
 
 def numbers(array: np.ndarray, like: Tensor) -> Tensor:
     """An int64 tensor of numbers found on the host, on the device of another tensor."""
     array = np.ascontiguousarray(array, np.int64).reshape(array.shape)
-    return wrap(from_host(array, like.device), Spec.of(array.shape, dtypes.int64, like.device))
+    return fresh(from_host(array, like.device), Spec.of(array.shape, dtypes.int64, like.device))
 
 
 def on_host(input: Tensor) -> np.ndarray:
@@ -183,7 +183,7 @@ def _check_search(boundaries: Tensor, values: Any) -> None:
 def _scalar(value: Any, like: Tensor) -> Tensor:
     """A number as a 0-dim tensor of its own type."""
     array = np.asarray(value, dtypes.int64.numpy if isinstance(value, int) else dtypes.get_default_dtype().numpy)
-    return wrap(from_host(array, like.device), Spec.of((), dtypes.from_numpy(array.dtype), like.device))
+    return fresh(from_host(array, like.device), Spec.of((), dtypes.from_numpy(array.dtype), like.device))
 
 
 @public("torch")

@@ -38,12 +38,16 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad import dispatch
+from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.errors import NotDifferentiableError
 from tapegrad.execution import dtypes
+from tapegrad.execution.devices import device
+from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, wrap
 
 TABLE: dict[str, Operator] = {}
 """Every operator of the house, by name. Tests are parametrized over it."""
@@ -80,6 +84,10 @@ class Operator:
     broadcasts = False
     plain_inputs: frozenset[str] = frozenset()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
+    wraps_numbers = False
+    """Whether a Python number among the inputs is shown, and freed, as a tensor that was saved."""
+    computed_fields: dict[str, Callable[[Any], Any]] = {}
+    """PyTorch's names of saved fields that are computed from the plan of the call."""
 
     def __init__(
         self,
@@ -188,12 +196,11 @@ class Operator:
 
     def node_class(self, base: type, num_outputs: int) -> type:
         """The subclass of ``base`` which carries this operator's name."""
-        if self._node_class is None:
-            name = self.node.rpartition("::")[2]
-            self._node_class = type(name, (base,), {"__slots__": (), "__module__": "builtins"})
-        if num_outputs == 1:
-            return self._node_class
-        return _with_inputs(self._node_class, num_outputs)
+        with making:
+            if self._node_class is None:
+                name = self.node.rpartition("::")[2]
+                self._node_class = type(name, (base,), {"__slots__": (), "__module__": "builtins"})
+            return self._node_class if num_outputs == 1 else _with_inputs(self._node_class, num_outputs)
 
     def locate(self, name: str, position: int, specs: Sequence, num_outputs: int) -> tuple[str, Any]:
         """Where the formula of the argument at ``position`` finds what it names. See Note [What a formula may name]."""
@@ -249,22 +256,37 @@ class Operator:
             grad = cast(grad, dtype=spec.dtype)
         return grad
 
+    def field(self, name: str) -> str:
+        """PyTorch's name of a saved field, by ours."""
+        return next((theirs for names in (self.saved_names, SAVED_NAMES) for theirs, ours in names.items()
+                     if ours == name), name)  # fmt: skip
+
+    def own_name(self, field: str) -> Any:
+        """Our name of a saved field, or what it always is, by PyTorch's name."""
+        return self.saved_names.get(field, SAVED_NAMES.get(field, field))
+
+    def saved_index(self, plan: Any, name: str) -> Any:
+        """Which of the saved items a name means: a number, a tuple of them for a variadic input, None for none."""
+        if name == self.variadic:
+            return tuple(index for index, i in enumerate(plan.saved_inputs) if self.input_name(i) == name)
+        outputs = self.outputs or ("out",)
+        names = [self.input_name(i) for i in plan.saved_inputs] + [outputs[i] for i in plan.saved_outputs]
+        return names.index(name) if name in names else None
+
     def read_saved(self, node: Any, field: str) -> Any:
         """What ``node._saved_FIELD`` shows, by PyTorch's name of the field."""
-        plan = node.plan
-        name = self.saved_names.get(field, SAVED_NAMES.get(field, field))
+        plan, name = node.plan, self.own_name(field)
+        if field in self.computed_fields:
+            return self.computed_fields[field](plan)
         if not isinstance(name, str):
             return name
         if name in self.settings:
             return plan.settings[name]
-        saved = node.saved_tensors() if plan.saved_specs else []
-        places = [("input", i) for i in plan.saved_inputs] + [("output", i) for i in plan.saved_outputs]
-        outputs = self.outputs or ("out",)
-        if name == self.variadic:
-            return tuple(item for (_, index), item in zip(places, saved, strict=True) if self.input_name(index) == name)
-        for (kind, index), item in zip(places, saved, strict=True):
-            if (self.input_name(index) if kind == "input" else outputs[index]) == name:
-                return item
+        index = self.saved_index(plan, name)
+        if isinstance(index, tuple):
+            return tuple(map(node.saved_item, index))
+        if index is not None:
+            return self.wrapped(node.saved_item(index))
         for stem, attribute in ((name.removesuffix("_shape"), "shape"), (name.removesuffix("_dtype"), "dtype")):
             if stem != name and stem in self.inputs:
                 return getattr(plan.specs[self.inputs.index(stem)], attribute)
@@ -272,16 +294,36 @@ class Operator:
             return None
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{field}'")
 
+    def read_raw_saved(self, node: Any, field: str) -> Any:
+        """What ``node._raw_saved_FIELD`` shows: the saved tensor itself, a tuple of them, or one of nothing."""
+        if field not in self.saved_tensor_fields(node):
+            raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{field}'")
+        index = self.saved_index(node.plan, self.own_name(field))
+        if isinstance(index, tuple):
+            return tuple(map(node.raw_saved_item, index))
+        return SavedTensor.empty(NOTHING) if index is None else node.raw_saved_item(index)
+
+    def wrapped(self, item: Any) -> Any:
+        """A saved item as the user sees it: of some operators a number is a tensor of no dimensions."""
+        return number_tensor(item) if self.wraps_numbers and isinstance(item, NUMBERS) else item
+
     def saved_fields(self) -> list[str]:
         """PyTorch's names of what the formulas read, as ``dir(node)`` shows them behind ``_saved_``."""
         read = {name for formula in self.formulas.values() for name in formula.names}
-        fields: dict[str, str] = {}
-        for field, ours in (*self.saved_names.items(), *SAVED_NAMES.items()):
-            fields.setdefault(ours, field)
-        kept = {*self.inputs, self.variadic, *self.settings, *(self.outputs or ("out",)), *fields} & read
-        kept |= set(self.settings) & fields.keys()
+        named = {name for name in (*self.saved_names.values(), *SAVED_NAMES.values()) if isinstance(name, str)}
+        shown = {*self.inputs, self.variadic, *self.settings, *(self.outputs or ("out",)), *named} & read
+        shown |= named.intersection(self.settings)
         constants = [field for field, value in self.saved_names.items() if not isinstance(value, str)]
-        return [fields.get(name, name) for name in sorted(filter(None, kept))] + constants
+        named = [self.field(name) for name in sorted(filter(None, shown))]
+        return [*named, *constants, *(field for field in self.computed_fields if field not in named)]
+
+    def saved_tensor_fields(self, node: Any) -> list[str]:
+        """Those of the fields that are tensors for this node, as ``dir(node)`` shows them behind ``_raw_saved_``."""
+        read = {name for formula in self.formulas.values() for name in formula.names}
+        outputs = self.outputs or ("out",)
+        names = [name for name in (*self.inputs, self.variadic, *outputs) if name in read - self.plain_inputs]
+        specs = dict(zip(self.inputs, node.plan.specs, strict=False))
+        return [self.field(name) for name in names if self.wraps_numbers or not isinstance(specs.get(name), type)]
 
     # -- forward mode ----------------------------------------------------------------------------------------------
 
@@ -419,6 +461,16 @@ def _named(names: dict[str, Any], name: str) -> Any:
         return names[name]
     stem, _, attribute = name.rpartition("_")
     return getattr(names[stem], attribute)
+
+
+NUMBERS = (bool, int, float, complex)
+
+
+def number_tensor(number: Any) -> Tensor:
+    """A Python number as the tensor of no dimensions that PyTorch makes of it."""
+    kinds = {bool: dtypes.bool, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
+    kind, cpu = kinds[type(number)], device("cpu")
+    return wrap(filled((), number, kind, cpu), Spec.of((), kind, cpu))
 
 
 def _with_inputs(node_class: type, input_slots: int) -> type:

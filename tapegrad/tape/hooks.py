@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
+
+making = threading.RLock()
+"""Held while something is made of which there must be one only, for several threads may be the first to ask for it: the
+hook slots of a node, the accumulator of a leaf, the storage of a tensor, ..."""
 
 HookDict = OrderedDict[int, Callable]
 """Hooks by the id of their handle, in the order in which they were registered."""
@@ -29,8 +34,9 @@ class RemovableHandle:
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
+        with making:
+            self.id = RemovableHandle.next_id
+            RemovableHandle.next_id += 1
         extras = [extra_dict] if isinstance(extra_dict, Mapping) else extra_dict or ()
         self.extra_dict_ref: tuple = tuple(map(weakref.ref, extras))
 
@@ -73,8 +79,10 @@ class NodeHooks:
         tensor_pre: hooks of the output tensors, by output number, the dictionaries in the order of their making.
         retain: the hook of ``retain_grad`` by output number, after all tensor hooks.
         pre: the node's own, before it runs.
-        post_accumulate: of an accumulator: the leaf's, after its ``.grad`` has been updated.
+        post_accumulate: of an accumulator: the leaf's, after its ``.grad`` has been updated; one dictionary or none.
         post: the node's own, after it has run.
+
+    A leaf has slots of its own, of which its accumulator shares the lists ``tensor_pre`` and ``post_accumulate``.
     """
 
     __slots__ = ("tensor_pre", "retain", "pre", "post_accumulate", "post")
@@ -83,7 +91,7 @@ class NodeHooks:
         self.tensor_pre: list[tuple[int, HookDict]] = []
         self.retain: dict[int, Callable] = {}
         self.pre: HookDict = OrderedDict()
-        self.post_accumulate: HookDict = OrderedDict()
+        self.post_accumulate: list[HookDict] = []
         self.post: HookDict = OrderedDict()
 
     def attach_tensor(self, output_nr: int, hooks: HookDict) -> None:

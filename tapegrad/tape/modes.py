@@ -6,10 +6,11 @@ so a mode that changes how an operator runs costs nothing per call: another obje
 for a single mode reads an attribute of it.
 
 Note [Watchers]
-What wants to see every operator, every node that is made, or every node that is run registers a function with the
-thread: ``interceptors`` get the calls of operators, the innermost first (``dispatch/call.py``); ``node_watchers`` every
-node that is made; ``backward_watchers`` wrap the currency of a backward call. Whether there are any is a mode, so that
-a program without them runs by other plans, which know nothing of them.
+What wants to see what happens registers a function with the thread. ``interceptors`` get the calls of operators, the
+innermost first (``dispatch/call.py``). ``result_watchers`` are told ``(plan, args, results)`` of every operator that
+has run, which is cheaper. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency of a
+backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call. Whether
+there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from typing import Any
 class Modes:
     """An immutable set of modes; equal sets are the same object.
 
+    ``grad`` says whether operators are recorded: never in inference mode, whatever the grad mode that the user has set,
+    which is ``grad_enabled``.
+
     >>> Modes.of(grad=False) is Modes.of(grad=False)
     True
     >>> Modes.of(grad=False).replace(grad=True) is Modes.of()
@@ -31,7 +35,7 @@ class Modes:
 
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
-        "intercepted", "watched", "forward_grad",
+        "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "grad_enabled",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -44,6 +48,8 @@ class Modes:
         "intercepted": False,
         "watched": False,
         "forward_grad": True,
+        "source_lines": False,
+        "results_watched": False,
     }
     _interned: dict[tuple, Modes] = {}
 
@@ -57,6 +63,9 @@ class Modes:
     intercepted: bool
     watched: bool
     forward_grad: bool
+    source_lines: bool
+    results_watched: bool
+    grad_enabled: bool
 
     @classmethod
     def of(cls, **changes: Any) -> Modes:
@@ -65,14 +74,27 @@ class Modes:
         key = tuple(values.values())
         modes = cls._interned.get(key)
         if modes is None:
-            modes = cls._interned.setdefault(key, object.__new__(cls))
-            for name, value in values.items():
+            modes = object.__new__(cls)
+            recorded = values["grad"] and not values["inference"]
+            for name, value in (values | {"grad": recorded, "grad_enabled": values["grad"]}).items():
                 object.__setattr__(modes, name, value)
+            modes = cls._interned.setdefault(key, modes)  # complete before another thread can see it
         return modes
 
     def replace(self, **changes: Any) -> Modes:
         """These modes, with ``changes``."""
-        return self.of(**{name: getattr(self, name) for name in self.__slots__} | changes)
+        values = {name: getattr(self, name) for name in self._defaults} | {"grad": self.grad_enabled}
+        return self.of(**values | changes)
+
+    @property
+    def detecting(self) -> bool:
+        """Whether anomaly detection is on."""
+        return self.anomaly is not None and self.anomaly.enabled
+
+    @property
+    def recording(self) -> bool:
+        """Whether places in the user's program are kept. See Note [Positions] in ``positions.py``."""
+        return self.source_lines or self.detecting
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("Modes are immutable; use replace()")
@@ -90,7 +112,9 @@ class _Thread(threading.local):
             whether the last one is in force.
         saved_hooks_disabled: why such hooks may not be used now, or None.
         duals: weak references to the tensors that have a tangent; see Note [Duals] in ``tensor/dual.py``.
-        interceptors, node_watchers, backward_watchers: see Note [Watchers].
+        interceptors, result_watchers, node_watchers, backward_watchers, failure_watchers: see Note [Watchers].
+        backward_call: where the backward call that runs now was made. See Note [Positions] in ``tape/positions.py``.
+        grad_off: where grad mode was switched off, if that is recorded.
     """
 
     modes = Modes.of()
@@ -99,6 +123,10 @@ class _Thread(threading.local):
     interceptors: tuple[Callable, ...] = ()
     node_watchers: tuple[Callable, ...] = ()
     backward_watchers: tuple[Callable, ...] = ()
+    failure_watchers: tuple[Callable, ...] = ()
+    result_watchers: tuple[Callable, ...] = ()
+    backward_call: Any = None
+    grad_off: Any = None
 
     def __init__(self) -> None:
         self.duals: list = []
@@ -108,22 +136,30 @@ thread = _Thread()
 """The calling thread's state; ``thread.modes`` is its ``Modes`` object."""
 
 
-def thread_state() -> dict[str, Any]:
+carried: list[threading.local] = [thread]
+"""What a thread takes over from another. A room further down may add its own; attributes are replaced, not changed."""
+
+
+def thread_state() -> list[dict[str, Any]]:
     """All that is switched on in this thread, for another one that works on its behalf (``adopt``)."""
-    return dict(vars(thread))
+    return [dict(vars(local)) for local in carried]
 
 
 @contextmanager
-def adopt(state: dict[str, Any]) -> Iterator[None]:
+def adopt(state: list[dict[str, Any]]) -> Iterator[None]:
     """Run a block with another thread's state."""
-    own = dict(vars(thread))
-    vars(thread).clear()
-    vars(thread).update(state)
+    own = thread_state()
+    _restore(state)
     try:
         yield
     finally:
-        vars(thread).clear()
-        vars(thread).update(own)
+        _restore(own)
+
+
+def _restore(state: list[dict[str, Any]]) -> None:
+    for local, values in zip(carried, state, strict=True):
+        vars(local).clear()
+        vars(local).update(values)
 
 
 @contextmanager
@@ -155,15 +191,17 @@ def watching(
 def switched(**changes: Any) -> Iterator[None]:
     """Run a block under changed modes and restore the caller's afterwards, whatever happens inside.
 
+    Hooks on saved tensors that the block pushes or pops are restored too, since ``modes`` says whether there are any.
+
     >>> with switched(grad=False):
     ...     thread.modes.grad
     False
     >>> thread.modes.grad
     True
     """
-    previous = thread.modes
+    previous, hooks = thread.modes, thread.saved_hooks
     thread.modes = previous.replace(**changes)
     try:
         yield
     finally:
-        thread.modes = previous
+        thread.modes, thread.saved_hooks = previous, hooks

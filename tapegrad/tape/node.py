@@ -7,11 +7,12 @@ plain pair ``(node, input_nr)``, or ``None`` where no gradient is wanted. Nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from tapegrad.tape.hooks import NodeHooks, RemovableHandle, add_hook
+from tapegrad.tape.hooks import NodeHooks, RemovableHandle, add_hook, making
 
 Edge = tuple["Node", int]
 
@@ -34,7 +35,10 @@ class Node:
         input_slots: how many gradients the node takes (the outputs of the forward operator).
         hook_slots: a ``NodeHooks``, or None while nobody registered any.
         written_outputs: by output number, the version that an output was written to, and the one it was made at.
+        output_storages: by output number, a weak reference to the storage of an output that has one.
         worker: what the engine tells its threads by; None for the thread that called backward.
+        _origin: where it was made, if that is recorded. See Note [Positions] in ``positions.py``.
+        _writes: by output number, where an output was written to by version, if that is recorded.
 
     The node of a custom function is also the ``ctx`` on which its author sets what he likes: so these names are not
     such as he would take.
@@ -47,7 +51,10 @@ class Node:
     input_slots = 1
     hook_slots: NodeHooks | None = None
     written_outputs: dict[int, tuple[int, int]] | None = None
+    output_storages: dict[int, Any] | None = None
     worker: Any = None
+    _origin: Any = None
+    _writes: dict[int, dict[int, Any]] | None = None
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Gradients of the inputs, on values. ``needed`` marks the inputs wanted (None: all that the node can)."""
@@ -88,8 +95,11 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for the user's own notes on this node."""
-        return self.__dict__.setdefault("_metadata", {})
+        """A dictionary for notes on this node: the user's own, and where it was made, if that was recorded."""
+        notes = self.__dict__.get("_metadata")
+        if notes is None:
+            notes = self.__dict__["_metadata"] = {} if self._origin is None else self._origin.notes()
+        return notes
 
     @property
     def requires_grad(self) -> bool:
@@ -100,23 +110,31 @@ class Node:
         return self.sequence_nr
 
     def _set_sequence_nr(self, value: int) -> None:
+        if not isinstance(value, int):
+            raise TypeError("an integer is required")
+        if value < 0:
+            raise OverflowError("can't convert negative int to unsigned")
         self.sequence_nr = value
 
-    def __call__(self, *grads: Any) -> Any:
+    def _register_hook_dict(self, tensor: Any) -> None:
+        self.own_hooks().attach_tensor(tensor.output_nr, tensor._backward_hooks)
+
+    def __call__(self, *grads: Any, **keywords: Any) -> Any:
         """Run the node by hand on tensors: one gradient, or None, for each output of the forward operator.
 
         Raises:
             TypeError: for a wrong number of gradients.
         """
-        if len(grads) != self.input_slots:
-            raise TypeError(f"expected {self.input_slots} arguments, got {len(grads)} instead")
+        check_call(self, grads, keywords)
         results = tuple(self.apply(list(grads), None))
         return results[0] if len(results) == 1 else results
 
     def own_hooks(self) -> NodeHooks:
         """The node's hook slots, made now if it has none."""
         if self.hook_slots is None:
-            self.hook_slots = NodeHooks()
+            with making:
+                if self.hook_slots is None:
+                    self.hook_slots = NodeHooks()
         return self.hook_slots
 
     def register_prehook(self, fn: Callable[[tuple], Any]) -> RemovableHandle:
@@ -129,3 +147,27 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+def name_of(node: Node) -> str:
+    """A node's name, even that of a custom function whose author has set ``ctx.name``."""
+    return type(node).name(node)
+
+
+def function_of(node: Node) -> str:
+    """What errors call the function whose backward a node is.
+
+    >>> class MulBackward0(Node):
+    ...     pass
+    >>> function_of(MulBackward0())
+    'Mul'
+    """
+    return re.sub(r"Backward\d*$", "", name_of(node))
+
+
+def check_call(node: Node, arguments: tuple, keywords: dict) -> None:
+    """Refuse a call of a node by hand with a wrong number of arguments, or with any that has a name."""
+    if keywords:
+        raise TypeError("keyword arguments are not supported")
+    if len(arguments) != node.input_slots:
+        raise TypeError(f"expected {node.input_slots} arguments, got {len(arguments)} instead")

@@ -2,8 +2,8 @@
 
 Note [Duals]
 A dual tensor is a tensor with a tangent (``_tangent``) and ``dual`` in its spec, so that calls on it run by plans of
-their own (``dispatch/forward.py``). Tangents belong to the dual level of their thread: the thread remembers, weakly, which
-tensors have one, and forgets all tangents when the level is left.
+their own (``dispatch/forward.py``). Tangents belong to the dual level of their thread: the thread remembers, weakly,
+which tensors have one, and forgets all tangents when the level is left.
 """
 
 from __future__ import annotations

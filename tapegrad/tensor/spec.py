@@ -124,7 +124,11 @@ class Spec:
     @property
     def bare(self) -> Spec:
         """This spec without its flags: what a compiled kernel depends on."""
-        return self.replace(requires_grad=False, plain=True, overrides=False, inference=False, dual=False)
+        bare = self._siblings.get(())
+        if bare is None:
+            bare = self.replace(requires_grad=False, plain=True, overrides=False, inference=False, dual=False)
+            self._siblings[()] = bare
+        return bare
 
     def __repr__(self) -> str:
         flags = [name for name in ("requires_grad", "plain", "overrides", "inference", "dual") if getattr(self, name)]

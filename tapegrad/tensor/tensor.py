@@ -1,10 +1,10 @@
 """``Tensor``: a handle on a value, with its place in the graph. Methods are attached by ``functions/``.
 
 Note [State of a tensor]
-``_value`` is the data while the spec is plain, ``_storage`` afterwards. ``_edge`` is ``(grad_fn, output_nr)``, or None
-for a leaf; a leaf that requires grad finds its accumulator through a weak reference (``_accumulator``), for the
-accumulator owns the leaf. Rare state (``_grad``, hooks, ...) are class attributes until set, so that making a tensor
-sets three slots.
+``_value`` is the data while the spec is plain, ``_storage`` afterwards (then ``_value`` is kept in step, for a thread
+that saw the spec just before). ``_edge`` is ``(grad_fn, output_nr)``, or None for a leaf; a leaf that requires grad
+finds its accumulator through a weak reference (``_accumulator``), for the accumulator owns the leaf. Rare state
+(``_grad``, hooks, ...) are class attributes until set, so that making a tensor sets three slots.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
-from tapegrad.tape.hooks import HookDict, NodeHooks
+from tapegrad.tape.hooks import HookDict, NodeHooks, making
+from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.spec import Size, Spec
-from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.storage import InferenceStorage, Storage, storage_made_by
 
 
 class Tensor:
@@ -43,9 +44,12 @@ class Tensor:
     _accumulator: weakref.ref[Node] | None = None
     _tangent: Tensor | None = None
     _retains: bool = False
+    _lost_grad: tuple[tuple[str, Any], ...] | None = None
     _leaf_hooks: NodeHooks | None = None
     _hooks: HookDict | None = None
     _base_reference: weakref.ref[Tensor] | None = None
+    _inference_view: bool = False
+    _view_of_function: str | None = None
     _family: list[weakref.ref[Tensor]] | None = None
 
     if TYPE_CHECKING:  # methods and properties are attached by ``functions/attach.py``
@@ -97,6 +101,8 @@ class Tensor:
 
     @property
     def _version(self) -> int:
+        if self._spec.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._storage is None else self._storage.version
 
     @property
@@ -115,13 +121,14 @@ def join_family(tensor: Tensor, other: Tensor) -> None:
     A view has a value of its own as yet, so that a write to one member of a family is not seen by the others. Members
     know one another, weakly; in-place functions refuse a write that another living member would have to see.
     """
-    family = tensor._family
-    if family is None:
-        family = tensor._family = [weakref.ref(tensor)]
-    if not len(family) & (len(family) - 1):  # at each power of two: forget the dead
-        family[:] = [member for member in family if member() is not None]
-    family.append(weakref.ref(other))
-    other._family = family
+    with making:
+        family = tensor._family
+        if family is None:
+            family = tensor._family = [weakref.ref(tensor)]
+        if not len(family) & (len(family) - 1):  # at each power of two: forget the dead
+            family[:] = [member for member in family if member() is not None]
+        family.append(weakref.ref(other))
+        other._family = family
 
 
 def has_stale_relatives(tensor: Tensor) -> bool:
@@ -148,6 +155,11 @@ def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
     return tensor
 
 
+def fresh(value: Any, spec: Spec) -> Tensor:
+    """A new leaf around a value that no operator made; in inference mode an inference tensor."""
+    return wrap(value, spec.replace(inference=True) if thread.modes.inference else spec)
+
+
 def describe(value: Any, *, on: device | None = None) -> Spec:
     """The spec of a value that is ``on`` a device, or wherever it says it is."""
     return Spec.of(value.shape, from_numpy(value.dtype), device_of(value) if on is None else on)
@@ -161,12 +173,21 @@ def value_of(tensor: Tensor) -> Any:
 def storage_of(tensor: Tensor) -> Storage:
     """The storage of a tensor, made now if it has none; from here on the tensor is not plain."""
     storage = tensor._storage
-    if storage is None:
-        storage = tensor._storage = Storage(tensor._value)
-        storage.comes_from(tensor._edge)
-        tensor._spec = tensor._spec.replace(plain=False)
-        tensor._value = None
-    return storage
+    return _new_storage(tensor) if storage is None else storage
+
+
+def _new_storage(tensor: Tensor) -> Storage:
+    with making:
+        if tensor._storage is None:
+            edge, value = tensor._edge, tensor._value
+            if edge is None:
+                storage = (InferenceStorage if tensor._spec.inference else Storage)(value)
+            else:
+                storage = storage_made_by(edge, value)
+            storage.founder = weakref.ref(tensor)
+            tensor._storage = storage
+            tensor._spec = tensor._spec.replace(plain=False)
+        return tensor._storage
 
 
 def write(tensor: Tensor, value: Any) -> None:

@@ -95,7 +95,8 @@ def test_forward_over_reverse(name):
             _, _, dx, dy = duals(torch, grads=True)
             out = FUNCTIONS[name](torch, dx, dy).cos().sum()
             grads = torch.autograd.grad(out, [dx, dy], allow_unused=True, materialize_grads=True)
-            return [[(p + 0).numpy(), None if t is None else (t + 0).numpy()] for p, t in map(forward_ad.unpack_dual, grads)]
+            parts = map(forward_ad.unpack_dual, grads)
+            return [[(p + 0).numpy(), None if t is None else (t + 0).numpy()] for p, t in parts]
 
     def without_zeros(torch):
         account = program(torch)
@@ -120,7 +121,7 @@ def grad_modes(torch):
 def the_end_of_a_level(torch):
     forward_ad = torch.autograd.forward_ad
     with forward_ad.dual_level():
-        x, _, dx, _ = duals(torch)
+        _, _, dx, _ = duals(torch)
         out = dx.exp()
         inside = repr(out)
     with forward_ad.dual_level():
@@ -183,7 +184,7 @@ def test_an_operator_without_a_forward_formula_says_so():
     with forward_ad.dual_level():
         x = forward_ad.make_dual(torch.eye(2), torch.ones(2, 2))
         for name in names:
-            with pytest.raises(NotImplementedError, match=f"Trying to use forward AD with {name} that does not support"):
+            with pytest.raises(NotImplementedError, match=f"Trying to use forward AD with {name} that does not"):
                 TABLE[name].jvp([x], [x], x)
 
 

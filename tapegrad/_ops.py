@@ -1,0 +1,6 @@
+"""``torch._ops``: the classes of operators' identities. Nothing is defined here."""
+
+from tapegrad.ops.overloads import OpNamespace as _OpNamespace
+from tapegrad.ops.overloads import OpOverload, OpOverloadPacket
+
+__all__ = ["OpOverload", "OpOverloadPacket", "_OpNamespace"]

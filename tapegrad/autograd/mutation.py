@@ -1,0 +1,126 @@
+"""``allow_mutation_on_saved_tensors``: tensors that are saved for backward may be written to.
+
+Note [Mutation of saved tensors]
+Inside the context what is saved is kept by a handle. The storage of each saved tensor tells the context before it is
+written to (``Storage.watcher``); the context then keeps the value as it is now for every handle on that version. Arrays are
+immutable, so that this *clone* copies nothing. PyTorch's bookkeeping is shown under PyTorch's names, because programs
+count its entries: all of them go when the last node that needs them goes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from tapegrad.autograd.saved_tensors import saved_tensors_hooks
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
+
+OUTSIDE = (
+    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+    "in which the graph was originally recorded."
+)
+
+
+class Handle:
+    """What a node keeps instead of a tensor; one for each tensor and version."""
+
+    __slots__ = ("__weakref__",)
+
+
+class MutationContext:
+    """What ``allow_mutation_on_saved_tensors`` knows. See Note [Mutation of saved tensors].
+
+    Attributes:
+        cloned: by handle, what a tensor was before it was written to.
+        original: by handle, the tensors that have not been written to since they were saved.
+        tid_to_weakhandle: the handles that are alive, by tensor, storage and version.
+        sid_to_tid: the keys of that map, by storage and version.
+    """
+
+    active: MutationContext | None = None
+
+    def __init__(self) -> None:
+        self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
+        self.original: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[tuple[int, int, int], Handle] = WeakValueDictionary()
+        self.sid_to_tid: dict[tuple[int, int], set[tuple[int, int, int]]] = defaultdict(set)
+        self._serials: WeakKeyDictionary[Storage, int] = WeakKeyDictionary()  # ids are given twice, these are not
+        self._next_serial = count().__next__
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for entries in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid, self._serials):
+            entries.clear()  # type: ignore[attr-defined]
+
+    def _sid(self, storage: Storage) -> tuple[int, int]:
+        serial = self._serials.get(storage.root)
+        if serial is None:
+            serial = self._serials[storage.root] = self._next_serial()
+        return serial, storage.version
+
+    def pack(self, tensor: Tensor) -> Handle:
+        """A handle on a tensor as it is now."""
+        storage = storage_of(tensor)
+        storage.root.watcher = self.before_write
+        sid = self._sid(storage)
+        tid = (id(tensor), *sid)
+        self.sid_to_tid[sid].add(tid)
+        handle = self.tid_to_weakhandle.get(tid)
+        if handle is None:
+            handle = self.tid_to_weakhandle[tid] = Handle()
+            self.original[handle] = tensor
+        return handle
+
+    def unpack(self, handle: Handle) -> Tensor:
+        """What the tensor was when it was saved.
+
+        Raises:
+            AssertionError: in another context, or in none.
+        """
+        kept = self.cloned if handle in self.cloned else self.original
+        if MutationContext.active is None or handle not in kept:
+            raise AssertionError(OUTSIDE)
+        return kept[handle]
+
+    def before_write(self, storage: Storage) -> None:
+        """Keep the present value for every handle on it."""
+        for tid in self.sid_to_tid.get(self._sid(storage), ()):
+            handle = self.tid_to_weakhandle.get(tid)
+            if handle is not None and handle not in self.cloned:
+                tensor = self.original.pop(handle)
+                self.cloned[handle] = wrap(value_of(tensor), tensor._spec.bare)
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
+    """A context in which tensors that are saved for backward may be written to: gradients are those of what they were.
+
+    Both the forward and the backward pass belong inside it. It gives the object that keeps the books, for inspection.
+
+    Raises:
+        RuntimeError: inside another such context.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x.clone()
+    ...     out = (y**2).sum()
+    ...     y.zero_()
+    ...     out.backward()
+    tensor([0., 0.], grad_fn=<ZeroBackward0>)
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if MutationContext.active is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = MutationContext.active = MutationContext()
+    try:
+        with saved_tensors_hooks(context.pack, context.unpack):
+            yield context
+    finally:
+        context.clear()
+        MutationContext.active = None

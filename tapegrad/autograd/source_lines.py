@@ -1,0 +1,99 @@
+"""Errors that name the line: recording where operators, writes and losses of a gradient happened in the user's program.
+
+See Note [Positions] in ``tape/positions.py``. Recording is a switch, for it makes an operator some 15 % slower; anomaly
+detection turns it on. What a backward call notes of itself is always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.node import Node
+from tapegrad.tape.positions import RECORD_LINES, at, explain, here
+from tapegrad.tensor.tensor import Tensor
+
+
+def watch(slot: str, watcher: Callable, on: bool) -> None:
+    """Register a watcher with this thread, once, or take it off. See Note [Watchers] in ``tape/modes.py``."""
+    watchers = getattr(thread, slot)
+    if on != (watcher in watchers):
+        setattr(thread, slot, (*watchers, watcher) if on else tuple(one for one in watchers if one is not watcher))
+
+
+def refresh(modes: Modes) -> None:
+    """Give the thread these modes, and have lines recorded exactly if they ask for it."""
+    watch("node_watchers", note_line, modes.source_lines and not modes.detecting)
+    thread.modes = modes.replace(watched=bool(thread.node_watchers), results_watched=bool(thread.result_watchers))
+
+
+def note_line(node: Node) -> None:
+    """Remember where a node was made."""
+    node._origin = here()
+
+
+class set_record_source_lines:
+    """Record source lines from here on, or stop; as a context manager, restore what was before at its end.
+
+    With it, errors of backward name the lines of the program that matter: "modified by an inplace operation" says which
+    operator saved the tensor and what wrote to it, "does not require grad" where the gradient was lost. It costs time
+    per operator, so it is off at first; ``detect_anomaly`` turns it on.
+
+    Args:
+        mode: whether to record.
+
+    Raises:
+        TypeError: ``mode`` is no bool.
+
+    >>> import tapegrad as torch
+    >>> with torch.autograd.set_record_source_lines(True):
+    ...     y = torch.ones(2, requires_grad=True) * 2
+    >>> y.grad_fn._origin.function
+    '<module>'
+    """
+
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_record_source_lines(): argument 'mode' must be bool, not {type(mode).__name__}")
+        self.previous = thread.modes.source_lines
+        refresh(thread.modes.replace(source_lines=mode))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        refresh(thread.modes.replace(source_lines=self.previous))
+
+
+# What errors say ----------------------------------------------------------------------------------------------------
+
+
+def described(tensor: Tensor) -> str:
+    """A tensor in a few words: class, shape, dtype."""
+    name = "Tensor" if type(tensor) is Tensor else type(tensor).__name__
+    return f"a {name} of shape {list(tensor.shape)} and type {tensor.dtype}"
+
+
+def without_graph(index: int, root: Any) -> str:
+    """The message for a backward from a tensor that has no graph."""
+    sentence = f"element {index} of tensors does not require grad and does not have a grad_fn"
+    losses = root._lost_grad or ()
+    unknown = None if losses or thread.modes.recording else RECORD_LINES
+    return explain(sentence, [f"it is {described(root)}", *(at(what, place) for what, place in losses), unknown])
+
+
+def unused(index: int, target: Any, roots: Iterable[Any]) -> str:
+    """The message for a gradient that was asked for and did not arrive."""
+    sentence = (
+        f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+        "Set allow_unused=True if this is the desired behavior."
+    )
+    if not isinstance(target, Tensor):
+        return sentence
+    node = target.grad_fn
+    origins = [root.grad_fn._origin for root in roots if isinstance(root, Tensor) and root.grad_fn is not None]
+    made = None if node is None else at(f"it was made by {node.name()}, by the operation", node._origin)
+    facts = [f"it is {described(target)}", made, *(at("the graph ends in the operation", place) for place in origins)]
+    recorded = any(place is not None for place in origins) or made
+    return explain(sentence, [*facts, None if recorded else RECORD_LINES])

@@ -1,0 +1,158 @@
+"""What the engine knows of a thread, and how one thread works on behalf of another.
+
+Note [Reentrant]
+A backward call inside a hook or a node is an ``execute`` on the stack of the one that runs the hook: it has a
+``GraphTask`` of its own, runs to its end before the outer one goes on, and what it raises comes out of the hook. Python
+bounds the stack of a thread, so the call that finds ``NESTED_PER_THREAD`` others below it on its thread is run by a
+*stand-in*, a thread with a fresh stack, while the caller waits. Stand-ins are kept for the next time.
+
+Note [Working on behalf]
+Whoever runs nodes for another thread (a stand-in; a worker, see Note [Workers]) takes over its ``Errand`` for the time:
+what is switched on in that thread (``tape/modes.py``), its context variables, and the backward calls in progress. So
+hooks see the modes of the caller wherever they run, and the nesting of backward calls is that of the program.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.engine.graph_task import GraphTask
+from tapegrad.tape.modes import adopt, thread, thread_state
+from tapegrad.tape.node import Node
+
+if TYPE_CHECKING:
+    from tapegrad.engine.workers import Inbox
+
+NESTED_PER_THREAD = 20
+"""How deep backward calls nest on one stack: a call takes 10 to 20 frames, of the 1000 that Python allows it."""
+
+STAND_INS_KEPT = 8
+"""How many idle stand-ins wait for the next time."""
+
+
+class EngineThread(threading.local):
+    """What one engine knows of each thread.
+
+    Attributes:
+        tasks: the backward calls in progress for which this thread works, outermost first.
+        base: how many of them are not on this thread's own stack.
+        inbox: the ready nodes that other threads leave for this one; None until it first needs one.
+    """
+
+    base = 0
+    inbox: Inbox | None = None
+
+    def __init__(self) -> None:
+        self.tasks: list[GraphTask] = []
+
+
+class Errand:
+    """What a thread takes over from the one that it works for. See Note [Working on behalf]."""
+
+    __slots__ = ("here", "state", "context", "tasks")
+
+    def __init__(self, here: EngineThread) -> None:
+        self.here, self.state, self.context, self.tasks = here, thread_state(), copy_context(), tuple(here.tasks)
+
+    def run(self, inbox: Inbox | None, job: Callable[[], Any]) -> Any:
+        """Call ``job`` as if the thread that made this errand did, with ``inbox`` as the one to be served."""
+        return self.context.copy().run(self._adopted, inbox, job)
+
+    def _adopted(self, inbox: Inbox | None, job: Callable[[], Any]) -> Any:
+        here = self.here
+        own = here.tasks, here.base, here.inbox
+        depth_of_stack = len(here.tasks) - here.base
+        here.tasks, here.base, here.inbox = list(self.tasks), len(self.tasks) - depth_of_stack, inbox
+        try:
+            with adopt(self.state):
+                return job()
+        finally:
+            here.tasks, here.base, here.inbox = own
+
+
+class StandIn:
+    """A thread that takes one job at a time, each with a fresh stack."""
+
+    idle: list[StandIn] = []
+
+    def __init__(self) -> None:
+        self.jobs: SimpleQueue[Outcome] = SimpleQueue()
+        threading.Thread(target=self._work, name="tapegrad-stand-in", daemon=True).start()
+
+    def _work(self) -> None:
+        stays = True
+        while stays:
+            outcome = self.jobs.get()
+            outcome.run()
+            done = outcome.done
+            del outcome  # what it holds belongs to the caller
+            stays = len(StandIn.idle) < STAND_INS_KEPT
+            if stays:
+                StandIn.idle.append(self)
+            done.set()
+
+
+class Outcome:
+    """A job that another thread does, and what came of it."""
+
+    __slots__ = ("job", "done", "result", "error")
+
+    def __init__(self, job: Callable[[], Any]) -> None:
+        self.job: Callable[[], Any] | None = job
+        self.done = threading.Event()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Do the job, on whatever thread this is."""
+        job, self.job = self.job, None
+        assert job is not None
+        try:
+            self.result = job()
+        except BaseException as error:  # it is the caller's, also an interrupt
+            self.error = error
+
+    def wait(self) -> Any:
+        """What the job returned, when it has been done; raises what it raised.
+
+        An interrupt that comes meanwhile is raised when the job is done, for that works on the caller's graph; a
+        second one at once.
+        """
+        try:
+            self.done.wait()
+        except BaseException:
+            self.done.wait()
+            raise
+        error, self.error = self.error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # its traceback holds this frame
+        return self.result
+
+
+def report(node: Node | None, error: BaseException) -> None:
+    """Tell those who watch for it that a node, or one of its hooks, has raised."""
+    for watcher in thread.failure_watchers:
+        watcher(node, error)
+
+
+def run_on_stand_in(here: EngineThread, job: Callable[[], Any]) -> Any:
+    """Run ``job`` on another thread on behalf of this one, which waits. See Note [Reentrant]."""
+    errand, inbox = Errand(here), here.inbox
+    outcome = Outcome(lambda: errand.run(inbox, job))
+    try:
+        stand_in = StandIn.idle.pop()
+    except IndexError:
+        stand_in = StandIn()
+    stand_in.jobs.put(outcome)
+    return outcome.wait()
+
+
+os.register_at_fork(after_in_child=StandIn.idle.clear)  # threads do not survive a fork

@@ -1,0 +1,50 @@
+"""Contexts that see each operator by the name that PyTorch gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tapegrad.ops.operator import SAVED_NAMES
+from tapegrad.ops.overloads import OpOverload, identity_of
+from tapegrad.tape.modes import watching
+
+SETTING_NAMES = {ours: theirs for theirs, ours in SAVED_NAMES.items()}
+SETTING_NAMES |= {"axis": "dim", "axes": "dims", "shape": "size"}
+"""PyTorch's names of the settings of operators."""
+
+
+class OperatorMode:
+    """A context in which every call of an operator is given to ``handle``; it may be entered again once it is left."""
+
+    def __init__(self) -> None:
+        self._entered: list[AbstractContextManager[None]] = []
+
+    def handle(self, op: Any, func: OpOverload, args: tuple, settings: dict) -> Any:
+        """Answer a call of ``op``, whose PyTorch name is ``func``, usually by ``op(*args, **settings)``."""
+        raise NotImplementedError
+
+    def __enter__(self) -> OperatorMode:
+        self._entered.append(watching(interceptor=self._intercept))
+        self._entered[-1].__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._entered.pop().__exit__(*exception)
+
+    def _intercept(self, op: Any, args: tuple, settings: dict) -> Any:
+        return self.handle(op, identity_of(op, args), args, settings)
+
+
+def in_pytorch_words(settings: dict) -> dict:
+    """The settings of an operator by PyTorch's names, with lists for tuples."""
+    return {
+        SETTING_NAMES.get(name, name): list(value) if isinstance(value, tuple) else value
+        for name, value in settings.items()
+    }
+
+
+def each_output(out: Any, function: Callable[[Any], Any]) -> Any:
+    """``function`` of the output of an operator, or of each of several."""
+    return tuple(map(function, out)) if isinstance(out, tuple) else function(out)

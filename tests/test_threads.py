@@ -1,0 +1,393 @@
+"""Threads, where PyTorch has no counterpart or another answer: what is made lazily, errors from far below, exits."""
+
+import copy
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fake_nodes import Act, run
+
+import tapegrad as torch
+from tapegrad.autograd.differentiate import engine
+from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode, leaf_edge
+from tapegrad.execution.devices import device
+from tapegrad.ops.elementwise import sin
+from tapegrad.tape.hooks import RemovableHandle
+from tapegrad.tape.modes import Modes
+from tapegrad.tensor.tensor import describe, storage_of, value_of, wrap
+
+LIMIT = 60
+ROUNDS = 60
+
+
+@pytest.fixture(autouse=True)
+def frequent_switches():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def together(count, work):
+    """``work(0)``, ``work(1)``, ... each on a thread of its own, which start at a barrier; what they returned."""
+    results, errors, start = [None] * count, [], threading.Barrier(count, timeout=LIMIT)
+
+    def target(number):
+        try:
+            start.wait()
+            results[number] = work(number)
+        except BaseException as error:  # handed to the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=target, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT)
+    assert not any(thread.is_alive() for thread in threads), "deadlock"
+    if errors:
+        raise errors[0]
+    return results
+
+
+def nest(depth, bottom):
+    """``depth`` backward calls, each in a hook of the one before; ``bottom`` in a hook of the last."""
+    x = torch.ones(1, requires_grad=True)
+
+    def hook(grad):
+        with torch.enable_grad():
+            nest(depth - 1, bottom) if depth > 1 else bottom()
+
+    x.register_hook(hook)
+    (x * 2).backward()
+
+
+# -- what there must be one of -----------------------------------------------------------------------------------------
+
+
+def one_for_all(make, *arguments):
+    """Whether several threads which ask at once all get the same object, each time with arguments of its own."""
+    for number in range(ROUNDS):
+        given = [argument(number) for argument in arguments]
+        found = together(4, lambda _, given=given: make(*given))
+        if not all(item is found[0] for item in found):
+            return False
+    return True
+
+
+def leaf(number=0):
+    return torch.ones(2, requires_grad=True)
+
+
+def test_accumulators():
+    kept = []
+
+    def edge(x):
+        node = leaf_edge(x)[0]
+        kept.append(node)
+        return node
+
+    assert one_for_all(edge, leaf)
+
+
+def test_storages():
+    assert one_for_all(storage_of, leaf)
+
+
+def test_hook_slots():
+    assert one_for_all(lambda node: node.own_hooks(), lambda number: (leaf() * 2).grad_fn)
+
+
+def test_modes_are_complete_before_they_are_seen():
+    def modes(number):
+        found = Modes.of(anomaly=f"test {number}")
+        assert found.forward_level == -1 and found.grad
+        return found
+
+    assert one_for_all(modes, int)
+
+
+def test_node_classes():
+    def fresh(number):
+        operator = copy.copy(sin)
+        operator._node_class = None
+        return operator
+
+    assert one_for_all(lambda operator: operator.node_class(OperatorNode, 2), fresh)
+
+
+def test_plans_and_kernels():
+    """Many threads that are the first to make a call: the same plan for all, and right results."""
+    for size in range(2, 12):
+        x = torch.ones(size, 97, requires_grad=True)
+        outs = together(4, lambda _, x=x: (x * 2).exp())
+        assert len({id(out.grad_fn.plan) for out in outs}) == 1
+        assert len({id(out.grad_fn.plan.kernels) for out in outs}) == 1
+        together(4, lambda number, outs=outs: outs[number].sum().backward())
+        np.testing.assert_allclose(x.grad.numpy(), 8 * np.exp(2), rtol=1e-6)
+
+
+def test_handles_have_ids_of_their_own():
+    ids = together(6, lambda _: [RemovableHandle(set()).id for _ in range(300)])
+    assert len({number for taken in ids for number in taken}) == 1800
+
+
+def test_no_hook_is_lost_when_many_threads_register():
+    x, calls = leaf(), []
+    a = x * 2
+
+    def work(number):
+        for _ in range(10):
+            x.register_hook(lambda grad: calls.append(number))
+            a.register_hook(lambda grad: calls.append(number))
+            x.register_post_accumulate_grad_hook(lambda tensor: calls.append(number))
+            a.grad_fn.register_prehook(lambda grads: calls.append(number))
+
+    together(6, work)
+    a.sum().backward()
+    assert [calls.count(number) for number in range(6)] == [40] * 6
+
+
+def test_hooks_of_a_leaf_whose_accumulator_is_being_made():
+    """The hook is found whichever comes first."""
+    for _ in range(ROUNDS):
+        x, calls = leaf(), []
+
+        def work(number, x=x, calls=calls):
+            return x.register_hook(calls.append) if number else (x * 2).sum()
+
+        out = together(2, work)[0]
+        out.backward()
+        assert len(calls) == 1
+
+
+def test_who_reads_a_tensor_while_it_is_first_written_sees_it_before_or_after():
+    for _ in range(ROUNDS):
+        x = torch.zeros(2)
+        results = together(4, lambda number, x=x: x.add_(1.0) if number == 0 else (x * 2).tolist())
+        assert all(result in ([0.0, 0.0], [2.0, 2.0]) for result in results[1:])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [lambda x: x.add_(1), lambda x: x.detach().add_(1), lambda x: x.data.add_(1), lambda x: x.zero_().add_(2),
+     lambda x: setattr(x, "data", torch.full((3,), 2.0))],
+    ids=["itself", "through detach", "through data", "twice", "other data"],
+)  # fmt: skip
+def test_what_was_written_over_is_freed(write):
+    """A tensor keeps ``_value`` in step with its storage, but never what the storage no longer has."""
+    gc.collect()
+    gc.disable()
+    try:
+        x = torch.ones(3) * 1
+        before = weakref.ref(value_of(x))
+        shared = x.detach()
+        write(x)
+        assert before() is None or shared.tolist() == [1.0] * 3
+        del shared
+        assert before() is None
+        assert x.tolist() == [2.0] * 3
+    finally:
+        gc.enable()
+
+
+def test_gradients_lose_no_update():
+    """Exact, however often threads change places; integers in float64 are."""
+    x = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+
+    def work(number):
+        for _ in range(200):
+            (x * (number + 1)).sum().backward()
+
+    together(8, work)
+    assert x.grad.tolist() == [200.0 * 36] * 3
+
+
+# -- from far below ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_exception_from_far_below_keeps_its_type_and_traceback(error):
+    """PyTorch loses what is raised deeper than 60 calls, and says ``SystemError`` instead."""
+
+    def bottom():
+        raise error("at the bottom")
+
+    with pytest.raises(error, match="at the bottom") as caught:
+        nest(150, bottom)
+    assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)].count("nest") == 150
+    assert torch.is_grad_enabled()
+    x = leaf()
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_the_default_device_goes_along():
+    seen = []
+
+    def nest(depth):
+        run(Act(lambda: nest(depth - 1)), engine=engine) if depth else seen.append(
+            (torch.get_default_device(), threading.current_thread().name)
+        )
+
+    with device("cuda:1"):
+        nest(30)
+    assert seen == [(device("cuda:1"), "tapegrad-stand-in")]
+
+
+def test_a_traced_backward_stays_on_its_thread(monkeypatch):
+    """Tracers belong to the thread that traces; neither workers nor stand-ins could do anything with them."""
+    monkeypatch.setattr(engine, "_workers", lambda: True)
+    for node_class in (OperatorNode, AccumulateGrad):
+        monkeypatch.setattr(node_class, "worker", property(lambda node: "a"))
+    names = []
+
+    def function(value, depth=25):
+        x = wrap(value, describe(value)).requires_grad_()
+
+        def hook(grad):
+            names.append(threading.current_thread().name)
+            with torch.enable_grad():
+                return wrap(function(value, depth - 1), describe(value)) if depth else None
+
+        x.register_hook(hook)
+        (x * x).sum().backward()
+        return value_of(x.grad)
+
+    np.testing.assert_allclose(jax.jit(function)(jnp.asarray([1.0, 2.0])), [2.0, 4.0])
+    assert names == [threading.current_thread().name] * 26
+
+
+# -- interrupts --------------------------------------------------------------------------------------------------------
+
+
+def interrupt_the_main_thread():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+def test_an_interrupt_while_a_stand_in_works_comes_when_it_has_finished():
+    finished = []
+
+    def bottom():
+        interrupt_the_main_thread()
+        x = leaf()
+        (x * 2).sum().backward()
+        finished.append(x.grad.tolist())
+
+    with pytest.raises(KeyboardInterrupt):
+        nest(30, bottom)
+    assert finished == [[2.0, 2.0]]
+    assert engine.current_task is None
+
+
+def test_an_interrupt_while_a_worker_works_stops_the_call(monkeypatch):
+    monkeypatch.setattr(engine, "_workers", lambda: True)
+    monkeypatch.setattr(OperatorNode, "worker", property(lambda node: "a"))
+    interrupted, x = threading.Event(), leaf()
+    out = x * 2
+
+    def hook(grad):
+        interrupt_the_main_thread()
+        assert interrupted.wait(LIMIT)
+
+    out.register_hook(hook)
+    with pytest.raises(KeyboardInterrupt):
+        out.sum().backward()
+    interrupted.set()
+    y = leaf()
+    (y * 3).sum().backward()  # the worker goes on with what comes next
+    assert (x.grad, y.grad.tolist()) == (None, [3.0, 3.0])
+
+
+# -- fresh interpreters ------------------------------------------------------------------------------------------------
+
+COMMON = """
+import sys, threading
+import tapegrad as torch
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        if len(sys.argv) > 1:
+            raise ValueError("inside backward")
+        return grad * 2
+
+def nest(depth):
+    x = torch.ones(1, requires_grad=True)
+    def hook(grad):
+        with torch.enable_grad():
+            nest(depth - 1) if depth > 1 else Double.apply(x * 1).sum().backward()
+    a = x * 2
+    a.register_hook(hook)
+    a.backward()
+"""
+
+SCRIPTS = {
+    "here": "x = torch.ones(1, requires_grad=True)\nDouble.apply(x).backward()",
+    "far below": "nest(50)",
+    "in a thread": "thread = threading.Thread(target=nest, args=(3,))\nthread.start()\nthread.join()",
+}
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["", "raises"])
+@pytest.mark.parametrize("where", SCRIPTS)
+def test_a_fresh_interpreter_exits_cleanly(where, fails):
+    result = subprocess.run(
+        [sys.executable, "-c", COMMON + SCRIPTS[where], *(["raises"] if fails else [])],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "JAX_PLATFORMS": "cpu"}, check=False,
+    )  # fmt: skip
+    if not fails:
+        assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    else:
+        assert result.returncode == (0 if "thread" in where else 1)
+        assert result.stderr.strip().splitlines()[-1] == "ValueError: inside backward"
+
+
+DEVICES = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import threading
+import tapegrad as torch
+from tapegrad.autograd.differentiate import engine
+from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+
+engine._workers = lambda: True
+for node_class in (OperatorNode, AccumulateGrad):
+    node_class.worker = property(lambda node: str(node._input_metadata[0].device) if
+                                 node._input_metadata[0].device.index else None)
+x = torch.ones(3, requires_grad=True)
+y = torch.ones(3, device="cpu:1", requires_grad=True)
+names = []
+here, there = (x * 2).exp(), (y * 3).exp()
+there.register_hook(lambda grad: names.append((str(grad.device), threading.current_thread().name)))
+here.register_hook(lambda grad: names.append((str(grad.device), threading.current_thread().name)))
+(here * there.to("cpu")).sum().backward()
+print(sorted(names))
+print(str(x.grad.device), str(y.grad.device), [round(v, 2) for v in (x.grad[0].item(), y.grad[0].item())])
+"""
+
+
+def test_two_devices_two_threads():
+    """Where the second CPU device is treated as an accelerator would be."""
+    result = subprocess.run(
+        [sys.executable, "-c", DEVICES], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )  # fmt: skip
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [
+        "[('cpu', 'MainThread'), ('cpu:1', 'tapegrad-worker-cpu:1')]",
+        f"cpu cpu:1 [{2 * np.exp(5):.2f}, {3 * np.exp(5):.2f}]",
+    ]
