@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 from tapegrad.autograd import saved_tensors as _saved
+from tapegrad.autograd.function_node import FunctionBase as _FunctionBase
 from tapegrad.autograd.grad_mode import (
     _set_grad_enabled,
     _set_multithreading_enabled,
@@ -18,8 +19,6 @@ from tapegrad.autograd.graph_task import (
     _current_graph_task_execution_order,
     _current_graph_task_id,
     _get_current_graph_task_keep_graph,
-    _get_graph_exec_group,
-    _set_graph_exec_group,
     _will_engine_execute_node,
 )
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
@@ -52,6 +51,7 @@ _autograd = SimpleNamespace(
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "_FunctionBase",
     "_ImperativeEngine",
     "_InferenceMode",
     "_LinAlgError",
@@ -62,11 +62,9 @@ __all__ = [
     "_current_graph_task_id",
     "_disabled_torch_function_impl",
     "_functions",
-    "_get_graph_exec_group",
     "_increment_version",
     "_is_multithreading_enabled",
     "_set_grad_enabled",
-    "_set_graph_exec_group",
     "_set_multithreading_enabled",
     "_will_engine_execute_node",
     "is_grad_enabled",

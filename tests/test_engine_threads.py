@@ -17,8 +17,10 @@ import weakref
 import pytest
 from fake_nodes import Act, Floats, Leaf, Scale, run
 
+import tapegrad
 from tapegrad.engine import Engine
 from tapegrad.engine.threads import NESTED_PER_THREAD, STAND_INS_KEPT, StandIn
+from tapegrad.engine.workers import stop_workers
 from tapegrad.tape.modes import switched, thread
 
 LIMIT = 30  # seconds, for what takes milliseconds
@@ -573,26 +575,46 @@ def test_several_threads_nest_deeply_at_the_same_time():
     assert reached == [299] * 4
 
 
+def test_workers_stop_at_exit_when_they_have_done_what_they_are_at():
+    seen, began, go_on, stopped = [], threading.Event(), threading.Event(), threading.Event()
+
+    def busy():
+        seen.append(threading.current_thread())
+        began.set()
+        assert go_on.wait(LIMIT)
+
+    caller = started(lambda: run(at("a", busy)))
+    assert began.wait(LIMIT)
+    stopper = started(lambda: (stop_workers(LIMIT), stopped.set()))
+    assert not stopped.is_set()
+    go_on.set()
+    joined(caller + stopper)
+    run(at("a", lambda: seen.append(threading.current_thread())))  # another one is started if need be
+    assert not seen[0].is_alive() and seen[1].is_alive()
+
+
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 SCRIPT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from fake_nodes import Act, Leaf, Scale, run
+import os, sys, threading, types
+package = types.ModuleType("tapegrad")  # the engine's room alone
+package.__path__ = [sys.argv[1]]
+sys.modules["tapegrad"] = package
+sys.path.insert(0, sys.argv[2])
+from fake_nodes import Act, run
 from tapegrad.engine import Engine
-import os, threading
 
 engine = Engine()
 
 def nest(left):
     if left:
         node = Act(lambda: nest(left - 1))
-        node.worker = "ab"[left % 2] if sys.argv[2] == "workers" else None
+        node.worker = "ab"[left % 2] if sys.argv[3] == "workers" else None
         run(node, engine=engine)
-    elif sys.argv[3] == "raises":
+    elif sys.argv[4] == "raises":
         raise ValueError("at the bottom")
 
-if sys.argv[3] == "forks":
+if sys.argv[4] == "forks":
     nest(100)
     child = os.fork()
     if child == 0:
@@ -610,10 +632,9 @@ print("the end")
 @pytest.mark.parametrize("where", ["workers", "stand-ins"])
 @pytest.mark.parametrize("how", ["returns", "raises", "forks"])
 def test_the_interpreter_exits_cleanly(where, how):
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT, os.path.dirname(__file__), where, how],
-        capture_output=True, text=True, timeout=120, env=environment, check=False,
+        [sys.executable, "-c", SCRIPT, os.path.dirname(tapegrad.__file__), os.path.dirname(__file__), where, how],
+        capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     if how == "raises":
         assert result.returncode == 1

@@ -18,7 +18,7 @@ from tapegrad.autograd.nonfinite_checks import OFF, Checked, Checks, check_opera
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.source_lines import refresh, watch
 from tapegrad.tape.modes import thread
-from tapegrad.tape.node import Node
+from tapegrad.tape.node import Node, name_of
 from tapegrad.tape.positions import here, stack
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
@@ -75,20 +75,20 @@ def note_stack(node: Node) -> None:
 def warn_of(node: Node | None, error: BaseException) -> None:
     """Warn of a node that failed, or of the one that ``error`` blames for it, and show where it was made."""
     node = vars(error).pop("blamed", node)
-    for text in () if node is None else traces(node):
+    for text in traces(node) if node is not None and thread.modes.detecting else ():
         emit(text)
 
 
 def traces(node: Node) -> Iterator[str]:
     """PyTorch's texts about a node that failed: its own, then those of the nodes that induced it."""
-    intro = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+    intro = f"Error detected in {name_of(node)}. Traceback of forward call that caused the error:\n"
     current: Any = node
     while current is not None:
         notes = current.metadata
         lines = notes.get("traceback_")
         if lines is None:
             yield (
-                f"Error detected in {current.name()}. No forward pass information available. Enable detect anomaly "
+                f"Error detected in {name_of(current)}. No forward pass information available. Enable detect anomaly "
                 "during forward pass for more information."
             )
         else:
@@ -96,7 +96,7 @@ def traces(node: Node) -> Iterator[str]:
         current = notes.get("parent_")
         if current is not None:
             intro = (
-                f"\n\nPrevious calculation was induced by {current.name()}. "
+                f"\n\nPrevious calculation was induced by {name_of(current)}. "
                 "Traceback of forward call that induced the previous calculation:\n"
             )
 

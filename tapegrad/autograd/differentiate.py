@@ -76,10 +76,11 @@ def backward(
     targets = () if inputs is None else targets_of(inputs, "backward")
     roots = as_tuple(tensors)
     if overriding.active and thread.modes.torch_function and overriders((roots, targets), {}):
-        return overridden(backward, (roots,), {
+        overridden(backward, (roots,), {
             "grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph,
             "inputs": None if inputs is None else targets,
         })  # fmt: skip
+        return
     seeds = make_seeds(roots, as_tuple(grad_tensors, count=len(roots)))
     if create_graph:
         warn_once(CYCLE_WARNING, stacklevel=4)
@@ -210,7 +211,7 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = Fals
     for index, (root, seed) in enumerate(zip(roots, given, strict=False)):
         spec = spec_at(root)
         if isinstance(seed, Tensor):
-            if batched and isinstance(root, GradientEdge) and seed[0].shape != spec.shape:
+            if batched and isinstance(root, GradientEdge) and row_of(seed, 0).shape != spec.shape:
                 raise RuntimeError("Batched grads are not supported with GradientEdge")
             check_seed(seed, spec, index, batched)
             seeds.append(seed)
@@ -232,7 +233,7 @@ def implicit_seed(spec: Spec) -> Tensor:
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
     """A given gradient must have its root's shape, and be complex exactly if the root is."""
-    shape = seed[0].shape if batched else seed.shape
+    shape = row_of(seed, 0).shape if batched else seed.shape
     if shape != spec.shape:
         shown = Size(shape[1:]) if batched else shape  # PyTorch takes the batch dimension off twice
         where = f"grad_output[{index}] has a shape of {shown} and output[{index}] has a shape of {spec.shape}."
@@ -340,7 +341,7 @@ def target_edge(target: Root, accumulate_grad: bool) -> Edge:
         target.retain_grad()
     edge = gradient_edge(target)
     if edge is None:
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
+        raise RuntimeError(source_lines.without_grad(target))
     return edge
 
 
@@ -358,11 +359,16 @@ def _batched(
     keep = create_graph if retain_graph is None else retain_graph
     rows = []
     for element in range(size):
-        row = [None if seed is None else seed[element] for seed in seeds]
+        row = [None if seed is None else row_of(seed, element) for seed in seeds]
         rows.append(
             run_backward(roots, row, keep or element + 1 < size, create_graph, targets, False, allow_unused)
         )
     return [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
+
+
+def row_of(batch: Any, index: int) -> Tensor:
+    """One gradient of a batch."""
+    return batch[index]
 
 
 def batch_size(seeds: Sequence[Tensor]) -> int:

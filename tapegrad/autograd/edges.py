@@ -59,10 +59,10 @@ class Node(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        if cls is Node and issubclass(subclass, tape.Node):
-            if not issubclass(subclass, FunctionBase) or issubclass(subclass, BackwardCFunction):
-                return True
-        return NotImplemented
+        if cls is not Node or not issubclass(subclass, tape.Node):
+            return NotImplemented
+        written = issubclass(subclass, FunctionBase)  # by a user, who writes a function: its nodes are of another class
+        return not written or issubclass(subclass, BackwardCFunction)
 
 
 class GradientEdge(NamedTuple):

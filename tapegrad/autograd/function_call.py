@@ -22,6 +22,7 @@ from tapegrad.autograd.function_node import (
 )
 from tapegrad.dispatch.nodes import gradient_edge, leaf_edge, node_made, rebase
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.attributes import sharing
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import next_sequence_nr
@@ -52,9 +53,6 @@ ONE_OF_SEVERAL = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
     "to be modified inplace. You should replace the inplace operation by an out-of-place one."
 )
-
-DIFFERENTIABLE = 2
-"""The lowest category of dtypes that gradients exist for."""
 
 
 @cache
@@ -151,37 +149,39 @@ def wired(node: BackwardCFunction, inputs: list[Tensor], raw: tuple, recorded: b
         storage.write(storage.value)  # marking counts as a write
     forbidden = marked(node, "to_save") if with_setup else ()
     node.input_slots = len(raw)
-    if node._is_pure_view and (len(inputs) != 1 or len(raw) != 1):
-        raise RuntimeError(
-            "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if you need "
-            "to support more."
-        )
-    results: list[Any] = []
+    outputs: list[Any] = []
     metadata: list[Spec | None] = []
     for position, out in enumerate(raw):
-        if not isinstance(out, Tensor):
-            results.append(out)
-            metadata.append(None)
-            continue
-        differentiable = recorded and out._spec.dtype.category >= DIFFERENTIABLE and not among(out, constant)
-        is_input, is_dirty = among(out, inputs), among(out, dirty)
-        if not differentiable:
-            result = unconnected(out, is_input, is_dirty, forbidden)
-        elif is_dirty:
-            result = rewritten(out, node, position, is_input, len(raw))
-        else:
-            result = connected(alias_of(out, forbidden) if is_input else out, node, position)
-        results.append(result)
-        metadata.append(result._spec if differentiable else None)
-    flag_views(results, dirty, len(raw) - metadata.count(None) > 1)
+        spec = None
+        if isinstance(out, Tensor):
+            is_input, is_dirty = among(out, inputs), among(out, dirty)
+            if not recorded or out._spec.dtype.category < FLOATING or among(out, constant):
+                out = unconnected(out, is_input, is_dirty, forbidden)
+            elif is_dirty:
+                spec = (out := rewritten(out, node, position, is_input, len(raw)))._spec
+            else:
+                spec = (out := connected(alias_of(out, forbidden) if is_input else out, node, position))._spec
+        outputs.append(out)
+        metadata.append(spec)
+    check_marks(node, inputs, raw, dirty)
+    flag_views(outputs, dirty, len(raw) - metadata.count(None) > 1)
+    node._metadata_of_outputs = tuple(metadata)
+    node._outputs = tuple([out._spec if isinstance(out, Tensor) else None for out in outputs])
+    return outputs
+
+
+def check_marks(node: BackwardCFunction, inputs: list[Tensor], raw: tuple, dirty: tuple) -> None:
+    """Refuse marks that don't go with what forward returned."""
     if dirty and not all(among(tensor, raw) for tensor in dirty):
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
             "modified inplace must all be outputs of the Function."
         )
-    node._metadata_of_outputs = tuple(metadata)
-    node._outputs = tuple([out._spec if isinstance(out, Tensor) else None for out in results])
-    return results
+    if node._is_pure_view and (len(inputs) != 1 or len(raw) != 1):
+        raise RuntimeError(
+            "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if you need "
+            "to support more."
+        )
 
 
 def unconnected(out: Tensor, is_input: bool, is_dirty: bool, forbidden: tuple) -> Tensor:

@@ -10,9 +10,9 @@ from tapegrad.autograd.function_node import (
     among,
     constant_tensors,
     dirty_tensors,
-    restore_grad,
     zeros,
 )
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.tensor import Tensor
@@ -50,7 +50,7 @@ def give_tangents(
     for position, (out, given, result) in enumerate(zip(outputs, raw, results, strict=True)):
         if not isinstance(given, Tensor):
             continue
-        if given.dtype.category < 2 or among(given, constant):
+        if given.dtype.category < FLOATING or among(given, constant):
             if result is not None:
                 raise RuntimeError(
                     f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output "
@@ -75,7 +75,7 @@ def call_jvp(node: BackwardCFunction, args: tuple, tangents: Tangents, count: in
     try:
         results = node.apply_jvp(*given)
     finally:
-        restore_grad(modes)
+        thread.modes = thread.modes.replace(forward_grad=modes.forward_grad)
     results = results if isinstance(results, tuple) else (results,)
     for position, result in enumerate(results):
         if not (result is None or isinstance(result, Tensor)):
@@ -96,7 +96,7 @@ def give_tangent(out: Tensor, tangent: Tensor | None) -> None:
         if tangent is tangent_of(out):
             return
         raise RuntimeError("Only inplace operations can re-set the forward grad of a Tensor that already has one.")
-    if tangent is None or tangent.dtype.category < 2:
+    if tangent is None or tangent.dtype.category < FLOATING:
         raise RuntimeError("Expected both tensor and its forward grad to be floating point or complex")
     check_tangent(out, tangent, 0)
     set_tangent(out, tangent)

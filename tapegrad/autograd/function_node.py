@@ -16,19 +16,17 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.autograd.running import engine
 from tapegrad.dispatch.nodes import WorkerOfDevice
 from tapegrad.dispatch.saved import SavedTensor, second_backward
+from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import filled
-from tapegrad.ops.operator import cast, sum_to
+from tapegrad.ops.operator import cast
 from tapegrad.tape.hooks import HookDict, RemovableHandle, add_hook
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import Node
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
-
-COMPLEX = 3
-"""The category of complex dtypes."""
-
 
 CLEARED: Any = object()
 """What stands in place of saved tensors that may be read only once, and have been."""
@@ -205,7 +203,10 @@ class FunctionBase(Node):
         self._saved, self._freed_by = None, thread.backward_call
 
     def maybe_clear_saved_tensors(self) -> None:
-        """Part of PyTorch's compiled autograd; does nothing here."""
+        """Free what is saved, in a backward that does not keep the graph; elsewhere do nothing."""
+        task = engine.current_task
+        if task is not None and not task.keep_graph:
+            self.release_variables()
 
     @property
     def _input_metadata(self) -> tuple[Spec | None, ...]:
@@ -373,9 +374,9 @@ def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
                 f"Function {name} returned an invalid gradient at index {index} - got {list(grad.shape)} but expected "
                 f"shape compatible with {list(spec.shape)}"
             )
-        grad = sum_to(grad, shape=tuple(spec.shape))
+        grad = reduced(grad, spec.shape)
     if grad.dtype is not spec.dtype:
-        if grad.dtype.category != 2 and (grad.dtype.category == COMPLEX) != (spec.dtype.category == COMPLEX):
+        if grad.dtype.category != FLOATING and (grad.dtype.category == COMPLEX) != (spec.dtype.category == COMPLEX):
             raise RuntimeError(
                 "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but "
                 "got false.  (Could this error message be improved?  If so, please report an enhancement request to "
@@ -390,6 +391,16 @@ def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
             )
         grad = grad.to(spec.device)
     return grad
+
+
+def reduced(grad: Tensor, shape: Sequence[int]) -> Tensor:
+    """A gradient summed over the dimensions in which its tensor was broadcast, by the operators that PyTorch uses."""
+    if not shape:
+        return grad.sum()
+    extra = grad.ndim - len(shape)
+    grown = [extra + i for i, length in enumerate(shape) if length == 1 != grad.shape[extra + i]]
+    grad = grad.sum([*range(extra), *grown], keepdim=True)
+    return grad.view(shape) if extra else grad
 
 
 def among(tensor: Any, tensors: Sequence) -> bool:
@@ -419,7 +430,7 @@ def reset(node: FunctionBase) -> None:
 
 def restore_grad(modes: Modes) -> None:
     """Give the thread the grad modes of ``modes``, whatever user code left behind."""
-    thread.modes = thread.modes.replace(grad=modes.grad, forward_grad=modes.forward_grad)
+    thread.modes = thread.modes.replace(grad=modes.grad_enabled, forward_grad=modes.forward_grad)
 
 
 def no_backward(ctx: Any, *grad_outputs: Any) -> Any:

@@ -185,7 +185,7 @@ class set_grad_enabled(ModeDecorator):
 
 
 class inference_mode(ModeDecorator):
-    """Record nothing, and make tensors that never will be: they have no version counter and can't be saved for backward.
+    """Record nothing, and make tensors that never can be: they have no version counter and aren't saved for backward.
 
     Functions make inference tensors inside; a view is an inference tensor if its base is one. Tensors made outside stay
     what they are. With ``mode=False``, inside, everything is as outside, and grad mode is on.
@@ -297,7 +297,8 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """
     if not isinstance(tensor, Iterable):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
-    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+    tensors: Any = (tensor,) if isinstance(tensor, Tensor) else tensor
+    for one in tensors:
         if not isinstance(one, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         if not one._spec.inference:
@@ -338,8 +339,12 @@ def _are(items: Any, kind: type) -> bool:
 
 def sharing_versions(tensor: Tensor) -> list[Storage]:
     """The storages whose versions a write to ``tensor`` would raise: its own, and those of the views of its base."""
-    base = tensor if tensor._base is None else tensor._base
+    memory = storage_of(base_of(tensor))
     relatives = [member() for member in tensor._family or ()]
-    views = [view for view in relatives if view is not None and (view is base or view._base is base)]
-    storages = [storage_of(member) for member in (tensor, *views)]
-    return list({id(storage): storage for storage in storages}.values())
+    storages = [storage_of(one) for one in relatives if one is not None and base_of(one)._storage is memory]
+    return list({id(storage): storage for storage in (storage_of(tensor), *storages)}.values())
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor itself, unless it is a view."""
+    return tensor if tensor._base is None else tensor._base

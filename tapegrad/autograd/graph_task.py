@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -33,7 +32,12 @@ def _get_current_graph_task_keep_graph() -> bool:
 
 def is_checkpoint_valid() -> bool:
     """Whether everything that requires grad gets one: not inside ``grad`` nor inside ``backward`` with ``inputs``."""
-    return not any(task.exec_info for task in engine.running_tasks)
+    return not any(task.exec_info and not is_capturing(task) for task in engine.running_tasks)
+
+
+def is_capturing(task: GraphTask) -> bool:
+    """Whether what runs now are the hooks of a gradient that is captured, or callbacks: no node does."""
+    return task.node is None or not task.exec_info[task.node].needed
 
 
 def _will_engine_execute_node(node: Any) -> bool:
@@ -98,25 +102,3 @@ def remaining_order(task: GraphTask) -> list[Node]:
                 heappush(ready, (-successor.sequence_nr, tick(), successor))
         node = heappop(ready)[2] if ready else None
     return order
-
-
-# Groups of backward calls --------------------------------------------------------------------------------------------
-
-
-class _Group(threading.local):
-    """What the backward calls of this thread belong together by."""
-
-    value: Any = None
-
-
-_group = _Group()
-
-
-def _set_graph_exec_group(group: Any) -> None:
-    """Note that the backward calls of this thread belong together, until further notice."""
-    _group.value = group
-
-
-def _get_graph_exec_group() -> Any:
-    """What was last noted by ``_set_graph_exec_group``, or None."""
-    return _group.value

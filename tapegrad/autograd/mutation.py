@@ -2,9 +2,9 @@
 
 Note [Mutation of saved tensors]
 Inside the context what is saved is kept by a handle. The storage of each saved tensor tells the context before it is
-written to (``Storage.watcher``); the context then keeps the value as it is now for every handle on that version. Arrays are
-immutable, so that this *clone* copies nothing. PyTorch's bookkeeping is shown under PyTorch's names, because programs
-count its entries: all of them go when the last node that needs them goes.
+written to (``Storage.watcher``); the context then keeps the value as it is now for every handle on that version.
+Arrays are immutable, so that this *clone* copies nothing. PyTorch's bookkeeping is shown under PyTorch's names, because
+programs count its entries: all of them go when the last node that needs them goes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class MutationContext:
     def clear(self) -> None:
         """Forget everything."""
         for entries in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid, self._serials):
-            entries.clear()  # type: ignore[attr-defined]
+            entries.clear()
 
     def _sid(self, storage: Storage) -> tuple[int, int]:
         serial = self._serials.get(storage.root)
@@ -109,9 +109,8 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.clone()
     ...     out = (y**2).sum()
-    ...     y.zero_()
+    ...     y *= 0
     ...     out.backward()
-    tensor([0., 0.], grad_fn=<ZeroBackward0>)
     >>> x.grad
     tensor([2., 4.])
     """

@@ -20,7 +20,7 @@ from tapegrad.dispatch import AccumulateGrad, OperatorNode, Plan
 from tapegrad.engine import GraphRoot
 from tapegrad.engine.threads import report
 from tapegrad.execution.nonfinite import flag, read
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import carried, thread
 from tapegrad.tape.node import Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.tensor import Tensor, value_of, write
@@ -129,11 +129,13 @@ class Pending:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.held = 0
+        self.lock = threading.Lock()  # nodes of one backward call may run on several threads
 
     def add(self, step: Step, held: int = 0) -> None:
         """Leave a step, whose results have this many elements; read all if too much waits."""
-        self.steps.append(step)
-        self.held += held
+        with self.lock:
+            self.steps.append(step)
+            self.held += held
         if len(self.steps) >= STEPS_AT_A_TIME or self.held > ELEMENTS_HELD:
             self.read()
 
@@ -143,10 +145,11 @@ class Pending:
         Raises:
             RuntimeError: for the first that has what is looked for.
         """
-        steps, self.steps, self.held = self.steps, [], 0
-        if not steps:
-            return
+        with self.lock:
+            steps, self.steps, self.held = self.steps, [], 0
         checks: Checks = thread.modes.anomaly or OFF
+        if not steps or not checks.enabled:
+            return
         answers = read([one for step in steps for one in step.flags if one is not None])
         if any(map(any, answers)):
             self._report(steps, iter(answers), checks)
@@ -163,13 +166,18 @@ class Pending:
 
 
 class _Forward(threading.local):
-    """The steps of the forward pass, for each thread."""
+    """The steps of the forward pass, for each thread, and how many formulas of operators it is computing.
+
+    What formulas compute on the way is not looked at: some make inf or nan and mask it.
+    """
 
     def __init__(self) -> None:
         self.pending = Pending()
+        self.formulas = 0
 
 
 _forward = _Forward()
+carried.append(_forward)
 
 
 def read_forward() -> None:
@@ -179,12 +187,13 @@ def read_forward() -> None:
 
 def check_operator(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None:
     """Leave a step for an operator that was run."""
-    task = engine.current_task
-    if task is not None and isinstance(task.node, OperatorNode):
-        return  # what a formula does is judged by its result
+    if _forward.formulas:
+        return
     edge = results[0]._edge
     place = here() if edge is None else edge[0]._origin
-    flags = [flag(result._value) for result in results]
+    flags = [flag(value_of(result)) for result in results]
+    if not any(one is not None for one in flags):
+        return
     operands = [value_of(arg) if isinstance(arg, Tensor) else arg for arg in args]
     _forward.pending.add(ForwardStep(plan.op, operands, flags, place), plan.out_specs[0].numel)
 
@@ -193,6 +202,7 @@ class Checked:
     """A currency that has the results of every node looked at; what it does is another's work."""
 
     def __init__(self, currency: Any) -> None:
+        read_forward()
         self.currency = currency
         self.pending = Pending()
         self.awaited: dict[Node, tuple[int, Any, Any]] = {}
@@ -201,12 +211,16 @@ class Checked:
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Run a node and leave a step."""
-        saved = node.saved if isinstance(node, OperatorNode) else self._prepare(node)
+        formula = isinstance(node, OperatorNode)
+        saved = node.saved if formula else self._prepare(node)  # type: ignore[attr-defined]
+        _forward.formulas += formula
         try:
             results = self.currency.run(node, grads, needed)
         except Exception:
             self.pending.read()  # what is found there came first
             raise
+        finally:
+            _forward.formulas -= formula
         if not results or isinstance(node, GraphRoot):
             return results
         hooks = 0 if node.hook_slots is None else len(node.hook_slots.post)
@@ -221,7 +235,6 @@ class Checked:
         if isinstance(node, AccumulateGrad) and node.hook_slots is None:
             self.pending.add(Accumulation(node.variable))
         elif isinstance(node, GraphRoot):
-            read_forward()
             self.roots = [edge[0] for edge in node.next_edges if edge is not None]
             engine.queue_callback(self._finish)
         else:
@@ -239,7 +252,8 @@ class Checked:
     def _leave(self, node: Node, grads: Any, saved: Any, results: Sequence) -> None:
         flags = [None if result is None else flag(raw(result)) for result in results]
         held = sum([one.size for one in flags if one is not None])
-        self.pending.add(BackwardStep(node, grads, saved, flags, self.roots), held)
+        if held:
+            self.pending.add(BackwardStep(node, grads, saved, flags, self.roots), held)
 
     def to_hook(self, grad: Any) -> Any:
         """A gradient as a hook sees it, when all before it has been looked at."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tapegrad.execution.nonfinite import Summary, summarize, zeros_meet
-from tapegrad.tape.node import Node
+from tapegrad.tape.node import Node, name_of
 from tapegrad.tape.positions import Position, Stack, at, explain
 from tapegrad.tensor.tensor import Tensor, describe, value_of
 
@@ -63,7 +63,7 @@ def backward_text(
     node: Node, given: Sequence[Any], saved: Named, index: int, nan: bool, roots: Iterable[Node]
 ) -> str:
     """The message for a node of the backward pass; its first sentence is PyTorch's."""
-    sentence = f"Function '{node.name()}' returned {kind_of(nan)} values in its {index}th output."
+    sentence = f"Function '{name_of(node)}' returned {kind_of(nan)} values in its {index}th output."
     arrived = [(f"gradient of output {number}", raw(grad)) for number, grad in enumerate(given)]
     kept = [(f"saved {name}", value) for name, value in saved]
     facts = [line_about(name, value) for name, value in [*arrived, *kept]]
@@ -195,10 +195,12 @@ def backward_hint(node: Node, given: Sequence[Any], saved: Named, nan: bool, roo
     if nan and any(summary.nan for summary in kept):
         return "what it saved is nan: the forward pass made it; detect_anomaly(forward=True) stops there"
     edge = edge_of(node, saved)
+    if edge is None and any(summary.inf for summary in kept):
+        edge = "what it saved is infinite: the forward pass has overflowed"
     selecting = selecting_before(node, roots) if edge and any(summary.zero for summary in found) else None
     if selecting is not None:
         return (
-            f"{edge}; {selecting.name()} gives what it did not select a gradient of 0, and 0 * inf is nan. To guard "
+            f"{edge}; {name_of(selecting)} gives what it did not select a gradient of 0, and 0 * inf is nan. To guard "
             "by where, replace the bad elements before this operation, not after it: "
             f"f(torch.where(good, x, 1)) instead of torch.where(good, f(x), 0){made_by(selecting)}"
         )
@@ -209,8 +211,6 @@ def backward_hint(node: Node, given: Sequence[Any], saved: Named, nan: bool, roo
             "the gradient that came in is infinite, and inf * 0 and inf - inf are nan; "
             "detect_anomaly(check_inf=True) stops where it became so"
         )
-    if edge is None and any(summary.inf for summary in kept):
-        return "what it saved is infinite: the forward pass has overflowed"
     return edge
 
 
@@ -239,7 +239,7 @@ def selecting_before(node: Node, roots: Iterable[Node]) -> Node | None:
 
 
 def _selects(node: Node) -> bool:
-    return node.name().startswith(SELECTING)
+    return name_of(node).startswith(SELECTING)
 
 
 def reachable(starts: Iterable[Node]) -> Iterable[Node]:

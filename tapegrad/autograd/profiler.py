@@ -140,8 +140,8 @@ class profile:
             self._watching.__exit__(None, None, None)
         self.results, self._recorder, self._watching = self._recorder, None, None
         self._function_events = None
-        if earlier:
-            self.function_events.extend(earlier)
+        if self.acc_events:
+            self.function_events.extend(earlier or ())
         return False
 
     @property

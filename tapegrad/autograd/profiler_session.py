@@ -15,10 +15,15 @@ from typing import Any
 
 from tapegrad.autograd import profiler as autograd_profiler
 from tapegrad.autograd.profiler_util import EventList
+from tapegrad.errors import warn_once
 
 INTERNAL_ACTION = (
     "ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be returned by a user-provided "
     "schedule"
+)
+CLEARED = (
+    "Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. "
+    "To keep events across cycles, set acc_events=True."
 )
 
 
@@ -270,6 +275,8 @@ class profile:
 
     def prepare_trace(self) -> None:
         """Make ready for a cycle."""
+        if self.profiler is not None and not self.acc_events:
+            warn_once(CLEARED, stacklevel=5)
         if self.profiler is None or not self.acc_events:
             self.profiler = autograd_profiler.profile(
                 record_shapes=self.record_shapes, with_flops=self.with_flops, profile_memory=self.profile_memory,

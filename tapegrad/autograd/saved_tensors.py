@@ -31,7 +31,7 @@ def push_hooks(*hooks: Any) -> None:
     check_hooks("_push_saved_tensors_default_hooks", hooks)
     if thread.saved_hooks_disabled is not None:
         raise RuntimeError(thread.saved_hooks_disabled)
-    _use((*thread.saved_hooks, hooks))  # type: ignore[arg-type]
+    _use((*thread.saved_hooks, hooks))
 
 
 def pop_hooks() -> None:
@@ -60,7 +60,7 @@ def enable_hooks() -> None:
     thread.saved_hooks_disabled = None
 
 
-def disable_hooks(error_message: str, fail_if_non_empty: bool = True) -> None:
+def disable_hooks(error_message: Any, fail_if_non_empty: bool = True) -> None:
     """Refuse, with this message, hooks that are pushed from here on.
 
     Raises:

@@ -19,10 +19,9 @@ from tapegrad.dispatch.saved import (
     SavedTensor,
     Saves,
     check_version,
-    modified,
+    modified_output,
     output_handle,
     second_backward,
-    writes_of,
 )
 from tapegrad.execution.kernel import add_values
 from tapegrad.tape.hooks import making
@@ -246,10 +245,9 @@ class OperatorNode(Node):
 
     def _check_outputs(self) -> None:
         """Refuse to go on if an output that was saved has been written to since."""
-        for position, (version, expected) in (self.written_outputs or {}).items():
+        for position in self.written_outputs or ():
             if position in self.plan.saved_outputs:
-                spec, writes = self.plan.out_specs[position], writes_of(self, position)
-                raise RuntimeError(modified(spec, (self, position), version, expected, self, writes))
+                raise RuntimeError(modified_output(self.plan.out_specs[position], self, position))
 
     def saved_tensors(self) -> list:
         """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""

@@ -72,9 +72,9 @@ class Plan:
     """
 
     __slots__ = (
-        "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed", "saved_inputs",
-        "saved_outputs", "saved_specs", "saved_numbers", "sources", "full_backward", "node_class", "single", "releases", "device",
-        "mixed", "modes", "__weakref__",
+        "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
+        "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "sources", "full_backward", "node_class",
+        "single", "releases", "device", "mixed", "modes", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:

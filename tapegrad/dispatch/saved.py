@@ -174,7 +174,7 @@ class SavedTensor:
         if self.kept is NOTHING:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         data = wrap(self.kept, self.spec.bare) if self.is_output else self.kept.detach()
-        self.pack(data, hooks)  # type: ignore[arg-type]
+        self.pack(data, hooks)
 
     def unpack(self, node: Node | None = None, *, strict: bool = False) -> Tensor | None:
         """The tensor.
@@ -251,7 +251,7 @@ def output_handle(node: Node, output_nr: int, value: Any, spec: Spec, tangent: T
     """
     written = None if node.written_outputs is None else node.written_outputs.get(output_nr)
     if written is not None:
-        raise RuntimeError(modified(spec, (node, output_nr), *written, node, writes_of(node, output_nr)))
+        raise RuntimeError(modified_output(spec, node, output_nr))
     output = wrap(None, spec.replace(plain=False), (node, output_nr))
     output._storage = storage_made_by(output._edge, value)  # type: ignore[arg-type]
     if tangent is not None:
@@ -339,6 +339,13 @@ def second_backward(freed: Any) -> str:
     return explain(SECOND_BACKWARD, [at("it was freed by the backward call", place)])
 
 
-def writes_of(node: Node, output_nr: int) -> Any:
-    """Where an output of a node was written to, by version, if that was recorded."""
-    return None if node._writes is None else node._writes.get(output_nr)
+def modified_output(spec: Spec, node: Node, output_nr: int) -> str:
+    """The message for an output that a node saved and that was written to, also by later nodes."""
+    assert node.written_outputs is not None
+    version, expected = node.written_outputs[output_nr]
+    writes = None if node._writes is None else node._writes.get(output_nr)
+    reference = None if node.output_storages is None else node.output_storages.get(output_nr)
+    storage = None if reference is None else reference()
+    if storage is not None:
+        version, writes = storage.version, storage.writes
+    return modified(spec, (node, output_nr), version, expected, node, writes)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import partial
@@ -52,9 +53,9 @@ class Inbox:
             self._changed.notify()
 
     def take(self, until: WorkersRun | None) -> Entry | None:
-        """Wait for the most urgent entry; None as soon as the run ``until`` is finished, or the inbox closed."""
+        """Wait for the most urgent entry; None when the run ``until`` is finished (or, without one, this closed)."""
         with self._changed:
-            while not (self.closed or (until is not None and until.finished)):
+            while not (self.closed if until is None else until.finished):
                 if self._entries:
                     return heappop(self._entries)
                 self._changed.wait()
@@ -73,7 +74,7 @@ class Inbox:
             self._changed.notify()
 
     def close(self) -> None:
-        """Let nothing more be taken."""
+        """End the worker when it has done what it is at."""
         with self._changed:
             self.closed = True
             self._changed.notify()
@@ -213,9 +214,7 @@ class Worker:
 
     def __init__(self, key: Any) -> None:
         self.inbox = Inbox()
-        self.thread = threading.Thread(
-            target=serve, args=(self.inbox,), name=f"tapegrad-worker-{key}", daemon=True
-        )
+        self.thread = threading.Thread(target=serve, args=(self.inbox,), name=f"tapegrad-worker-{key}", daemon=True)
         self.thread.start()
 
 
@@ -239,8 +238,9 @@ def stop_workers(limit: float = 10.0) -> None:
     Worker.by_key.clear()
     for worker in workers:
         worker.inbox.close()
+    deadline = time.monotonic() + limit
     for worker in workers:
-        worker.thread.join(limit)
+        worker.thread.join(max(0.0, deadline - time.monotonic()))
 
 
 atexit.register(stop_workers)

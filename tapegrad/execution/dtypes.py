@@ -65,7 +65,8 @@ class dtype:
         >>> float32.abbr, bfloat16.abbr, bool.abbr
         ('f32', 'bf16', 'b8')
         """
-        return re.sub("uint|(int|float|complex)", lambda kind: kind[0][0], self.name).replace("bool", "b8").replace("_", "")
+        short = re.sub("uint|int|float|complex", lambda kind: kind[0][0], self.name)
+        return short.replace("bool", "b8").replace("_", "")
 
     def to_real(self) -> dtype:
         """The dtype of a complex type's parts; any other dtype is its own."""

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host import has_accelerator
+from tapegrad.execution.host import has_accelerator, is_traced
 from tapegrad.execution.kernel import WIDE, Kernel
 
 _LOOKED_AT = 1 << 12  # elements: smaller values on the host are looked at as they are
@@ -32,7 +32,7 @@ def flag(value: Any) -> Any:
     >>> read([flag(jnp.array([1.0, jnp.inf]))])
     [(False, True)]
     """
-    if isinstance(value, jax.core.Tracer) or value.dtype.kind in "biu":
+    if is_traced(value) or value.dtype.kind in "biu":
         return None
     if value.size <= _LOOKED_AT and not has_accelerator():
         return value

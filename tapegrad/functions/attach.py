@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapegrad.functions import inplace
-from tapegrad.functions.registry import NAMESPACES, PROPERTIES
+from tapegrad.functions.registry import NAMESPACES, PROPERTIES, refusal
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -14,3 +14,6 @@ def attach() -> None:
         setattr(Tensor, name, staticmethod(method) if name == "__new__" else method)
     for name, prop in PROPERTIES.items():
         setattr(Tensor, name, prop)
+    for name, prop in tuple(vars(Tensor).items()):
+        if isinstance(prop, property) and prop.fset is None:
+            setattr(Tensor, name, property(prop.fget, refusal(name), refusal(name), prop.__doc__))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.errors import INFERENCE_IN_PLACE, INFERENCE_REQUIRES_GRAD
+from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
@@ -62,10 +62,8 @@ def detach_(input: Tensor) -> Tensor:
     """Make this tensor a leaf that does not require grad.
 
     Raises:
-        RuntimeError: it is a view, or an inference tensor outside inference mode.
+        RuntimeError: it is a view.
     """
-    if input._spec.inference and not thread.modes.inference:
-        raise RuntimeError(INFERENCE_IN_PLACE)
     if input._base_reference is not None and input._edge is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
@@ -159,7 +157,7 @@ def _set_requires_grad(self: Tensor, value: Any) -> None:
         _refuse_non_leaf(value)
     if value and self.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-    _set_flag(self, value)
+    set_flag(self, value)
 
 
 def _delete_requires_grad(self: Tensor) -> None:
@@ -169,7 +167,8 @@ def _delete_requires_grad(self: Tensor) -> None:
 public_property("requires_grad", _get_requires_grad, _set_requires_grad, _delete_requires_grad)
 
 
-def _set_flag(tensor: Tensor, value: bool) -> None:
+def set_flag(tensor: Tensor, value: bool) -> None:
+    """Set ``requires_grad`` of a leaf that can have it; inference tensors can in inference mode only."""
     if value and tensor._spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_REQUIRES_GRAD)
     tensor._spec = tensor._spec.replace(requires_grad=value)
@@ -202,7 +201,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         return self
     if requires_grad and self.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    _set_flag(self, requires_grad)
+    set_flag(self, requires_grad)
     return self
 
 
@@ -289,7 +288,12 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-PROPERTIES["volatile"] = property(_volatile, doc="False: what it was for is ``no_grad`` now.")
+def _set_volatile(self: Tensor, value: Any) -> None:
+    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
+
+
+PROPERTIES["volatile"] = property(_volatile, _set_volatile, doc="False: what it was for is ``no_grad`` now.")
+PROPERTIES["name"] = _constant(None, "None: tensors have no names any more.")
 
 
 @public("Tensor", out=False)

@@ -212,11 +212,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         force: also of a tensor that requires grad or is on another device.
 
     Raises:
-        RuntimeError: the tensor requires grad.
+        RuntimeError: the tensor requires grad, in grad mode.
         TypeError: it is on another device, or NumPy has no such dtype.
     """
     if not force:
-        if self._spec.requires_grad:
+        if self._spec.requires_grad and thread.modes.grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
             raise TypeError(

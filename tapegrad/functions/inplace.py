@@ -14,6 +14,7 @@ from tapegrad.dispatch.nodes import rebase
 from tapegrad.errors import INFERENCE_IN_PLACE, INFERENCE_VIEW
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
+from tapegrad.functions.scalars import converted
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
@@ -135,9 +136,12 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     """Replace every element by ``value``, a number or a 0-dim tensor.
 
     Raises:
-        RuntimeError: ``value`` has dimensions.
+        RuntimeError: ``value`` has dimensions, or is a number that the dtype can't hold.
     """
-    if isinstance(value, Tensor) and value.ndim:
+    if not isinstance(value, Tensor):
+        takes_all = self.dtype.is_floating_point and self.dtype.itemsize < 4  # as infinity, if need be
+        value = value if takes_all and not isinstance(value, complex) else converted(value, self.dtype)
+    elif value.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
         )

@@ -14,9 +14,9 @@ from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.host import from_host, is_traced, resolve, to_host
 from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.printing import tensor_str
-from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage, StorageAlias
 from tapegrad.tensor.tensor import Tensor, fresh, storage_of, value_of, wrap

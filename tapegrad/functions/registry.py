@@ -118,8 +118,18 @@ def public_property(
         else:
             setter(self, value)  # type: ignore[misc]
 
-    prop = PROPERTIES[name] = property(get, None if setter is None else put, deleter, getter.__doc__)
+    refuse = refusal(name)
+    prop = PROPERTIES[name] = property(get, refuse if setter is None else put, deleter or refuse, getter.__doc__)
     return prop
+
+
+def refusal(name: str) -> Callable:
+    """What answers an attempt to set or to delete a property that can only be read."""
+
+    def refuse(self: Tensor, value: Any = None) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return refuse
 
 
 class Overriding:

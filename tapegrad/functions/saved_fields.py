@@ -21,6 +21,11 @@ def size(argument: int, axis: int) -> Field:
     return lambda plan: plan.specs[argument].shape[axis]
 
 
+def sizes(argument: int) -> Field:
+    """The shape of an argument."""
+    return lambda plan: tuple(plan.specs[argument].shape)
+
+
 def sampled(attribute: str) -> Field:
     """An attribute of the samplings, for each dimension."""
     return lambda plan: tuple(getattr(sampling, attribute) for sampling in plan.settings["samplings"])
@@ -67,9 +72,7 @@ reductions.mean.computed_fields = reductions.mean_all.computed_fields = {"self_s
 matmul.addbmm.computed_fields = {
     "batch1_sym_argsize_0": size(1, 0), "batch1_sym_argsize_1": size(1, 1), "batch2_sym_argsize_2": size(2, 2),
 }  # fmt: skip
-matmul.addmm.computed_fields = {
-    f"mat{i}_sym_sizes": (lambda plan, i=i: tuple(plan.specs[i].shape)) for i in (1, 2)
-}  # fmt: skip
+matmul.addmm.computed_fields = {"mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}
 patches.im2col.computed_fields = {
     "self_sym_argsize_minus_1": size(0, -1), "self_sym_argsize_minus_2": size(0, -2), "padding": sampled("low"),
     "kernel_size": sampled("kernel"), "stride": sampled("stride"), "dilation": sampled("dilation"),

@@ -34,12 +34,12 @@ def as_view(base: Tensor, result: Tensor) -> Tensor:
 
 
 def _agree_on_inference(base: Tensor, result: Tensor) -> None:
-    """A view is an inference tensor if its base is one, wherever it is made.
+    """A view is an inference tensor if its base is one, wherever it is made; what it is a view of is not told then.
 
     That of a normal tensor, made in inference mode, still says that it requires grad, but it has no history.
     """
     if base._spec.inference:
-        result._spec = result._spec.replace(inference=True)
+        result._spec, result._base_reference = result._spec.replace(inference=True), None
     else:
         requires_grad = base._spec.requires_grad and result.dtype.category >= FLOATING
         result._spec = result._spec.replace(inference=False, requires_grad=requires_grad)

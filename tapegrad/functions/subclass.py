@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.functions.attributes import as_instance, sharing
+from tapegrad.functions.attributes import as_instance, set_flag, sharing
 from tapegrad.functions.registry import (
     NAMESPACES,
     NOT_WRAPPED,
@@ -50,14 +50,16 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor
 
     Raises:
         TypeError: ``cls`` is no subclass of Tensor, or ``data`` is no tensor.
-        RuntimeError: ``require_grad`` for an integral dtype.
+        RuntimeError: ``require_grad`` for an integral dtype, or for an inference tensor outside inference mode.
     """
     check_subclass(cls)
     if not isinstance(data, Tensor):
         raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
     if require_grad and data.dtype.category < 2:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return as_instance(cls, sharing(data, storage_of(data), require_grad))
+    result = as_instance(cls, sharing(data, storage_of(data)))
+    set_flag(result, bool(require_grad))
+    return result
 
 
 PROPERTIES["_make_subclass"] = staticmethod(make_subclass)

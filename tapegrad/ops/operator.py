@@ -314,8 +314,8 @@ class Operator:
         shown = {*self.inputs, self.variadic, *self.settings, *(self.outputs or ("out",)), *named} & read
         shown |= named.intersection(self.settings)
         constants = [field for field, value in self.saved_names.items() if not isinstance(value, str)]
-        named = [self.field(name) for name in sorted(filter(None, shown))]
-        return [*named, *constants, *(field for field in self.computed_fields if field not in named)]
+        fields = [self.field(name) for name in sorted(filter(None, shown))] + constants
+        return [*fields, *(field for field in self.computed_fields if field not in fields)]
 
     def saved_tensor_fields(self, node: Any) -> list[str]:
         """Those of the fields that are tensors for this node, as ``dir(node)`` shows them behind ``_raw_saved_``."""

@@ -103,7 +103,7 @@ class OpOverloadPacket:
         return self
 
     def __reduce__(self) -> tuple:
-        return getattr, (NAMESPACES[self.namespace], self._opname)
+        return _packet, (self.namespace, self._opname)
 
 
 class OpNamespace:
@@ -129,7 +129,12 @@ class OpNamespace:
 
 def identity(namespace: str, name: str, overload: str) -> OpOverload:
     """The identity with this name."""
-    found: OpOverload = getattr(getattr(NAMESPACES[namespace], name), overload)
+    found: OpOverload = getattr(_packet(namespace, name), overload)
+    return found
+
+
+def _packet(namespace: str, name: str) -> OpOverloadPacket:
+    found: OpOverloadPacket = getattr(NAMESPACES[namespace], name)
     return found
 
 
@@ -169,10 +174,10 @@ def _by_second(name: str) -> Callable[..., str]:
 
 
 def _product(x: Any, y: Any) -> str:
-    """A product of batches folds into one of matrices where either factor has no batch."""
-    if y.ndim == 1:
-        return "mv"
-    return "mm" if min(x.ndim, y.ndim) <= 2 else "bmm"
+    """A product of batches folds into one of matrices where a factor has no batch (on the left: and requires grad)."""
+    if y.ndim <= 2:
+        return "mv" if y.ndim == 1 else "mm"
+    return "mm" if x.ndim <= 2 and x.requires_grad else "bmm"
 
 
 IDENTITIES: dict[str, str | Callable[..., str]] = {

@@ -87,7 +87,7 @@ class Storage:
 
     def _note_write(self) -> None:
         """Remember where this version was written."""
-        if self.writes is None or len(self.writes) >= 64:  # errors want the first writes after a save
+        if self.writes is None or len(self.writes) >= 64:  # errors can do without the older ones
             self.writes = {}
         self.writes[self.version] = here()
 

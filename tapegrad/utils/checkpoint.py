@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from tapegrad.autograd.differentiate import backward, engine
+from tapegrad.autograd.differentiate import backward
 from tapegrad.autograd.function import Function
 from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+from tapegrad.autograd.graph_task import is_checkpoint_valid
 from tapegrad.functions.registry import UNSET
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.checkpoint_debug import Debugging
@@ -138,8 +139,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        task = engine.current_task
-        if task is not None and task.exec_info:
+        if not is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
                 "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 import weakref
 from pathlib import Path
 from typing import Any, NoReturn
@@ -86,12 +86,12 @@ class _Log(OperatorMode):
 
 def _stack() -> str:
     """The calls that led here, the innermost first, without those inside of this library."""
-    places, frame = "", sys._getframe(1)
+    places, frame = "", inspect.currentframe()
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith((_HERE, "<")):
             places += f"{code.co_filename}:{frame.f_lineno}:{code.co_name}\n"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return places
 
 

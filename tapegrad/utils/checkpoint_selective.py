@@ -86,7 +86,7 @@ class _CachingTorchDispatchMode(OperatorMode):
             return out
         index = self.func_counter[func]
         self.func_counter[func] += 1
-        seen = each_output(out, Tensor.detach)
+        seen = each_output(out, lambda tensor: tensor.detach())
         context = SelectiveCheckpointContext(is_recompute=False, op_output=seen)
         policy = self.policy_fn(context, func, *args, **in_pytorch_words(settings))
         keep = policy is True or policy in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)

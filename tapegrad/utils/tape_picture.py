@@ -105,7 +105,7 @@ def describe(node: Any, leaves: Mapping[int, str]) -> Box:
     name = node.name().split("::")[-1]
     if leaf is not None:
         return Box("leaf", [leaves.get(id(leaf), "leaf"), shape_text(leaf)], name)
-    lines = [name, " ".join(map(shape_text, node._input_metadata))]
+    lines = [name, " ".join(map(shape_text, filter(None, node._input_metadata)))]
     saved = saved_shapes(node)
     if saved:
         lines.append("saves " + " ".join(saved))
@@ -115,7 +115,8 @@ def describe(node: Any, leaves: Mapping[int, str]) -> Box:
 def saved_shapes(node: Any) -> list[str]:
     """The shapes of the tensors that a node keeps for backward; none once they are freed."""
     try:
-        saved = node.saved_tensors()
+        saved = node.saved_tensors  # of a custom function the tensors themselves
+        saved = saved() if callable(saved) else saved
     except (AttributeError, RuntimeError):
         return []
     return [shape_text(item) for item in saved if isinstance(item, Tensor)]

@@ -521,8 +521,8 @@ def a_backward_in_a_hook(torch):
 
             def hook(grad):
                 with torch.enable_grad():
-                    inner = leaf(torch).sqrt() * 0
-                inner.sum().backward()
+                    inner = (leaf(torch).sqrt() * 0).sum()
+                inner.backward()
 
             y.register_hook(hook)
             y.exp().sum().backward()

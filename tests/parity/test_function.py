@@ -17,6 +17,7 @@ RETURNS = {
     "too many": lambda torch, g: (g, g),
     "nothing": lambda torch, g: (),
     "a gradient that is broadcast": lambda torch, g: torch.ones(2, 3),
+    "a gradient that is broadcast more": lambda torch, g: torch.ones(2, 1, 4, 3),
     "another shape": lambda torch, g: torch.ones(2),
     "too small a shape": lambda torch, g: torch.ones(1),
     "no dimensions": lambda torch, g: torch.ones(()),
@@ -447,6 +448,27 @@ def test_saved_tensors_that_can_be_read_once():
         x = leaf(torch)
         Mine = function(torch, forward, backward, clear_saved_tensors_on_access=True)
         return [gradients(Mine.apply(x), x), account]
+
+    agree(program)
+
+
+def test_clearing_saved_tensors():
+    def program(torch):
+        account = []
+
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        def backward(ctx, g):
+            account.extend([ctx.maybe_clear_saved_tensors(), attempt(lambda: ctx.saved_tensors)])
+            return g
+
+        y = function(torch, forward, backward).apply(leaf(torch))
+        account.extend([y.grad_fn.maybe_clear_saved_tensors(), y.grad_fn.saved_tensors])
+        y.sum().backward(retain_graph=True)
+        y.sum().backward()
+        return [[item[:2], item[2].split("\n\nWhere")[0]] if isinstance(item, list) else item for item in account]
 
     agree(program)
 

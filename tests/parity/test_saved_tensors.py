@@ -1,14 +1,8 @@
-"""What nodes save for backward: access, hooks, and the contexts that put hooks in force."""
+"""What nodes save for backward, as their attributes show it, and hooks on one saved tensor."""
 
-import gc
-import tempfile
-import threading
-import weakref
-from pathlib import Path
-
-import numpy as np
 import pytest
 from harness import agree, attempt
+from saving import hooked, leaf, names, without_addresses
 
 PROGRAMS = []
 
@@ -17,32 +11,6 @@ def program(function):
     """Put a program into the table."""
     PROGRAMS.append(function)
     return function
-
-
-def leaf(torch, *values):
-    return torch.tensor(list(values or (1.0, 2.0)), requires_grad=True)
-
-
-def names(node, prefix="_raw_saved_"):
-    return sorted(name for name in dir(node) if name.startswith(prefix))
-
-
-def hooked(torch, pack, unpack):
-    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
-
-
-def logging(torch, log):
-    """Hooks that keep a detached copy and note what they are given."""
-
-    def pack(x):
-        log.append(["pack", x.tolist(), x.requires_grad, x.is_leaf, torch.is_grad_enabled()])
-        return x.detach().clone()
-
-    def unpack(x):
-        log.append(["unpack", x.tolist(), torch.is_grad_enabled()])
-        return x
-
-    return hooked(torch, pack, unpack)
 
 
 # -- fields ------------------------------------------------------------------------------------------------------------
@@ -137,8 +105,11 @@ def access_after_a_backward(torch):
     out = x * y
     node, raw = out.grad_fn, out.grad_fn._raw_saved_self
     out.sum().backward()
-    register = [attempt(lambda: r.register_hooks(lambda t: t, lambda t: t)) for r in (raw, node._raw_saved_other)]
-    return attempt(lambda: node._saved_self), attempt(lambda: node._saved_other), register, attempt(lambda: raw.unpack())
+    register = [
+        attempt(lambda r=r: r.register_hooks(lambda t: t, lambda t: t)) for r in (raw, node._raw_saved_other)
+    ]
+    fields = [attempt(lambda name=name: getattr(node, name)) for name in ("_saved_self", "_saved_other")]
+    return fields, register, attempt(lambda: raw.unpack())
 
 
 @program
@@ -154,7 +125,8 @@ def a_kept_graph_keeps_what_it_saved(torch):
 @program
 def missing_fields(torch):
     node = leaf(torch).exp().grad_fn
-    return [attempt(lambda name=name: getattr(node, name)) for name in ("_saved_self", "_saved_nope", "_raw_saved_self")]
+    missing = ("_saved_self", "_saved_nope", "_raw_saved_self")
+    return [attempt(lambda name=name: getattr(node, name)) for name in missing]
 
 
 @program
@@ -234,15 +206,11 @@ def what_a_saved_tensor_is(torch):
     return seen, raw.data, callable(raw.unpack_hook), result.data, attempt(lambda: result.unpack())
 
 
-def without_addresses(result):
-    return [*result[:2], result[2].split("Invoked with")[0]]
-
-
 @program
 def register_hooks_refuses(torch):
     x = leaf(torch)
     raw = (x * x).grad_fn._raw_saved_self
-    identity = lambda t: t  # noqa: E731
+    identity = lambda t: t
     wrong = [(), (1, 2), (identity,), (identity, 3), (3, identity), (None, None), (identity, identity, identity)]
     seen = [without_addresses(attempt(lambda args=args: raw.register_hooks(*args))) for args in wrong]
     raw.register_hooks(identity, identity)
@@ -340,515 +308,70 @@ def errors_of_hooks_pass(torch):
     return seen, x.grad, torch._C._autograd._top_saved_tensors_default_hooks(False)
 
 
-# -- saved_tensors_hooks -----------------------------------------------------------------------------------------------
+# -- fields of many operators ------------------------------------------------------------------------------------------
 
-CALLS = {
-    "mul": lambda torch, x, y: x * y,
-    "square": lambda torch, x, y: x * x,
-    "by a number": lambda torch, x, y: x * 2,
-    "div": lambda torch, x, y: x / y,
-    "div by a number": lambda torch, x, y: x / 2,
-    "pow": lambda torch, x, y: x**y,
-    "pow number": lambda torch, x, y: x**2,
-    "number pow": lambda torch, x, y: 2**x,
-    "exp": lambda torch, x, y: x.exp(),
-    "sin": lambda torch, x, y: x.sin(),
-    "outer": lambda torch, x, y: x[:, None] * y,
-    "mm": lambda torch, x, y: x[None] @ y[:, None],
-    "dot": lambda torch, x, y: x @ y,
-    "softmax": lambda torch, x, y: x.softmax(0),
-    "where": lambda torch, x, y: torch.where(x > 1, x, y),
-    "addcmul": lambda torch, x, y: torch.addcmul(x, x, y),
-    "sum": lambda torch, x, y: x.sum(),
-    "add": lambda torch, x, y: x + y,
-    "index": lambda torch, x, y: x[torch.tensor([0, 1])],
-    "norm": lambda torch, x, y: x.norm(),
-    "constant": lambda torch, x, y: x * y.detach(),
-    "in place": lambda torch, x, y: x.clone().sin_(),
-    "in place, other": lambda torch, x, y: x.clone().mul_(y),
-    "in place, result": lambda torch, x, y: x.clone().exp_(),
-    "no grad": lambda torch, x, y: (x * y.detach()) * torch.no_grad()(lambda: x * y)(),
+FIELDS = {
+    "torch.stack([o(1), o(1)])": "dim",
+    "o(2, 2)[:, torch.tensor([0, 1])]": "indices self_sym_sizes",
+    "o(2, 2).mean()": "self_sym_sizes self_sym_numel",
+    "o(2, 2).mean(1)": "dim keepdim self_sym_sizes self_sym_numel",
+    "F.interpolate(o(1, 1, 2), 4, mode='linear')": "output_size align_corners scales self_sym_sizes",
+    "F.interpolate(o(1, 1, 2), scale_factor=0.5, mode='linear')": "output_size align_corners scales",
+    "F.interpolate(o(1, 1, 2, 2), 3)": "output_size self_sym_sizes",
+    "F.conv2d(o(1, 1, 3, 3), o(1, 1, 3, 3), o(1))": "input weight bias_sym_sizes_opt padding stride dilation groups "
+    "transposed output_padding",
+    "F.conv2d(o(1, 1, 3, 3), o(1, 1, 3, 3))": "bias_sym_sizes_opt",
+    "torch.addbmm(o(3, 3), o(1, 3, 3), o(1, 3, 3))": "batch1 batch2 alpha beta batch1_sym_argsize_0 "
+    "batch1_sym_argsize_1 batch2_sym_argsize_2",
+    "torch.addmm(o(2, 3), o(2, 2), o(2, 3))": "mat1 mat2 alpha beta mat1_sym_sizes mat2_sym_sizes",
+    "F.unfold(o(1, 1, 3, 3), 2)": "kernel_size stride padding dilation self_sym_argsize_minus_1 "
+    "self_sym_argsize_minus_2",
+    "torch.logit(o(1, 1, 2), 0.5)": "self eps",
+    "torch.logit(o(1, 1, 2))": "self eps",
+    "torch.div(o(1), 2.0, rounding_mode='trunc')": "rounding_mode",
+    "o(2) / o(2)": "self other",
+    "F.threshold(o(5), 1.0, 1.0)": "self threshold",
+    "o(2).tanh()": "result",
+    "F.nll_loss(o(3, 5), torch.tensor([1, 0, 4]))": "weight target ignore_index reduction",
+    "F.nll_loss(o(3, 5), torch.tensor([1, 0, 4]), torch.ones(5))": "weight target",
+    "F.mse_loss(o(2), o(2))": "self target reduction",
+    "F.embedding(torch.tensor([0, 1]), o(2, 2))": "indices",
+    "o(2, 2).gather(0, torch.tensor([[0, 1]]))": "dim index sparse_grad",
+    "o(2, 2).index_select(0, torch.tensor([0]))": "dim index self_sym_sizes",
+    "o(2).lerp(o(2), o(2))": "self end weight",
+    "o(2).clamp(0.0, 1.0)": "self min max",
+    "o(2).masked_fill(torch.tensor([True, False]), 0.0)": "mask",
+    "torch.where(o(2) > 0, o(2), 0.0)": "condition",
+    "F.softplus(o(2))": "self beta threshold",
+    "F.leaky_relu(o(2), 0.1)": "self negative_slope",
+    "o(2, 2).softmax(1)": "result dim",
+    "o(2, 2).logsumexp(1)": "self result dim keepdim",
+    "torch.where(o(2) > 0, o(2), o(2))": "condition",
+    "o(3).max(0)[0]": "dim keepdim indices",
+    "o(2, 2).transpose(0, 1)": "dim0 dim1",
+    "o(4).view(2, 2)": "self_sym_sizes",
+    "o(1).expand(3)": "self_sym_sizes",
+    "o(2, 2).select(0, 1)": "dim index self_sym_sizes",
+    "o(2)**o(2)": "self exponent result",
+    "F.gelu(o(2), approximate='tanh')": "self approximate",
 }
+"""Expressions of tensors of ones, and the fields that are looked at."""
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_what_goes_through_hooks(name):
+@pytest.mark.parametrize("expression", FIELDS)
+def test_fields(expression):
     def run(torch):
-        x, y, log = leaf(torch), leaf(torch, 3.0, 4.0), []
-        with logging(torch, log):
-            out = CALLS[name](torch, x, y)
-        log.append("backward")
-        out.sum().backward()
-        return log, x.grad, y.grad
+        def o(*shape):
+            return torch.ones(*shape, requires_grad=True)
+
+        node = eval(expression, {"torch": torch, "F": torch.nn.functional, "o": o}).grad_fn
+        values = [getattr(node, f"_saved_{field}") for field in FIELDS[expression].split()]
+        raw = [hasattr(node, f"_raw_saved_{field}") for field in FIELDS[expression].split()]
+        return [list(v) if isinstance(v, tuple) else v for v in values], raw
 
     agree(run)
 
 
-@program
-def unpacked_at_each_access(torch):
-    x, y, log = leaf(torch), leaf(torch), []
-    with logging(torch, log):
-        out = x * y
-    counts = [len(log)]
-    for action in (lambda: out.grad_fn._saved_self, lambda: out.grad_fn._saved_other, lambda: names(out.grad_fn),
-                   lambda: out.grad_fn._raw_saved_self, lambda: out.sum().backward(retain_graph=True),
-                   lambda: torch.autograd.grad(out.sum(), x)):  # fmt: skip
-        action()
-        counts.append(len(log))
-    return counts
-
-
-@program
-def what_comes_back(torch):
-    x, c, log = leaf(torch), torch.ones(2), []
-    mid = x * 2
-    with logging(torch, log):
-        out, const, result = mid * mid, x * c, x.exp()
-    saved = [out.grad_fn._saved_self, out.grad_fn._saved_other, const.grad_fn._saved_other, result.grad_fn._saved_result]
-    parents = [mid.grad_fn, mid.grad_fn, None, result.grad_fn]
-    return [[s.grad_fn is p, s.requires_grad, s.is_leaf, s._version] for s, p in zip(saved, parents, strict=True)], saved
-
-
-@program
-def an_unpacked_leaf_leads_to_the_same_accumulator(torch):
-    x = leaf(torch)
-    with hooked(torch, lambda t: t.detach().clone(), lambda t: t):
-        out = x * x
-    saved = out.grad_fn._saved_self
-    again = saved * 3
-    again.sum().backward()
-    return saved is x, saved.is_leaf, x.grad, saved.grad, again.grad_fn.next_functions[0][0] is out.grad_fn.next_functions[0][0]
-
-
-@program
-def an_unpacked_constant_stays_one(torch):
-    x, c, w = leaf(torch), torch.ones(2), leaf(torch, 5.0, 5.0)
-    same = torch.ones(2)
-    seen = []
-    for replacement in (w * 1, w, same):
-        with hooked(torch, lambda t: t, lambda kept, replacement=replacement: replacement):
-            out = x * c
-        saved = out.grad_fn._saved_other
-        seen.append([saved, saved is replacement, saved.requires_grad])
-    return seen
-
-
-@program
-def versions_follow_the_replacement(torch):
-    x, kept = leaf(torch), torch.zeros(2)
-    kept.add_(1)
-    with hooked(torch, lambda t: None, lambda none: kept):
-        out = x * x
-    saved = out.grad_fn._saved_self
-    seen = [saved._version]
-    kept.add_(1)
-    seen += [saved._version, saved.tolist()]
-    with torch.no_grad():
-        saved.add_(1)
-    return seen, saved._version, kept._version, kept
-
-
-@program
-def the_version_of_what_was_packed_is_not_watched(torch):
-    x = leaf(torch)
-    u = x * 2
-    with hooked(torch, lambda t: t, lambda t: t):
-        out = u * u
-    with hooked(torch, lambda t: t.detach(), lambda t: t):
-        result = x.exp()
-    with torch.no_grad():
-        u.add_(1)
-        result.add_(1)
-    return torch.autograd.grad(out.sum(), x), torch.autograd.grad(result.sum(), x)
-
-
-@program
-def other_shapes_and_types_come_back(torch):
-    x, y = leaf(torch), leaf(torch, 3.0, 4.0)
-    seen = []
-    for kept in (torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(()), torch.ones(2, dtype=torch.int64)):
-        with hooked(torch, lambda t: None, lambda none, kept=kept: kept):
-            out = x * y
-        seen.append(attempt(lambda out=out: torch.autograd.grad(out.sum(), (x, y))))
-    return seen
-
-
-@program
-def the_innermost_hooks_are_used(torch):
-    x, log = leaf(torch), []
-
-    def note(name):
-        return hooked(torch, lambda t: log.append(["pack", name]) or t, lambda t: log.append(["unpack", name]) or t)
-
-    with note("outer"):
-        a = x.sin()
-        with note("inner"):
-            b = a.sin()
-            with note("innermost"):
-                c = b.sin()
-        d = c.sin()
-    d.sum().backward()
-    return log, x.grad
-
-
-@program
-def hooks_are_seen_by_backward_that_is_recorded(torch):
-    x, log = leaf(torch), []
-    out = (x * x * x).sum()
-    with logging(torch, log):
-        (g,) = torch.autograd.grad(out, x, create_graph=True)
-    packs = [entry for entry in log if entry[0] == "pack"]
-    log.clear()
-    (h,) = torch.autograd.grad(g.sum(), x)
-    return len(packs) > 0, len(log) > 0, g, h
-
-
-@program
-def double_backward_through_hooks(torch):
-    x = leaf(torch)
-    with hooked(torch, lambda t: t.detach().clone(), lambda t: t):
-        out = ((x * 2).exp() * x).sum()
-    (g,) = torch.autograd.grad(out, x, create_graph=True)
-    (h,) = torch.autograd.grad(g.sum(), x, create_graph=True)
-    (k,) = torch.autograd.grad(h.sum(), x)
-    return g, h, k
-
-
-@program
-def double_backward_with_registered_hooks(torch):
-    x = leaf(torch)
-    out = x.exp() * x
-    out.grad_fn._raw_saved_self.register_hooks(lambda t: t * 2, lambda t: t / 2)
-    out.grad_fn._raw_saved_other.register_hooks(lambda t: t * 2, lambda t: t / 2)
-    (g,) = torch.autograd.grad(out.sum(), x, create_graph=True)
-    return g, torch.autograd.grad(g.sum(), x)
-
-
-@program
-def hooks_may_return_anything(torch):
-    x = leaf(torch)
-    table = {}
-
-    def pack(t):
-        table[len(table)] = t.detach().clone()
-        return len(table) - 1
-
-    with hooked(torch, pack, table.__getitem__):
-        out = (x.exp() * x).sum()
-    out.backward()
-    return sorted(table), x.grad
-
-
-class File:
-    """A tensor in a file, which goes when the object does."""
-
-    def __init__(self, tensor):
-        with tempfile.NamedTemporaryFile(suffix=".npy", delete=False) as file:
-            np.save(file, tensor.detach().numpy())
-        self.path = Path(file.name)
-        self.remove = weakref.finalize(self, self.path.unlink)
-
-
-@program
-def saving_to_disk(torch):
-    x, files = leaf(torch), []
-
-    def pack(t):
-        file = File(t)
-        files.append(file.path)
-        return file
-
-    with hooked(torch, pack, lambda file: torch.tensor(np.load(file.path))):
-        out = (x * x).sin().sum()
-    before = [path.exists() for path in files]
-    out.backward()
-    return before, [path.exists() for path in files], x.grad
-
-
-@program
-def hooks_inside_pack_do_not_recurse(torch):
-    x, log = leaf(torch), []
-
-    def pack(t):
-        log.append(torch.is_grad_enabled())
-        return (t * 2).sin()  # not recorded: nothing is saved
-
-    with hooked(torch, pack, lambda t: t):
-        x * x
-    return log
-
-
-@program
-def tensors_without_gradient_are_packed_too(torch):
-    x, log = leaf(torch), []
-    with logging(torch, log):
-        x * torch.ones(2)
-        torch.ones(2) * torch.ones(2)
-        with torch.no_grad():
-            x * x
-    return log
-
-
-@program
-def hooks_may_differ_between_entries(torch):
-    x, log = leaf(torch), []
-    context = hooked(torch, lambda t: log.append("pack") or t, lambda t: log.append("unpack") or t)
-    with context:
-        a = x.sin()
-    with context:
-        b = a.sin()
-    b.sum().backward()
-    return log
-
-
-@program
-def extra_enters_in_backward(torch):
-    def unpack(t):
-        context.__enter__()
-        return t
-
-    context = hooked(torch, lambda t: t, unpack)
-    x = leaf(torch)
-    with context:
-        x.sin().cos().sum().backward()
-    return x.grad, torch._C._autograd._top_saved_tensors_default_hooks(False)
-
-
-@program
-def extra_exits_in_backward(torch):
-    def unpack(t):
-        context.__exit__()
-        return t
-
-    context = hooked(torch, lambda t: t, lambda t: t)
-    for _ in range(3):
-        with hooked(torch, lambda t: t, unpack):
-            context.__enter__()
-            x = leaf(torch)
-            x.sin().sum().backward()
-            context.__exit__()
-    return x.grad, torch._C._autograd._top_saved_tensors_default_hooks(False)
-
-
-@program
-def hooks_belong_to_the_thread(torch):
-    x, log = leaf(torch), []
-    with logging(torch, log):
-        thread = threading.Thread(target=lambda: x.sin().sum().backward())
-        thread.start()
-        thread.join()
-        inside = torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
-    return log, inside, x.grad
-
-
-# -- enabling and disabling --------------------------------------------------------------------------------------------
-
-
-def state(torch):
-    api = torch._C._autograd
-    return api._saved_tensors_hooks_is_enabled(), api._saved_tensors_hooks_get_disabled_error_message()
-
-
-@program
-def disabled_hooks(torch):
-    graph = torch.autograd.graph
-    enter = lambda: hooked(torch, lambda t: t, lambda t: t).__enter__()  # noqa: E731
-    seen = [state(torch)]
-    with graph.disable_saved_tensors_hooks("one"):
-        seen += [state(torch), attempt(enter), attempt(lambda: graph.save_on_cpu().__enter__())]
-        with graph.disable_saved_tensors_hooks("two"):
-            seen += [state(torch), attempt(enter)]
-        seen += [state(torch), attempt(enter)]
-    return seen, state(torch)
-
-
-@program
-def disabling_conflicts_with_hooks_in_force(torch):
-    graph, api = torch.autograd.graph, torch._C._autograd
-    seen = []
-
-    def disable():
-        with graph.disable_saved_tensors_hooks("no"):
-            seen.append("inside")
-
-    with hooked(torch, lambda t: t, lambda t: t):
-        seen += [attempt(disable), state(torch)]
-        api._saved_tensors_hooks_disable("quietly", False)
-        seen.append(state(torch))
-        api._saved_tensors_hooks_enable()
-    return seen, state(torch)
-
-
-@program
-def an_error_inside_restores(torch):
-    def fail():
-        with torch.autograd.graph.disable_saved_tensors_hooks("no"):
-            raise ValueError("inside")
-
-    return attempt(fail), state(torch)
-
-
-@program
-def pushing_and_popping(torch):
-    api, x, log = torch._C._autograd, leaf(torch), []
-    pack, unpack = (lambda t: log.append("pack") or t), (lambda t: t)
-    api._push_saved_tensors_default_hooks(pack, unpack)
-    top = api._top_saved_tensors_default_hooks(False)
-    x.sin()
-    api._pop_saved_tensors_default_hooks()
-    x.sin()
-    wrong = [without_addresses(attempt(lambda args=args: api._push_saved_tensors_default_hooks(*args)))
-             for args in ((1, 2), (pack,), ())]  # fmt: skip
-    return log, top == (pack, unpack), wrong, attempt(lambda: api._pop_saved_tensors_default_hooks())[:2]
-
-
-@program
-def wrong_arguments(torch):
-    graph, api = torch.autograd.graph, torch._C._autograd
-    return [attempt(lambda: graph.saved_tensors_hooks(lambda t: t))[:2],
-            without_addresses(attempt(lambda: graph.saved_tensors_hooks(1, 2).__enter__())),
-            attempt(lambda: api._saved_tensors_hooks_disable(3))[:2]]  # fmt: skip
-
-
-# -- save_on_cpu -------------------------------------------------------------------------------------------------------
-
-
-@program
-def save_on_cpu(torch):
-    seen = []
-    for arguments in ({}, {"pin_memory": False}, {"pin_memory": True}, {"pin_memory": True, "device_type": "cuda"}):
-        x = leaf(torch)
-        with torch.autograd.graph.save_on_cpu(**arguments):
-            out = (x.exp() * x).sum()
-        node = out.grad_fn.next_functions[0][0]
-        saved = node._saved_self
-        out.backward()
-        seen.append([saved, saved.requires_grad, x.grad])
-    return seen
-
-
-@program
-def save_on_cpu_with_double_backward(torch):
-    x = leaf(torch)
-    with torch.autograd.graph.save_on_cpu(pin_memory=True):
-        out = (x.exp() * x).sum()
-        (g,) = torch.autograd.grad(out, x, create_graph=True)
-    return g, torch.autograd.grad(g.sum(), x)
-
-
-# -- lifetimes ---------------------------------------------------------------------------------------------------------
-
-
-class Kept:
-    """What a pack hook returns: it can be watched, and knows its tensor."""
-
-    def __init__(self, tensor):
-        self.tensor = tensor.detach().clone()
-
-
-def watched(torch, references):
-    def pack(t):
-        kept = Kept(t)
-        references.append(weakref.ref(kept))
-        return kept
-
-    return hooked(torch, pack, lambda kept: kept.tensor)
-
-
-def alive(references):
-    return [reference() is not None for reference in references]
-
-
-@program
-def packed_objects_go_with_the_graph(torch):
-    x, references = leaf(torch), []
-    with watched(torch, references):
-        out = (x * x).sin()
-    seen = [alive(references)]
-    out.sum().backward(retain_graph=True)
-    seen.append(alive(references))
-    out.sum().backward()
-    seen.append(alive(references))
-    references.clear()
-    with watched(torch, references):
-        out = (x * x).exp()
-    seen.append(alive(references))
-    del out
-    return seen, alive(references)
-
-
-@program
-def packed_objects_go_when_the_raw_tensor_is_held(torch):
-    x, references = leaf(torch), []
-    with watched(torch, references):
-        out = x.exp()
-    raw = out.grad_fn._raw_saved_result
-    out.sum().backward()
-    return alive(references), attempt(lambda: out.grad_fn._saved_result), raw.data
-
-
-@program
-def hooks_go_with_the_graph(torch):
-    class Unpack:
-        def __call__(self, t):
-            return t
-
-    x, unpack = leaf(torch), Unpack()
-    reference = weakref.ref(unpack)
-    with hooked(torch, lambda t: t.detach(), unpack):
-        out = x.exp()
-    del unpack
-    seen = [reference() is not None]
-    del out
-    seen.append(reference() is not None)
-    return seen
-
-
-@program
-def saved_inputs_go_with_the_graph(torch):
-    class Tag:
-        pass
-
-    x, references = leaf(torch), []
-    mid = x * 2
-    mid.tag = Tag()
-    references.append(weakref.ref(mid.tag))
-    out = mid * mid
-    result = out.exp()
-    saved = result.grad_fn._saved_result
-    del mid
-    seen = [alive(references)]
-    result.sum().backward()
-    seen.append(alive(references))
-    del out, result, saved
-    return seen, alive(references)
-
-
-@program
-def extra_enters_do_not_leak(torch):
-    def scope():
-        def unpack(t):
-            reference().__enter__()
-            return t
-
-        context = hooked(torch, lambda t: t.detach(), unpack)
-        reference = weakref.ref(context)
-        with context:
-            leaf(torch).sin().sum().backward()
-        return weakref.ref(unpack)
-
-    return scope()() is None
-
-
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("no_gc")
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
     agree(function)

@@ -1,0 +1,92 @@
+"""Inference mode where it is not as in PyTorch, or can't be compared: what it costs, and the edges of its rules."""
+
+import threading
+
+import pytest
+
+import tapegrad as torch
+from tapegrad.ops import elementwise
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.tensor import value_of
+
+
+def inference(values, **options):
+    with torch.inference_mode():
+        return torch.tensor(values, **options)
+
+
+def test_plans_of_other_modes_do_not_know_it():
+    """The same call, the same objects: what inference mode wants is in plans of its own."""
+    x = torch.ones(2)
+    before = thread.modes
+    with torch.inference_mode():
+        inside = (x * x)._spec
+        assert thread.modes is not before
+    assert thread.modes is before
+    assert inside.inference and inside.bare is (x * x)._spec
+    assert inside.replace(inference=False) is (x * x)._spec
+
+
+def test_kernels_are_shared_with_normal_mode():
+    x = torch.ones(2, 3, 5)
+    x * x
+    kernels = dict(elementwise.mul.kernels)
+    with torch.inference_mode():
+        x * x
+        inside = torch.ones(2, 3, 5)
+        inside * inside
+    assert elementwise.mul.kernels == kernels
+
+
+def test_a_refused_write_leaves_the_data_alone():
+    """PyTorch has written by the time it raises."""
+    f = inference([1.0, 2.0])
+    before = value_of(f)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode is not allowed"):
+        f.add_(1)
+    assert value_of(f) is before
+
+
+def test_aliases_refuse_writes_too():
+    """In PyTorch ``detach()`` and ``data`` of an inference tensor have versions of their own, and may be written to."""
+    f = inference([1.0, 2.0])
+    for alias in (f.detach(), f.data):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            alias.add_(1)
+        with torch.inference_mode():
+            alias.add_(1)
+    assert f.tolist() == [3.0, 4.0]
+
+
+def test_numbers_are_no_normal_tensors():
+    """A call on inference tensors only is not recorded outside; PyTorch makes normal tensors of some numbers."""
+    g = inference([1.0, 2.0], requires_grad=True)
+    assert not (g * 2).requires_grad and not (g**2).requires_grad and not (g * g).requires_grad
+    assert (g + torch.ones(2)).requires_grad
+
+
+def test_a_view_made_inside_is_a_leaf_with_a_gradient_of_its_own():
+    """PyTorch drops that gradient, since such a view has no edge at all."""
+    base = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.inference_mode():
+        view = base.view(2, 1)
+    (view * 3).sum().backward()
+    assert view.grad.tolist() == [[3.0], [3.0]] and base.grad is None
+
+
+def test_writing_under_a_living_view_is_refused_inside_as_outside():
+    base = torch.ones(2)
+    with torch.inference_mode():
+        view = base.view(2, 1)
+        with pytest.raises(NotImplementedError, match="other living tensors view"):
+            base.add_(1)
+    assert view.tolist() == [[1.0], [1.0]]
+
+
+def test_other_threads_are_not_in_the_mode():
+    seen = []
+    with torch.inference_mode():
+        other = threading.Thread(target=lambda: seen.append(torch.ones(1).is_inference()))
+        other.start()
+        other.join()
+    assert seen == [False]
