@@ -22,9 +22,9 @@ def two_branches():
 def hooked(node, log, label):
     """Registers on a node a hook of every kind that says that it ran."""
     hooks = node.own_hooks()
-    hooks.post[0] = lambda inputs, outputs: log.append((f"{label} post", inputs, outputs))
-    hooks.pre[0] = lambda outputs: log.append((f"{label} pre", outputs))
-    hooks.retain[0] = lambda grad: log.append((f"{label} retain", grad))
+    hooks.add_post(lambda inputs, outputs: log.append((f"{label} post", inputs, outputs)))
+    hooks.add_pre(lambda outputs: log.append((f"{label} pre", outputs)))
+    hooks.keep(0, lambda grad: log.append((f"{label} retain", grad)))
     hooks.attach_tensor(0, OrderedDict({0: lambda grad: log.append((f"{label} tensor", grad))}))
     return hooks
 
@@ -43,9 +43,9 @@ def test_hooks_replace_what_flows():
     node = Scale("node", [leaf], (3.0,), log)
     hooks = node.own_hooks()
     hooks.attach_tensor(0, OrderedDict({0: lambda grad: grad + 1, 1: lambda grad: grad * 10}))
-    hooks.pre[0] = lambda grads: (grads[0] + 0.5,)
-    hooks.post[0] = lambda inputs, outputs: (inputs[0] * 100,)
-    hooks.post[1] = lambda inputs, outputs: (inputs[0] + 1,)
+    hooks.add_pre(lambda grads: (grads[0] + 0.5,))
+    hooks.add_post(lambda inputs, outputs: (inputs[0] * 100,))
+    hooks.add_post(lambda inputs, outputs: (inputs[0] + 1,))
     run(node)
     assert log == [("node", 20.5)]
     assert leaf.grad == 6151.0
@@ -55,7 +55,7 @@ def test_an_undefined_gradient_is_shown_to_hooks_and_not_retained():
     called = []
     node = Scale("node", [Leaf()])
     node.own_hooks().attach_tensor(0, OrderedDict({0: called.append}))
-    node.own_hooks().retain[0] = lambda grad: called.append("retained")
+    node.own_hooks().keep(0, lambda grad: called.append("retained"))
     run(node, seeds=[None])
     assert called == [None]
 
@@ -127,7 +127,7 @@ def test_an_exception_passes_through_and_leaves_the_engine_as_it_was(where):
     good = Scale("good", [leaf])
     bad = Act(failing) if where == "node" else Scale("bad", [])
     if where == "hook":
-        bad.own_hooks().pre[0] = lambda grads: failing()
+        bad.register_prehook(lambda grads: failing())
     if where == "callback":
         bad = Act(lambda: engine.queue_callback(failing))
     with pytest.raises(Trouble):

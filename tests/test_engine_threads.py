@@ -185,7 +185,9 @@ def test_hooks_run_on_the_worker_of_their_node():
 
     node = At("a", "node", [Leaf()], [])
     hooks = node.own_hooks()
-    hooks.pre[0], hooks.post[0], hooks.retain[0] = note, note, note
+    hooks.add_pre(note)
+    hooks.add_post(note)
+    hooks.keep(0, note)
     run(Scale("top", [node]))
     assert where == [name_of("a")] * 3
 
@@ -246,7 +248,7 @@ def test_what_is_raised_on_a_worker_reaches_the_caller_with_its_traceback(error,
     if where == "node":
         bad = at("a", lambda: failing(error))
     else:
-        bad.own_hooks().pre[0] = lambda grads: failing(error)
+        bad.register_prehook(lambda grads: failing(error))
     with pytest.raises(error, match="here") as caught:
         run(Scale("top", [bad]))
     assert "failing" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]

@@ -24,12 +24,24 @@ def test_modes_are_immutable():
     assert modes.grad is True
 
 
-@pytest.mark.parametrize("name", Modes.__slots__)
+FOLLOWING = {"grad": "grad_enabled", "inference": "grad"}
+"""Modes that another one changes."""
+
+
+@pytest.mark.parametrize("name", Modes._defaults)
 def test_every_mode_has_a_default_and_can_be_replaced(name):
     changed = Modes.of().replace(**{name: "changed"})
+    others = set(Modes.__slots__) - {name, FOLLOWING.get(name)}
     assert getattr(changed, name) == "changed"
-    assert all(getattr(changed, other) == getattr(Modes.of(), other) for other in Modes.__slots__ if other != name)
+    assert all(getattr(changed, other) == getattr(Modes.of(), other) for other in others)
     assert f"{name}=changed" in repr(changed)
+
+
+def test_nothing_is_recorded_in_inference_mode_whatever_the_grad_mode():
+    for enabled in (True, False):
+        modes = Modes.of(inference=True, grad=enabled)
+        assert modes.grad is False and modes.grad_enabled is enabled
+        assert modes.replace(inference=False) is Modes.of(grad=enabled)
 
 
 class Trouble(Exception):

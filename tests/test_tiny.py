@@ -31,7 +31,7 @@ def names(tensor):
         node = stack.pop()
         if node is not None and node not in seen:
             seen.add(node)
-            node.own_hooks().pre[len(seen)] = note(node)
+            node.register_prehook(note(node))
             stack.extend(successor for successor, _ in node.next_functions)
     tensor.backward()
     return order
@@ -146,7 +146,7 @@ def test_grad_skips_the_branch_that_nobody_asked_for():
     left, right = x.exp(), y.exp()
     ran = []
     for name, node in (("left", left.grad_fn), ("right", right.grad_fn)):
-        node.own_hooks().pre[0] = lambda grads, name=name: ran.append(name)
+        node.register_prehook(lambda grads, name=name: ran.append(name))
     torch.autograd.grad(left * right, x)
     assert ran == ["left"]
 

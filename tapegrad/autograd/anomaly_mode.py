@@ -68,7 +68,7 @@ def put_in_force(checks: Checks) -> None:
 
 def note_stack(node: Node) -> None:
     """Remember where a node was made, and for which node of a backward pass, if one was running."""
-    task = engine.current_task
+    task = None if thread.backward_call is None else engine.current_task  # the former is quickly seen
     node._origin = stack(None if task is None else task.node)
 
 

@@ -48,11 +48,10 @@ class InferenceValues(Values):
 
     @staticmethod
     def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        leaf = node.variable if isinstance(node, AccumulateGrad) and node.variable._grad is None else None
         results = node.apply_values(grads, needed)
-        if isinstance(node, AccumulateGrad) and node.variable._grad is not None:
-            grad = node.variable._grad
-            if grad._spec.plain:  # made just now; one that was there has been written to
-                grad._spec = grad._spec.replace(inference=True)
+        if leaf is not None and leaf._grad is not None:  # made just now; one that was there stays what it is
+            leaf._grad._spec = leaf._grad._spec.replace(inference=True)
         return results
 
     @staticmethod

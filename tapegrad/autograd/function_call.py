@@ -20,6 +20,7 @@ from tapegrad.autograd.function_node import (
     reset,
     restore_grad,
 )
+from tapegrad.autograd.profiler_recorder import run_recorded
 from tapegrad.dispatch.nodes import gradient_edge, leaf_edge, node_made, rebase
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.execution.dtypes import FLOATING
@@ -77,7 +78,11 @@ def run_function(cls: Any, args: tuple, with_setup: bool) -> Any:
     if modes.watched:
         node_made(node)
     tangents = tangents_of(args) if modes.forward_level >= 0 and modes.forward_grad else None
-    output = run_forward(cls, node, args, with_setup)
+    if modes.intercepted:
+        owner = node if recorded else None
+        output = run_recorded(cls.__name__, args, owner, run_forward, cls, node, args, with_setup)
+    else:
+        output = run_forward(cls, node, args, with_setup)
     raw = output if isinstance(output, tuple) else (output,)
     outputs = wired(node, inputs, raw, recorded, with_setup)
     if tangents is not None:

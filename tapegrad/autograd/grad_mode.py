@@ -188,7 +188,8 @@ class inference_mode(ModeDecorator):
     """Record nothing, and make tensors that never can be: they have no version counter and aren't saved for backward.
 
     Functions make inference tensors inside; a view is an inference tensor if its base is one. Tensors made outside stay
-    what they are. With ``mode=False``, inside, everything is as outside, and grad mode is on.
+    what they are. With ``mode=False``, inside, everything is as outside, and grad mode is on. See Note [Inference
+    tensors] in ``tensor/spec.py``.
 
     Args:
         mode: whether to switch the mode on or off; or a function, which then always runs in inference mode.
@@ -251,7 +252,7 @@ def _set_multithreading_enabled(mode: bool) -> None:
 class _unsafe_preserve_version_counter(ModeDecorator):
     """Hide writes to tensors from autograd: after the block their versions are what they were when this was made.
 
-    Whoever writes other data than there was gets gradients of neither.
+    Backward goes by the data that it finds then, except where a node saved its own output: that it has kept.
 
     Args:
         tensors: one tensor, or a tuple of them.

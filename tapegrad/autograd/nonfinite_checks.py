@@ -11,6 +11,7 @@ meanwhile; what came after the step that is reported is taken back.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from tapegrad.autograd.running import engine
 from tapegrad.dispatch import AccumulateGrad, OperatorNode, Plan
 from tapegrad.engine import GraphRoot
 from tapegrad.engine.threads import report
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.nonfinite import flag, read
 from tapegrad.tape.modes import carried, thread
 from tapegrad.tape.node import Node
@@ -127,15 +129,14 @@ class Pending:
     """Steps that wait to be read. See Note [Pending checks]."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: deque[Step] = deque()  # nodes of one backward call may run on several threads: each may append,
+        self.reading = threading.Lock()  # one reads
         self.held = 0
-        self.lock = threading.Lock()  # nodes of one backward call may run on several threads
 
     def add(self, step: Step, held: int = 0) -> None:
         """Leave a step, whose results have this many elements; read all if too much waits."""
-        with self.lock:
-            self.steps.append(step)
-            self.held += held
+        self.steps.append(step)
+        self.held += held
         if len(self.steps) >= STEPS_AT_A_TIME or self.held > ELEMENTS_HELD:
             self.read()
 
@@ -145,8 +146,9 @@ class Pending:
         Raises:
             RuntimeError: for the first that has what is looked for.
         """
-        with self.lock:
-            steps, self.steps, self.held = self.steps, [], 0
+        with self.reading:
+            self.held = 0
+            steps = [self.steps.popleft() for _ in range(len(self.steps))]
         checks: Checks = thread.modes.anomaly or OFF
         if not steps or not checks.enabled:
             return
@@ -187,15 +189,16 @@ def read_forward() -> None:
 
 def check_operator(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None:
     """Leave a step for an operator that was run."""
-    if _forward.formulas:
+    forward, spec = _forward, plan.out_specs[0]
+    if forward.formulas or (plan.single and spec.dtype.category < FLOATING):
+        return
+    flags = [flag(value_of(result)) for result in results]
+    if flags[0] is None and all(one is None for one in flags):
         return
     edge = results[0]._edge
     place = here() if edge is None else edge[0]._origin
-    flags = [flag(value_of(result)) for result in results]
-    if not any(one is not None for one in flags):
-        return
     operands = [value_of(arg) if isinstance(arg, Tensor) else arg for arg in args]
-    _forward.pending.add(ForwardStep(plan.op, operands, flags, place), plan.out_specs[0].numel)
+    forward.pending.add(ForwardStep(plan.op, operands, flags, place), spec.numel)
 
 
 class Checked:
@@ -223,7 +226,7 @@ class Checked:
             _forward.formulas -= formula
         if not results or isinstance(node, GraphRoot):
             return results
-        hooks = 0 if node.hook_slots is None else len(node.hook_slots.post)
+        hooks = 0 if node.hook_slots is None else len(node.hook_slots.post or ())
         if hooks:
             self.awaited[node] = hooks, grads, saved  # PyTorch looks at what the hooks make of it
         else:

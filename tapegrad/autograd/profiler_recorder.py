@@ -166,6 +166,17 @@ class Recorder:
             json.dump(trace, file)
 
 
+def run_recorded(name: str, inputs: Sequence[Any], node: Node | None, run: Callable, *args: Any) -> Any:
+    """Run a custom function's forward as an event of the profiles that are on; ``node`` is its node, if it has one."""
+    sequence_nr = -1 if node is None else node.sequence_nr
+    entries = [recorder.begin(name, SCOPE_FORWARD, inputs, sequence_nr) for recorder in recorders()]
+    try:
+        return run(*args)
+    finally:
+        for entry in entries:
+            entry.close()
+
+
 class WatchedCurrency:
     """A currency whose nodes a profile sees."""
 

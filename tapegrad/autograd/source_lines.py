@@ -1,6 +1,6 @@
 """Errors that name the line: recording where operators, writes and losses of a gradient happened in the user's program.
 
-See Note [Positions] in ``tape/positions.py``. Recording is a switch, for it makes a forward pass of small operators about
+See Note [Positions] in ``tape/positions.py``. Recording is a switch, for it makes the forward pass of small operators
 a third slower; anomaly detection turns it on. What a backward call notes of itself is always there.
 """
 

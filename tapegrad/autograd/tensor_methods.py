@@ -105,7 +105,7 @@ def retain_grad(self: Tensor) -> None:
             tensor._grad = kept if tensor._grad is None else tensor._grad + grad  # type: ignore[operator]
 
     node, output_nr = self._edge
-    node.own_hooks().retain[output_nr] = keep
+    node.own_hooks().keep(output_nr, keep)
     self._retains = True
 
 

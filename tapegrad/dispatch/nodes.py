@@ -139,9 +139,9 @@ def rebase(tensor: Tensor, edge: Edge | None) -> None:
     """
     before, tensor._edge, tensor._hooks = tensor._edge, edge, None
     if tensor._retains and before is not None and edge is not None:
-        keep = before[0].own_hooks().retain.pop(before[1], None)
-        if keep is not None:
-            edge[0].own_hooks().retain[edge[1]] = keep
+        output_nr, hooks = before[1], before[0].hook_slots
+        if hooks is not None and hooks.retain and output_nr in hooks.retain:
+            edge[0].own_hooks().keep(edge[1], hooks.retain.pop(output_nr))
 
 
 def node_made(node: Node) -> None:
@@ -174,11 +174,12 @@ class OperatorNode(Node):
             return self._apply_unpacked(grads, needed)
         if needed is None and plan.slots == 1 and grads[0] is not None:
             return plan.full_backward(grads[0], *self.saved_values())
+        values = self.saved_values()  # even where no gradient is defined: what was freed may not be used
         defined = tuple(grad is not None for grad in grads)
         if not any(defined):
             return (None,) * len(plan.needed)
         given = [grad for grad in grads if grad is not None]
-        return plan.backward(plan.wanted(needed), defined)(*given, *self.saved_values())
+        return plan.backward(plan.wanted(needed), defined)(*given, *values)
 
     def saved_values(self) -> list:
         """The values saved for backward, after checking that none was written since."""
@@ -315,9 +316,9 @@ class OperatorNode(Node):
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = self.plan
+        saved = self.saved_tensors() if plan.saved_specs else []
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)
-        saved = self.saved_tensors() if plan.saved_specs else []
         return plan.gradients(grads, saved, plan.wanted(needed))
 
     def release_variables(self) -> None:
@@ -382,6 +383,8 @@ class Passage(Node):
         check_call(self, tensors, keywords)
         edges = [None if tensor is None else gradient_edge(tensor) for tensor in tensors]
         node = self.node_for(edges) if thread.modes.grad and any(edges) else None
+        if node is not None and thread.modes.watched:
+            node_made(node)
         results = tuple(
             None if tensor is None
             else wrap(value_of(tensor), tensor._spec.bare.replace(requires_grad=node is not None),

@@ -247,9 +247,10 @@ class Engine:
                 if returned is not None or given is not None:
                     buffer[output_nr] = currency.from_hook(given, returned, hook)
                     given = given if returned is None else returned
-        for output_nr, hook in tuple(hooks.retain.items()):
-            if buffer[output_nr] is not None:
-                hook(currency.to_hook(buffer[output_nr]))
+        if hooks.retain:
+            for output_nr, hook in tuple(hooks.retain.items()):
+                if buffer[output_nr] is not None:
+                    hook(currency.to_hook(buffer[output_nr]))
         return buffer
 
     @staticmethod

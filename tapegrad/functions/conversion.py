@@ -254,16 +254,16 @@ def tolist(self: Tensor) -> Any:
     return array.tolist() if array.dtype.kind in "biufc" else array.astype(np.float64).tolist()
 
 
-def _python_scalar(tensor: Tensor) -> Any:
+def _python_scalar(tensor: Tensor, *, warn: bool = True) -> Any:
     if tensor._spec.numel != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
-    if tensor._spec.requires_grad:
+    if warn and tensor._spec.requires_grad and thread.modes.grad:
         warn_scalar_requires_grad()
     return host_array(tensor).item()
 
 
 def _real_scalar(tensor: Tensor, cpp_type: str) -> Any:
-    number = _python_scalar(tensor)
+    number = _python_scalar(tensor, warn=cpp_type == "double")
     if isinstance(number, complex):
         if number.imag:
             raise RuntimeError(f"value cannot be converted to type {cpp_type} without overflow")

@@ -5,14 +5,17 @@ PyTorch's dispatcher knows each operator by a namespace, a name and an overload.
 results a checkpoint keeps: ``torch.ops.aten.mm.default``. Here an identity is a name that can be compared, hashed and,
 where there is a function of that name, called. ``identity_of`` gives that of one of our operators: mostly its name's
 ``default``; ``IDENTITIES`` has the others. Where one operator of ours does what takes PyTorch several (a product of
-batches, attention), it goes by the one that computes. Operators that PyTorch has no counterpart of are in the namespace
-``tapegrad``.
+batches, attention), it goes by the one that computes; functions that make tensors, and ``detach``, are no operators,
+and what a function writes in place goes by the operator that computes it. Operators that PyTorch has no counterpart of
+are in the namespace ``tapegrad``.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 HOMES: list[tuple[str, dict[str, Callable]]] = []
 """Where the functions behind identities are found: a prefix of their names in ``aten``, and functions by name."""
@@ -40,6 +43,10 @@ class OpOverload:
         return f"{self.namespace}::{self._opname}{suffix}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _shown.calls:
+            call = _shown.calls[-1]
+            if call.func is self and call.kwargs == kwargs and call.arity == len(args):
+                return call.op(*args, **call.settings)
         return self.overloadpacket(*args, **kwargs)
 
     def __str__(self) -> str:
@@ -125,6 +132,34 @@ class OpNamespace:
 
     def __repr__(self) -> str:
         return f"<module 'torch.ops.{self.name}' from 'torch.ops'>"
+
+
+class ShownCall(NamedTuple):
+    """A call that is being shown to a program under the name ``func``, with ``arity`` arguments and ``kwargs``."""
+
+    op: Any
+    settings: dict
+    func: OpOverload
+    arity: int
+    kwargs: dict
+
+
+class _Shown(threading.local):
+    def __init__(self) -> None:
+        self.calls: list[ShownCall] = []
+
+
+_shown = _Shown()
+
+
+@contextmanager
+def shown(call: ShownCall) -> Iterator[None]:
+    """A block in which calling ``call.func`` with as many arguments and the same keywords runs the operator itself."""
+    _shown.calls.append(call)
+    try:
+        yield
+    finally:
+        _shown.calls.pop()
 
 
 def identity(namespace: str, name: str, overload: str) -> OpOverload:

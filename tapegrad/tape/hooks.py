@@ -82,6 +82,7 @@ class NodeHooks:
         post_accumulate: of an accumulator: the leaf's, after its ``.grad`` has been updated; one dictionary or none.
         post: the node's own, after it has run.
 
+    What nobody has registered yet is None: most nodes with a hook have one kind, and a graph has many nodes.
     A leaf has slots of its own, of which its accumulator shares the lists ``tensor_pre`` and ``post_accumulate``.
     """
 
@@ -89,10 +90,29 @@ class NodeHooks:
 
     def __init__(self) -> None:
         self.tensor_pre: list[tuple[int, HookDict]] = []
-        self.retain: dict[int, Callable] = {}
-        self.pre: HookDict = OrderedDict()
+        self.retain: dict[int, Callable] | None = None
+        self.pre: HookDict | None = None
         self.post_accumulate: list[HookDict] = []
-        self.post: HookDict = OrderedDict()
+        self.post: HookDict | None = None
+
+    def add_pre(self, hook: Callable) -> RemovableHandle:
+        """Register a hook that runs before the node."""
+        with making:
+            if self.pre is None:
+                self.pre = OrderedDict()
+        return add_hook(self.pre, hook)
+
+    def add_post(self, hook: Callable) -> RemovableHandle:
+        """Register a hook that runs after the node."""
+        with making:
+            if self.post is None:
+                self.post = OrderedDict()
+        return add_hook(self.post, hook)
+
+    def keep(self, output_nr: int, hook: Callable) -> None:
+        """Register the hook by which an output keeps its gradient."""
+        with making:
+            self.retain = {**(self.retain or {}), output_nr: hook}
 
     def attach_tensor(self, output_nr: int, hooks: HookDict) -> None:
         """Run the hooks in this dictionary, now and later, on the gradient of an output."""

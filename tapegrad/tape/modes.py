@@ -52,6 +52,7 @@ class Modes:
         "results_watched": False,
     }
     _interned: dict[tuple, Modes] = {}
+    _replaced: dict[tuple, Modes] = {}
 
     grad: bool
     inference: bool
@@ -75,16 +76,20 @@ class Modes:
         modes = cls._interned.get(key)
         if modes is None:
             modes = object.__new__(cls)
-            recorded = values["grad"] and not values["inference"]
+            recorded = False if values["inference"] else values["grad"]
             for name, value in (values | {"grad": recorded, "grad_enabled": values["grad"]}).items():
                 object.__setattr__(modes, name, value)
             modes = cls._interned.setdefault(key, modes)  # complete before another thread can see it
         return modes
 
     def replace(self, **changes: Any) -> Modes:
-        """These modes, with ``changes``."""
-        values = {name: getattr(self, name) for name in self._defaults} | {"grad": self.grad_enabled}
-        return self.of(**values | changes)
+        """These modes, with ``changes``; remembered, so that it is one look-up the next time."""
+        key = (self, *changes.items())
+        modes = self._replaced.get(key)
+        if modes is None:
+            values = {name: getattr(self, name) for name in self._defaults} | {"grad": self.grad_enabled}
+            modes = self._replaced[key] = self.of(**values | changes)
+        return modes
 
     @property
     def detecting(self) -> bool:

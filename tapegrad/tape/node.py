@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from tapegrad.tape.hooks import NodeHooks, RemovableHandle, add_hook, making
+from tapegrad.tape.hooks import NodeHooks, RemovableHandle, making
 
 Edge = tuple["Node", int]
 
@@ -139,11 +139,11 @@ class Node:
 
     def register_prehook(self, fn: Callable[[tuple], Any]) -> RemovableHandle:
         """Call ``fn(grad_outputs)`` before the node runs; a tuple that it returns replaces the gradients."""
-        return add_hook(self.own_hooks().pre, fn)
+        return self.own_hooks().add_pre(fn)
 
     def register_hook(self, fn: Callable[[tuple, tuple], Any]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after the node; a tuple that it returns replaces ``grad_inputs``."""
-        return add_hook(self.own_hooks().post, fn)
+        return self.own_hooks().add_post(fn)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

@@ -5,6 +5,13 @@ A tensor carries an interned ``Spec``. Plans are found by the specs of the argum
 settings), so whatever must change how an operator treats a tensor is a field of the spec, and costs nothing
 per call: shape, dtype and device; whether it requires grad; whether it is *plain* (never shared, never written, so
 that its value can be read and saved without asking its storage); whether its class overrides functions.
+
+Note [Inference tensors]
+What is made in inference mode has ``inference`` in its spec. Plans of that mode give it to their outputs, ``fresh()``
+to what no operator made, the currency ``InferenceValues`` to gradients; a view has what its base has (``as_view``). It
+is looked at where plans are made (what would be saved for backward is refused there; a call on inference tensors only
+is not recorded) and where it costs nothing: such a tensor has an ``InferenceStorage``, which refuses writes outside
+the mode. That nothing is recorded inside is ``Modes.grad``.
 """
 
 from __future__ import annotations

@@ -93,7 +93,10 @@ class Storage:
 
 
 class InferenceStorage(Storage):
-    """The data of a tensor that was made in inference mode: it can be written to in that mode only."""
+    """The data of a tensor that was made in inference mode: it can be written to in that mode only.
+
+    See Note [Inference tensors] in ``spec.py``.
+    """
 
     __slots__ = ("data",)
 

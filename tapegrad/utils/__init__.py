@@ -1,3 +1,3 @@
 """Tools around tensors that need nothing but their public surface."""
 
-from tapegrad.utils import checkpoint, hooks
+from tapegrad.utils import _python_dispatch, checkpoint, hooks

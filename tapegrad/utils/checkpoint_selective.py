@@ -140,6 +140,8 @@ def create_selective_checkpoint_contexts(
 ) -> tuple[_CachingTorchDispatchMode, _CachedTorchDispatchMode]:
     """Contexts for ``checkpoint(context_fn=...)`` under which some results are kept and not computed again.
 
+    Policies are asked for operators of ours, by PyTorch's names. See Note [Identities] in ``ops/overloads.py``.
+
     Args:
         policy_fn_or_list: a function ``policy(ctx, op, *args, **kwargs)`` of a ``SelectiveCheckpointContext``, an
             operator's identity and its arguments, which returns a ``CheckpointPolicy`` (or a bool: whether to keep

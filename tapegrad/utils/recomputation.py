@@ -22,8 +22,8 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from tapegrad.autograd.differentiate import engine
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
+from tapegrad.autograd.running import engine
 from tapegrad.autograd.saved_tensors import saved_tensors_hooks
 from tapegrad.dispatch import SavedTensor, gradient_edge
 from tapegrad.tensor.tensor import Tensor

@@ -39,11 +39,7 @@ def tree(function, *values):
 
 def on_run(node, action):
     """Do something whenever a node is run."""
-    if hasattr(node, "register_prehook"):
-        node.register_prehook(lambda grads: action())
-    else:
-        hooks = node.own_hooks().pre
-        hooks[len(hooks)] = lambda grads: action()
+    node.register_prehook(lambda grads: action())
 
 
 A, B, V = [[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5], [2.5, 3.5]], [1.0, -2.0]

@@ -433,6 +433,17 @@ def backward_inside(torch):
 
 
 @program
+def gradients_that_were_there_stay_normal(torch):
+    x, unreached = leaf(torch, V), leaf(torch, V)
+    x.grad, unreached.grad = torch.ones(2), torch.ones(2)
+    broken = torch._C._functions.UndefinedGrad()(unreached * 1)
+    end = (x * 2 + broken).sum()
+    with torch.inference_mode():
+        end.backward()
+    return flags(x.grad, unreached.grad), x.grad, unreached.grad
+
+
+@program
 def there_is_nothing_to_run_backward_from_inside(torch):
     x = leaf(torch, V)
     with torch.inference_mode():

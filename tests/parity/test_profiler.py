@@ -219,6 +219,26 @@ def a_recorded_backward(torch):
 
 
 @program
+def a_custom_function(torch):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, scale):
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad + 2, None
+
+    x = torch.ones(3, requires_grad=True)
+    with torch.autograd.profiler.profile(record_shapes=True) as prof:
+        Doubled.apply(x, 2.0).sum().backward()
+        Doubled.apply(x.detach(), 2.0)
+    events = [event for event in prof.function_events if "Doubled" in event.name or event.name in NAMES]
+    own = [event for event in events if event.name in ("Doubled", "DoubledBackward")]
+    return [summary(events), [event.input_shapes for event in own], own[0].sequence_nr == own[1].sequence_nr]
+
+
+@program
 def memory_and_flops(torch):
     x, w = torch.ones(3, 4), torch.ones(4, 2)
     events = recorded(torch, lambda: torch.mm(x, w), profile_memory=True, with_flops=True)

@@ -156,6 +156,60 @@ def other_shapes_and_types_come_back(torch):
     return seen
 
 
+def undefined(torch):
+    class Undefined(torch.autograd.Function):
+        """Gives back no gradient."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    return Undefined
+
+
+@program
+def undefined_gradients_unpack_too(torch):
+    counts = []
+    for create_graph in (False, True):
+        x, log = leaf(torch), []
+        with logging(torch, log):
+            out = x * x
+        log.clear()
+        torch.autograd.grad(undefined(torch).apply(out).sum(), x, create_graph=create_graph, allow_unused=True)
+        counts.append([len(log), attempt(lambda out=out: out.grad_fn._saved_self)])
+    return counts
+
+
+@program
+def undefined_gradients_do_not_use_what_was_freed(torch):
+    seen = []
+    for create_graph in (False, True):
+        x = leaf(torch)
+        y = x * x
+        out = undefined(torch).apply(y).sum()
+        y.sum().backward()
+        seen.append(attempt(lambda out=out, x=x, record=create_graph: torch.autograd.grad(out, x, create_graph=record)))
+    return seen
+
+
+@program
+def every_saved_tensor_is_unpacked_whatever_is_wanted(torch):
+    x, y, log = leaf(torch), leaf(torch), []
+    with logging(torch, log):
+        out = x * y
+    log.clear()
+    u = y * 1
+    other = x * u
+    with torch.no_grad():
+        u.add_(1)
+    torch.autograd.grad(out.sum(), x)
+    return len(log), attempt(lambda: torch.autograd.grad(other.sum(), u))
+
+
 @program
 def the_innermost_hooks_are_used(torch):
     x, log = leaf(torch), []

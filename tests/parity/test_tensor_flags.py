@@ -1,4 +1,4 @@
-"""What a tensor says of itself, and what of that can be set: ``requires_grad``, ``grad``, ``data``, read-only attributes."""
+"""What a tensor says of itself and what of that can be set: ``requires_grad``, ``grad``, ``data``; what can't be."""
 
 import copy
 import math
@@ -156,8 +156,8 @@ INTEGRAL = ["argmax", "argmin", "argsort", "isnan", "signbit", "isinf", "isfinit
 def results_that_never_require_grad(torch):
     x = leaf(torch, V)
     results = [getattr(x, name)() for name in INTEGRAL]
-    results += [torch.searchsorted(x, x), torch.bucketize(x, x), torch.unique_consecutive(x), torch.isclose(x, x),
-                x == x, x > 1, torch.unique(x, return_inverse=True)[1], x.max(0)[1], x.sort()[1], x.topk(1)[1]]  # fmt: skip
+    results += [torch.searchsorted(x, x), torch.bucketize(x, x), torch.unique_consecutive(x), torch.isclose(x, x)]
+    results += [x == x, x > 1, torch.unique(x, return_inverse=True)[1], x.max(0)[1], x.sort()[1], x.topk(1)[1]]
     return [[result.requires_grad, result.grad_fn] for result in results]
 
 
@@ -187,8 +187,12 @@ def copies(torch):
 @program
 def listed_attributes_can_be_read(torch):
     x, z = leaf(torch, [V]), torch.ones(2, 2, dtype=torch.complex64)
-    unreadable = [[name for name in dir(t) if not hasattr(t, name)] for t in (x, z)]
-    return unreadable, ["imag" in dir(t) for t in (x, z)], attempt(lambda: x.imag), x.real is x
+
+    def readable(t, name):
+        return attempt(lambda: hasattr(t, name)) is True
+
+    unreadable = [[name for name in dir(t) if not readable(t, name)] for t in (x, z)]
+    return unreadable, attempt(lambda: x.imag), x.real is x
 
 
 @program
@@ -206,6 +210,20 @@ def conversions_to_python(torch):
         int(torch.tensor(2.0**53 + 2, dtype=torch.float64)),
         [int(leaf(torch, 1.5)), bool(leaf(torch, 1.5)), leaf(torch, 1.5).item(), leaf(torch, V).tolist()],
     ]
+
+
+@program
+def who_warns_of_a_lost_history(torch):
+    x = leaf(torch, 1.5)
+    torch.set_warn_always(True)
+    try:
+        account = [warned(lambda: kind(x)) for kind in (float, int, bool, complex)]  # noqa: B023 - called at once
+        account.append(warned(x.item))
+        with torch.no_grad():
+            account.append(warned(lambda: float(x)))
+    finally:
+        torch.set_warn_always(False)
+    return account
 
 
 @program

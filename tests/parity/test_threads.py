@@ -9,6 +9,7 @@ import threading
 
 import pytest
 from harness import agree, attempt
+from workers import give_workers, one, several
 
 pytestmark = pytest.mark.parity
 
@@ -461,4 +462,15 @@ def detaching_and_using_a_shared_leaf(torch):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_same(program):
+    agree(program)
+
+
+@pytest.mark.parametrize("choose", [one, several], ids=lambda choose: choose.__name__)
+@pytest.mark.parametrize(
+    "program",
+    [program for program in PROGRAMS if program is not hooks_run_on_the_thread_that_called_backward],
+    ids=lambda program: program.__name__,
+)
+def test_same_on_workers(program, choose, monkeypatch):
+    give_workers(monkeypatch, choose)
     agree(program)

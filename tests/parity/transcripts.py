@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch as pytorch
+from harness import sentence
 
 import tapegrad
 import tapegrad.overrides
@@ -55,7 +56,7 @@ def evaluated(module: Any, before: list[str], last: str, space: dict) -> str:
         result = eval(code, space)
         return f"{result!r} {result.dtype}" if isinstance(result, module.Tensor) else repr(result)
     except Exception as error:  # what it raises is what is compared
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {sentence(error)}"
 
 
 def plain(text: str) -> str:

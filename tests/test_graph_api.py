@@ -1,0 +1,98 @@
+"""The graph API where it goes beyond PyTorch's, or can't be compared with it."""
+
+import logging
+
+import pytest
+
+import tapegrad as torch
+from tapegrad.autograd.currencies import InferenceValues, Tensors, Values
+from tapegrad.autograd.differentiate import currency_for
+from tapegrad.autograd.graph_log import Logged
+from tapegrad.tape.modes import watching
+
+
+def leaf(values):
+    return torch.tensor(values, requires_grad=True)
+
+
+def test_the_order_can_be_asked_for_at_any_time():
+    """PyTorch's answer is an internal error once the first node has run."""
+    x, answers = leaf([1.0, 2.0]), {}
+    a, b = x.sin(), x.cos()
+    c = a * b
+    tensors = {"c": c, "b": b, "a": a, "x": x}
+    for name, tensor in tensors.items():
+        tensor.register_hook(
+            lambda grad, name=name: answers.update({name: torch._C._current_graph_task_execution_order()})
+        )
+    nodes = [tensor.grad_fn or torch.autograd.graph.get_gradient_edge(tensor).node for tensor in tensors.values()]
+    with torch.autograd.set_multithreading_enabled(False):
+        c.backward(torch.ones(2))
+    assert [answers[name] for name in tensors] == [nodes, nodes[1:], nodes[2:], nodes[3:]]
+
+
+def test_the_order_of_a_long_chain():
+    x = leaf(1.0)
+    y, orders = x, []
+    for _ in range(3000):
+        y = y * 1.0
+    y.register_hook(lambda grad: orders.append(torch._C._current_graph_task_execution_order()))
+    with torch.autograd.set_multithreading_enabled(False):
+        y.backward()
+    assert len(orders[0]) == 3001 and orders[0][-1].variable is x
+
+
+def test_a_log_costs_nothing_until_it_is_wanted():
+    logger = logging.getLogger("tapegrad.autograd.graph")
+    assert currency_for(create_graph=False) is Values
+    assert currency_for(create_graph=True) is Tensors
+    with torch.inference_mode():
+        assert currency_for(create_graph=False) is InferenceValues
+    logger.setLevel(logging.DEBUG)
+    try:
+        assert isinstance(currency_for(create_graph=False), Logged)
+    finally:
+        logger.setLevel(logging.NOTSET)
+    assert currency_for(create_graph=False) is Values
+
+
+def test_what_a_node_saved_of_its_own_output_is_kept_whatever_is_hidden():
+    """PyTorch differentiates by what was written: there the output and what was saved are one memory."""
+    x = leaf([0.0, 1.0])
+    y = x.exp()
+    with torch.autograd._unsafe_preserve_version_counter(y), torch.no_grad():
+        y.mul_(2)
+    (grad,) = torch.autograd.grad(y, x, torch.ones(2))
+    assert torch.equal(grad, x.detach().exp())
+
+
+def test_a_version_set_back_is_as_if_nothing_had_been_written():
+    x = leaf([0.0, 1.0])
+    y = x.exp()
+    torch.autograd.graph.increment_version(y)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        torch.autograd.grad(y, x, torch.ones(2), retain_graph=True)
+    torch._C._autograd._unsafe_set_version_counter((y,), (0,))
+    torch.autograd.grad(y, x, torch.ones(2))
+
+
+def test_nodes_made_by_hand_are_seen_by_watchers():
+    made = []
+    with watching(node_watcher=made.append):
+        y = torch._C._functions.UndefinedGrad()(leaf([1.0]))
+    assert y.grad_fn in made
+
+
+def test_the_engine_by_its_old_name():
+    x = leaf([1.0, 2.0])
+    run = torch.autograd.Variable._execution_engine.run_backward
+    (grad,) = run((x * 3,), (torch.ones(2),), False, False, (x,), True, accumulate_grad=False)
+    assert grad.tolist() == [3.0, 3.0]
+    assert run((x * 3,), (torch.ones(2),), False, False, (), True, accumulate_grad=True) == ()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_edges_of_what_is_no_node():
+    x = leaf([1.0])
+    with pytest.raises(RuntimeError, match="must be an autograd.graph.Node but got str"):
+        torch.autograd.grad(x * 2, torch.autograd.graph.GradientEdge("node", 0), torch.ones(1))
