@@ -5,12 +5,14 @@ deadlock is a failure.
 """
 
 import contextvars
+import faulthandler
 import gc
 import os
 import random
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import weakref
 
@@ -24,6 +26,14 @@ from tapegrad.engine.workers import stop_workers
 from tapegrad.tape.modes import switched, thread
 
 LIMIT = 30  # seconds, for what takes milliseconds
+
+
+@pytest.fixture(autouse=True)
+def a_deadlock_ends_the_process():
+    """With a traceback of every thread. It must not last for ever where the test itself is what waits."""
+    faulthandler.dump_traceback_later(4 * LIMIT, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 class Trouble(Exception):
@@ -159,6 +169,20 @@ def test_gradients_that_meet_are_summed_across_workers():
     assert leaf.grad == sum(range(20))
 
 
+def test_gradients_that_arrive_at_the_same_time_are_all_summed():
+    class Slow(Floats):
+        def add(self, left, right):
+            time.sleep(0)  # others may go on here
+            return super().add(left, right)
+
+    for _ in range(20):
+        leaf, meet = Leaf(), threading.Barrier(6, timeout=LIMIT)
+        bottom = At("a", "bottom", [leaf], [])
+        parts = [At(key, "part", [bottom] * 5, [], (1.0,) * 5, meet.wait) for key in "abcdef"]
+        within_limit(lambda parts=parts: run(Scale("top", parts), currency=Slow()))
+        assert leaf.grad == 30.0
+
+
 def test_captures_and_pruning_across_workers():
     log, x, y = [], Leaf(), Leaf()
     left, right = At("a", "left", [x], log, (2.0,)), At("b", "right", [y], log, (3.0,))
@@ -285,6 +309,26 @@ def test_after_an_error_what_waits_is_dropped():
     assert [label for label, _ in log] == ["other"]
 
 
+def test_what_waits_for_the_calling_thread_is_dropped_too():
+    failed, log = threading.Event(), []
+    engine = Engine()
+
+    def hold():
+        assert failed.wait(LIMIT)
+
+    def call():
+        thread.failure_watchers = (lambda node, error: failed.set(),)
+        waits = Scale("waits", [Leaf()], None, log)
+        holds = Act(hold)
+        with pytest.raises(Trouble):
+            run(Scale("top", [waits, holds, at("a", failing)]), engine=engine)
+        thread.failure_watchers = ()
+        run(Scale("again", [at("a", lambda: log.append("again"))]), engine=engine)
+
+    within_limit(call)
+    assert log == ["again"]
+
+
 def test_of_two_errors_the_first_is_raised():
     first, second = threading.Event(), threading.Event()
 
@@ -350,9 +394,10 @@ def test_two_workers_whose_nested_calls_need_one_another():
 
 def test_nested_nodes_come_before_outer_ones_on_the_same_worker():
     engine, log = Engine(), []
+    inner = At("a", "inner", [Leaf()], log)  # made first, so that only its depth speaks for it
 
     def nested():
-        run(Scale("top", [At("a", "inner", [Leaf()], log)]), engine=engine)
+        run(Scale("top", [inner, at("b", lambda: None)]), engine=engine)
 
     waits = At("a", "outer", [Leaf()], log)
     nests = At("a", "nests", [Leaf()], log, None, nested)
