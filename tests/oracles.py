@@ -362,7 +362,8 @@ def pruning(verdict: Verdict) -> None:
     def program(arrays: list) -> list:
         outputs = case.call(arrays, case.inputs)[1]
         whole = node_of(outputs)
-        seeds = [jnp.ones(out.shape, out.dtype.numpy) if is_inexact(out) else None for out in outputs]
+        taking = outputs[: whole.input_slots]  # a node has no slots behind that of its last differentiable output
+        seeds = [jnp.ones(out.shape, out.dtype.numpy) if is_inexact(out) else None for out in taking]
         for subset in [case.inputs, *subsets(case.inputs)]:
             edges = node_of(case.call(arrays, subset)[1]).next_edges
             led = tuple(i for i, edge in zip(slots, edges, strict=True) if edge is not None)
