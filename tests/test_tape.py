@@ -24,17 +24,25 @@ def test_modes_are_immutable():
     assert modes.grad is True
 
 
-FOLLOWING = {"grad": "grad_enabled", "inference": "grad"}
+class Detection:
+    """Stands for a setting of anomaly detection."""
+
+    enabled = True
+
+
+FOLLOWING = {"grad": ["grad_enabled"], "inference": ["grad"], "anomaly": ["detecting", "recording"],
+             "source_lines": ["recording"]}  # fmt: skip
 """Modes that another one changes."""
 
 
 @pytest.mark.parametrize("name", Modes._defaults)
 def test_every_mode_has_a_default_and_can_be_replaced(name):
-    changed = Modes.of().replace(**{name: "changed"})
-    others = set(Modes.__slots__) - {name, FOLLOWING.get(name)}
-    assert getattr(changed, name) == "changed"
+    value = Detection if name == "anomaly" else "changed"
+    changed = Modes.of().replace(**{name: value})
+    others = set(Modes.__slots__) - {name, *FOLLOWING.get(name, [])}
+    assert getattr(changed, name) == value
     assert all(getattr(changed, other) == getattr(Modes.of(), other) for other in others)
-    assert f"{name}=changed" in repr(changed)
+    assert f"{name}={value}" in repr(changed)
 
 
 def test_nothing_is_recorded_in_inference_mode_whatever_the_grad_mode():

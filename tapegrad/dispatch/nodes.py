@@ -170,7 +170,7 @@ class OperatorNode(Node):
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = self.plan
-        if type(self.saved) is Saves:
+        if type(self.saved) is not tuple:
             return self._apply_unpacked(grads, needed)
         if needed is None and plan.slots == 1 and grads[0] is not None:
             return plan.full_backward(grads[0], *self.saved_values())

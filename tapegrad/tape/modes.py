@@ -25,7 +25,8 @@ class Modes:
     """An immutable set of modes; equal sets are the same object.
 
     ``grad`` says whether operators are recorded: never in inference mode, whatever the grad mode that the user has set,
-    which is ``grad_enabled``.
+    which is ``grad_enabled``. Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the
+    user's program are kept: Note [Positions] in ``positions.py``).
 
     >>> Modes.of(grad=False) is Modes.of(grad=False)
     True
@@ -36,6 +37,7 @@ class Modes:
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
         "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "grad_enabled",
+        "detecting", "recording",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -67,6 +69,8 @@ class Modes:
     source_lines: bool
     results_watched: bool
     grad_enabled: bool
+    detecting: bool
+    recording: bool
 
     @classmethod
     def of(cls, **changes: Any) -> Modes:
@@ -76,11 +80,21 @@ class Modes:
         modes = cls._interned.get(key)
         if modes is None:
             modes = object.__new__(cls)
-            recorded = False if values["inference"] else values["grad"]
-            for name, value in (values | {"grad": recorded, "grad_enabled": values["grad"]}).items():
+            for name, value in (values | cls._derived(values)).items():
                 object.__setattr__(modes, name, value)
             modes = cls._interned.setdefault(key, modes)  # complete before another thread can see it
         return modes
+
+    @staticmethod
+    def _derived(values: dict[str, Any]) -> dict[str, Any]:
+        """What follows from the modes that are set."""
+        detecting = values["anomaly"] is not None and values["anomaly"].enabled
+        return {
+            "grad": False if values["inference"] else values["grad"],
+            "grad_enabled": values["grad"],
+            "detecting": detecting,
+            "recording": values["source_lines"] or detecting,
+        }
 
     def replace(self, **changes: Any) -> Modes:
         """These modes, with ``changes``; remembered, so that it is one look-up the next time."""
@@ -90,16 +104,6 @@ class Modes:
             values = {name: getattr(self, name) for name in self._defaults} | {"grad": self.grad_enabled}
             modes = self._replaced[key] = self.of(**values | changes)
         return modes
-
-    @property
-    def detecting(self) -> bool:
-        """Whether anomaly detection is on."""
-        return self.anomaly is not None and self.anomaly.enabled
-
-    @property
-    def recording(self) -> bool:
-        """Whether places in the user's program are kept. See Note [Positions] in ``positions.py``."""
-        return self.source_lines or self.detecting
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("Modes are immutable; use replace()")
@@ -192,8 +196,7 @@ def watching(
         thread.modes = thread.modes.replace(intercepted=modes.intercepted, watched=modes.watched)
 
 
-@contextmanager
-def switched(**changes: Any) -> Iterator[None]:
+class switched:
     """Run a block under changed modes and restore the caller's afterwards, whatever happens inside.
 
     Hooks on saved tensors that the block pushes or pops are restored too, since ``modes`` says whether there are any.
@@ -204,9 +207,15 @@ def switched(**changes: Any) -> Iterator[None]:
     >>> thread.modes.grad
     True
     """
-    previous, hooks = thread.modes, thread.saved_hooks
-    thread.modes = previous.replace(**changes)
-    try:
-        yield
-    finally:
-        thread.modes, thread.saved_hooks = previous, hooks
+
+    __slots__ = ("changes", "previous", "hooks")
+
+    def __init__(self, **changes: Any) -> None:
+        self.changes = changes
+
+    def __enter__(self) -> None:
+        self.previous, self.hooks = thread.modes, thread.saved_hooks
+        thread.modes = self.previous.replace(**self.changes)
+
+    def __exit__(self, *exception: object) -> None:
+        thread.modes, thread.saved_hooks = self.previous, self.hooks

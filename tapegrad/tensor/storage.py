@@ -48,16 +48,16 @@ class Storage:
 
     def write(self, value: Any) -> None:
         """Replace the data; every tensor on this storage sees it, and the node that made the old data is told."""
-        root = self.root
-        if root.watcher is not None:
-            root.watcher(self)
+        if self.watcher is not None:
+            self.watcher(self)
         self.value = value
         self.version += 1
-        if root.founder is not None:
-            root.refresh_founder()
+        if self.founder is not None:
+            self.refresh_founder()
         if thread.modes.recording:
             self._note_write()
-        self._tell_maker()
+        if self.maker is not None:
+            self._tell_maker()
 
     def set_version(self, version: int) -> None:
         """Set how often the data counts as written."""
@@ -147,6 +147,19 @@ class StorageAlias(Storage):
     @value.setter
     def value(self, value: Any) -> None:
         self.origin.value = value
+
+    @property
+    def watcher(self) -> Callable[[Storage], None] | None:  # type: ignore[override]
+        """Who is told before a write: whoever is told of writes to the storage whose data this is."""
+        return self.origin.watcher
+
+    @property
+    def founder(self) -> weakref.ref[Any] | None:  # type: ignore[override]
+        """The tensor whose own value is to be refreshed: that of the storage whose data this is."""
+        return self.origin.founder
+
+    def refresh_founder(self) -> None:
+        self.origin.refresh_founder()
 
     @property
     def root(self) -> Storage:
