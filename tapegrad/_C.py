@@ -3,6 +3,8 @@
 from types import SimpleNamespace
 
 from tapegrad.autograd import saved_tensors as _saved
+from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from tapegrad.autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from tapegrad.autograd.function_node import FunctionBase as _FunctionBase
 from tapegrad.autograd.grad_mode import (
     _set_grad_enabled,
@@ -63,10 +65,15 @@ __all__ = [
     "_disabled_torch_function_impl",
     "_functions",
     "_increment_version",
+    "_is_fwd_grad_enabled",
     "_is_multithreading_enabled",
+    "_set_fwd_grad_enabled",
     "_set_grad_enabled",
     "_set_multithreading_enabled",
     "_will_engine_execute_node",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "set_anomaly_enabled",
 ]

@@ -3,7 +3,7 @@
 from tapegrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph, profiler, profiler_util
 from tapegrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.autograd.differentiate import backward, engine, grad
-from tapegrad.autograd.function import Function
+from tapegrad.autograd.function import Function, NestedIOFunction
 from tapegrad.autograd.grad_mode import (
     _unsafe_preserve_version_counter,
     enable_grad,
@@ -26,6 +26,7 @@ from tapegrad.dispatch import SavedTensor
 __all__ = [
     "DeviceType",
     "Function",
+    "NestedIOFunction",
     "ProfilerActivity",
     "SavedTensor",
     "Variable",

@@ -125,7 +125,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not isinstance(tensor, Tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     primal = another(tensor, alias(primal_of(tensor)) if recorded(tensor) else None)
-    return UnpackedDualTensor(primal, tangent_of(tensor))
+    return UnpackedDualTensor(primal, tangent_of(tensor) if thread.modes.forward_grad else None)
 
 
 class dual_level(ModeDecorator):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autograd import differentiate
-from tapegrad.dispatch.nodes import share_leaf_hooks
+from tapegrad.dispatch.nodes import separate, share_leaf_hooks
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
 from tapegrad.tensor.tensor import Tensor
@@ -101,7 +101,7 @@ def retain_grad(self: Tensor) -> None:
     def keep(grad: Tensor) -> None:
         tensor = reference()
         if tensor is not None:
-            kept = grad.clone() if grad._spec.requires_grad else grad  # a node of its own, as in PyTorch
+            kept = grad.clone() if grad._spec.requires_grad else separate(grad)  # a node of its own, as in PyTorch
             tensor._grad = kept if tensor._grad is None else tensor._grad + grad  # type: ignore[operator]
 
     node, output_nr = self._edge

@@ -80,7 +80,7 @@ class AccumulateGrad(Node):
         grad, variable = grads[0], self.variable
         if grad is not None:
             with _accumulating:
-                variable._grad = grad if variable._grad is None else variable._grad + grad
+                variable._grad = separate(grad) if variable._grad is None else variable._grad + grad
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
@@ -102,6 +102,13 @@ class AccumulateGrad(Node):
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
+
+
+def separate(grad: Any) -> Tensor:
+    """A gradient as a tensor of its own, which can be written to without changing what others hold."""
+    if grad._spec.requires_grad:
+        return grad.new_empty(tuple(grad.shape)).copy_(grad)
+    return grad.clone() if grad._spec.dual else wrap(value_of(grad), grad._spec.bare)
 
 
 def leaf_edge(tensor: Tensor) -> Edge:

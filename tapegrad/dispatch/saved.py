@@ -187,27 +187,28 @@ class SavedTensor:
             RuntimeError: it has been freed, or written to since, or detached in place.
             TypeError: the second hook returned no tensor.
         """
-        if self.kept is FREED:
+        hooks, edge, tangent = self.hooks, self.edge, self.tangent
+        kept = self.kept  # last: another thread may free it meanwhile, which clears this one first
+        if kept is FREED:
             raise RuntimeError(second_backward(self.freed_by))
-        if self.kept is NOTHING and self.hooks is None:
+        if kept is NOTHING and hooks is None:
             return None
-        if self._lost_history(node, strict):
+        by_hand = node is None
+        if by_hand if self.is_output else hooks is None and (strict or by_hand) and self._lost_history(kept):
             raise RuntimeError(DETACHED)
-        if self.hooks is not None:
-            return self._unpack(node)
+        if hooks is not None:
+            return self._unpacked(hooks[1](kept), edge, node)
         if self.is_output:
             assert node is not None
-            return output_handle(node, self.output_nr, self.kept, self.spec, self.tangent)
-        check_version(self.kept, self.version, node)
-        return self.kept
+            return output_handle(node, self.output_nr, kept, self.spec, tangent)
+        check_version(kept, self.version, node)
+        return kept
 
-    def _lost_history(self, node: Node | None, strict: bool) -> bool:
-        if self.is_leaf or self.is_output:
-            return self.is_output and node is None
-        return (strict or node is None) and self.hooks is None and self.kept._edge is None
+    def _lost_history(self, kept: Tensor) -> bool:
+        return not self.is_leaf and kept._edge is None
 
-    def _unpack(self, node: Node | None) -> Tensor:
-        data = self.hooks[1](self.kept)  # type: ignore[index]
+    def _unpacked(self, data: Any, edge: Edge | None, node: Node | None) -> Tensor:
+        """What the second hook returned, as the tensor that was saved."""
         if not isinstance(data, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -216,12 +217,12 @@ class SavedTensor:
         if self.is_output:
             assert node is not None
             return handle_on(data, (node, self.output_nr))
-        if self.edge is None:
+        if edge is None:
             return data.detach() if data._spec.requires_grad else data
         if not self.is_leaf:
-            return handle_on(data, self.edge)
+            return handle_on(data, edge)
         leaf = handle_on(data, None)
-        leaf._accumulator = weakref.ref(self.edge[0])
+        leaf._accumulator = weakref.ref(edge[0])
         return leaf
 
     def release(self) -> None:

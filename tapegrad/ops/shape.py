@@ -33,13 +33,13 @@ def unsafe_view(x, *, shape):
     return x.reshape(shape)
 
 
-@linear(x=lambda g: alias(g))
+@linear(x=lambda g: g)
 def alias(x):
     """``x``, as a tensor of its own."""
     return x
 
 
-@linear(x=lambda g: clone(g))
+@linear(x=lambda g: g)
 def clone(x):
     """A copy of ``x``."""
     return jnp.asarray(x)
