@@ -13,6 +13,7 @@ are read instead, one item for each test function, and all of these are deselect
 """
 
 import ast
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -49,6 +50,15 @@ def modes_are_left_as_they_were():
     dtypes.set_default_dtype(default)
     assert left is modes, f"the test left the modes as {left}"
     assert left_default is default, f"the test left {left_default} as the default dtype"
+
+
+@pytest.fixture
+def no_gc():
+    """What a test drops is freed by counting references alone, or stays."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 class UnreadableItem(pytest.Item):

@@ -55,14 +55,6 @@ class Skip(Function):
         return grad / 2, grad / 2
 
 
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
 class Alias(Function):
     """Returns its input as it is."""
 

@@ -182,3 +182,17 @@ def agree(program: Callable[[Any], Any], rtol: float = 1e-6, atol: float = 1e-9)
     """Assert that a program, a function of the module only, gives the same account on tapegrad as on PyTorch."""
     theirs, ours = told(program(pytorch)), told(program(tapegrad))
     close(ours, theirs, rtol, atol, "account")
+
+
+class Programs(list):
+    """A list that collects programs, functions of the module which tell what they saw, as a decorator::
+
+        PROGRAMS = program = Programs()
+
+        @program
+        def an_example(torch): ...
+    """
+
+    def __call__(self, function: Callable) -> Callable:
+        self.append(function)
+        return function

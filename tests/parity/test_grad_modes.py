@@ -5,17 +5,11 @@ import inspect
 import threading
 
 import pytest
-from harness import agree, attempt, warned
+from harness import Programs, agree, attempt, warned
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    """Collects a program: a function of the module which tells what it saw."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, values):

@@ -3,17 +3,11 @@
 from itertools import pairwise
 
 import pytest
-from harness import agree, attempt, told
+from harness import Programs, agree, attempt, told
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    """Collects a program: a function of the module which tells what it saw."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, values, dtype=None):

@@ -4,17 +4,11 @@ import logging
 import re
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    """Collects a program: a function of the module which tells what it saw."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, values, **options):

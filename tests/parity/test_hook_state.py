@@ -8,16 +8,11 @@ import pickle
 import weakref
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, values=(1.0, 2.0, 3.0)):

@@ -3,16 +3,11 @@
 import functools
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, values=(1.0, 2.0, 3.0)):

@@ -441,14 +441,6 @@ def accumulation_keeps_the_object(torch):
     return x.grad is grad, grad, grad._version
 
 
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
 @pytest.mark.usefixtures("no_gc")
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):

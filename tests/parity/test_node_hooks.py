@@ -1,16 +1,11 @@
 """Hooks of nodes: ``register_prehook`` and ``register_hook``, and which hooks run where gradients are captured."""
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, values=(1.0, 2.0, 3.0)):

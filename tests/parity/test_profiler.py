@@ -5,7 +5,7 @@ import json
 
 import pytest
 import torch as pytorch
-from harness import agree, attempt, warned
+from harness import Programs, agree, attempt, warned
 
 import tapegrad
 from tapegrad.autograd.profiler_names import aten_name
@@ -13,12 +13,7 @@ from tapegrad.ops.operator import TABLE
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def util(torch):

@@ -13,20 +13,14 @@ from contextlib import redirect_stdout
 import jax
 import numpy as np
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 
 import tapegrad
 from tapegrad.tensor.tensor import describe, value_of, wrap
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    """Collects a program: a function of the module and of a source of numbers, which tells what it saw."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def normal(torch, rng, *shape, scale=0.5, dtype=None):

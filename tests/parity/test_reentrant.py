@@ -1,17 +1,11 @@
 """Backward calls inside hooks, inside nodes and inside callbacks: the same programs on both, telling what they saw."""
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 
 pytestmark = pytest.mark.parity
 
-PROGRAMS = []
-
-
-def program(function):
-    """Collects a program: a function of the module which tells what it saw."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, *values):

@@ -1,19 +1,12 @@
 """Hooks on saved tensors: switching them, ``save_on_cpu``, and how long what they keep lives."""
 
-import gc
 import weakref
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 from saving import hooked, leaf, without_addresses
 
-PROGRAMS = []
-
-
-def program(function):
-    """Put a program into the table."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 # -- enabling and disabling --------------------------------------------------------------------------------------------
@@ -213,14 +206,6 @@ def extra_enters_do_not_leak(torch):
         return weakref.ref(unpack)
 
     return scope()() is None
-
-
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.usefixtures("no_gc")

@@ -8,16 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 from saving import hooked, leaf, logging, names
 
-PROGRAMS = []
-
-
-def program(function):
-    """Put a program into the table."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 # -- saved_tensors_hooks -----------------------------------------------------------------------------------------------

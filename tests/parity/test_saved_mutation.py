@@ -1,18 +1,11 @@
 """``allow_mutation_on_saved_tensors``: gradients of what tensors were, and the books that the context keeps."""
 
-import gc
 import weakref
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 
-PROGRAMS = []
-
-
-def program(function):
-    """Put a program into the table."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 def leaf(torch, *values):
@@ -344,14 +337,6 @@ def hooks_and_the_context(torch):
         y.zero_()
         out.backward()
     return log, x.grad
-
-
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.usefixtures("no_gc")

@@ -1,16 +1,10 @@
 """What nodes save for backward, as their attributes show it, and hooks on one saved tensor."""
 
 import pytest
-from harness import agree, attempt
+from harness import Programs, agree, attempt
 from saving import hooked, leaf, names, without_addresses
 
-PROGRAMS = []
-
-
-def program(function):
-    """Put a program into the table."""
-    PROGRAMS.append(function)
-    return function
+PROGRAMS = program = Programs()
 
 
 # -- fields ------------------------------------------------------------------------------------------------------------
