@@ -88,7 +88,7 @@ class Modes:
     @staticmethod
     def _derived(values: dict[str, Any]) -> dict[str, Any]:
         """What follows from the modes that are set."""
-        detecting = values["anomaly"] is not None and values["anomaly"].enabled
+        detecting = getattr(values["anomaly"], "enabled", False)
         return {
             "grad": False if values["inference"] else values["grad"],
             "grad_enabled": values["grad"],

@@ -29,9 +29,14 @@ def cplx(torch):
 
 def verdict(torch, func, inputs, check="gradcheck", **options):
     """What a check says, and what it warns of."""
-    said = []
-    warnings = warned(lambda: said.append(attempt(lambda: getattr(torch.autograd, check)(func, inputs, **options))))
-    warnings = [each for each in warnings if "torch.jit.script" not in each[1]]  # PyTorch of its own forward mode
+    said, before = [], torch.is_warn_always_enabled()
+    torch.set_warn_always(True)  # what a process says only once may have been said by another test
+    try:
+        caught = warned(lambda: said.append(attempt(lambda: getattr(torch.autograd, check)(func, inputs, **options))))
+    finally:
+        torch.set_warn_always(before)
+    caught = dict.fromkeys(map(tuple, caught))
+    warnings = [list(each) for each in caught if "torch.jit.script" not in each[1]]  # PyTorch of its own forward mode
     return [[rounded(part) for part in said[0]] if isinstance(said[0], list) else said[0], warnings]
 
 
