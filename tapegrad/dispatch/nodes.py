@@ -329,10 +329,11 @@ class OperatorNode(Node):
         return plan.gradients(grads, saved, plan.wanted(needed))
 
     def release_variables(self) -> None:
-        if self.plan.releases:
+        plan = self.plan
+        if plan.releases:
             saved, self.saved = self.saved, thread.backward_call
-            if self.plan.saved_numbers and isinstance(saved, (tuple, list)):
-                self._numbers = {index: saved[index] for index in self.plan.saved_numbers}
+            if plan.saved_numbers and isinstance(saved, (tuple, list)):
+                self._numbers = {index: saved[index] for index in plan.saved_numbers}
             if type(saved) is Saves:
                 saved.release()
 

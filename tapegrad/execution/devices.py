@@ -202,8 +202,18 @@ def from_jax(d: jax.Device) -> device:
     return _intern(kind, index)
 
 
+@cache
+def only_device() -> device | None:
+    """The CPU in a process that has no other device; None in one that has."""
+    alone = jax.default_backend() == "cpu" and jax.local_device_count() == 1
+    return device("cpu") if alone else None
+
+
 def device_of(value: Any) -> device:
     """The device that holds a value. A tracer is nowhere yet: it gets the default device."""
+    only = only_device()
+    if only is not None:
+        return only
     if isinstance(value, jax.core.Tracer):
         return get_default_device()
     return from_jax(next(iter(value.devices())))

@@ -17,7 +17,7 @@ import jax.dlpack
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.devices import device, from_jax, jax_device
+from tapegrad.execution.devices import device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import WIDE, Kernel
 
@@ -33,7 +33,7 @@ _seen: dict[tuple, int] = {}
 @cache
 def committed() -> bool:
     """Whether values are bound to their devices. See Note [Committed values]."""
-    return has_accelerator() or jax.local_device_count() > 1
+    return only_device() is None
 
 
 @cache
