@@ -282,3 +282,24 @@ def test_a_tidy_house_has_no_complaints(tmp_path):
         __main__="import house",
     )
     assert [complaints(check, package) for check in CHECKS] == [[]] * len(CHECKS)
+
+
+def foreign_imports(folder, foreign):
+    """The lines of the modules right in a folder that import one of the modules named."""
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            yield from (f"{path.name}:{node.lineno}" for name in names if name.partition(".")[0] in foreign)
+
+
+def test_only_parity_tests_need_pytorch():
+    tests = Path(__file__).resolve().parent
+    foreign = {"torch", *(path.stem for path in (tests / "parity").glob("*.py"))}
+    assert list(foreign_imports(tests, foreign)) == []
+
+
+def test_foreign_imports_are_found(tmp_path):
+    (tmp_path / "a.py").write_text("import os\n\ndef f():\n    import torch.nn as nn\n")
+    (tmp_path / "b.py").write_text("from harness import agree\nfrom torchlike import x\n")
+    assert list(foreign_imports(tmp_path, {"torch", "harness"})) == ["a.py:4", "b.py:1"]
