@@ -56,12 +56,30 @@ INFERENCE_SAVED = (
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
 
-INFERENCE_VIEW = (
-    "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
-    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if you "
-    "want the inplace to be tracked)."
+_CLARIFY = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
 )
+
+CREATION: dict[str, tuple[tuple[str, str] | None, str]] = {
+    "no_grad": (("no_grad mode", "with grad mode enabled"), _CLARIFY.format("no_grad")),
+    "inference": (("inference mode", "in normal mode"), _CLARIFY.format("inference_mode")),
+    "multi_output": (
+        None,
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    ),
+    "function": (
+        None,
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function.",
+    ),
+}
+"""Why a view may not be written to where gradients are recorded: how it was created (in a mode, and what the write
+would have to be in), and PyTorch's advice."""
 
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
 

@@ -34,7 +34,8 @@ FLOORS = [
 
 OPS = [
     "overloads", "operator", "assignment", "checks", "comparison", "conversion", "random", "dropout", "elementwise",
-    "special", "shape", "reductions", "indexing", "joining", "sorting", "scan", "matmul", "einsum", "activations",
+    "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scan", "matmul", "einsum",
+    "activations",
     "losses", "conv", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
 ]  # fmt: skip
 """Inside ``ops`` there is an order too: a module imports only from those before it."""

@@ -10,7 +10,7 @@ from tapegrad.functions.attributes import sharing
 from tapegrad.ops.shape import alias, view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import forget_tangents, set_tangent, tangent_of
-from tapegrad.tensor.tensor import Tensor, storage_of
+from tapegrad.tensor.tensor import Tensor
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -90,7 +90,7 @@ def recorded(tensor: Tensor) -> bool:
 
 def another(tensor: Tensor, result: Tensor | None) -> Tensor:
     """Another handle on the memory of a tensor, without a tangent, with the place in the graph of ``result``."""
-    shared = sharing(tensor, storage_of(tensor))
+    shared = sharing(tensor)
     if result is not None:
         shared._edge, shared._spec = result._edge, shared._spec.replace(requires_grad=True)
     return shared

@@ -6,7 +6,6 @@ See Note [Custom functions] in ``function_node.py``.
 from __future__ import annotations
 
 import warnings
-import weakref
 from functools import cache
 from typing import Any
 
@@ -21,14 +20,15 @@ from tapegrad.autograd.function_node import (
     restore_grad,
 )
 from tapegrad.autograd.profiler_recorder import run_recorded
-from tapegrad.dispatch.nodes import gradient_edge, leaf_edge, node_made, rebase
+from tapegrad.dispatch.nodes import gradient_edge, node_made
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
+from tapegrad.dispatch.views import take_history
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.attributes import sharing
+from tapegrad.functions.viewing import as_view
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, storage_of
+from tapegrad.tensor.tensor import Tensor, count_write, counter_of, value_of, wrap
 
 SAVED_AS_IS = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
@@ -42,17 +42,6 @@ WRITTEN_VIEW = (
     "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
     "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
     "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
-)
-
-VIEW = (
-    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
-)
-
-ONE_OF_SEVERAL = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
-    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 
 
@@ -105,7 +94,7 @@ def new_node(cls: Any, args: tuple) -> BackwardCFunction:
 
 def edge_of(tensor: Tensor) -> Any:
     """Where the gradient of an input goes; None if it needs none."""
-    return (tensor._edge or leaf_edge(tensor)) if tensor._spec.requires_grad else None
+    return gradient_edge(tensor) if tensor._spec.requires_grad else None
 
 
 def run_forward(cls: Any, node: BackwardCFunction, args: tuple, with_setup: bool) -> Any:
@@ -150,8 +139,7 @@ def wired(node: BackwardCFunction, inputs: list[Tensor], raw: tuple, recorded: b
     """The outputs of forward with their places in the graph."""
     dirty, constant = dirty_tensors(node), constant_tensors(node)
     for tensor in dirty:
-        storage = storage_of(tensor)
-        storage.write(storage.value)  # marking counts as a write
+        count_write(tensor)
     forbidden = marked(node, "to_save") if with_setup else ()
     node.input_slots = len(raw)
     outputs: list[Any] = []
@@ -196,7 +184,7 @@ def unconnected(out: Tensor, is_input: bool, is_dirty: bool, forbidden: tuple) -
     if is_input:
         check_not_saved(out, forbidden)
         return out.detach()
-    return out if out._base_reference is not None else out.detach_()
+    return out if out._view is not None else out.detach_()
 
 
 def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: bool, count: int) -> Tensor:
@@ -213,21 +201,20 @@ def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: boo
             "should be passed to ctx.mark_dirty().",
             stacklevel=5,
         )
-    if out._base_reference is not None and count > 1:
+    if out._view is not None and count > 1:
         raise RuntimeError(WRITTEN_VIEW)
-    edge = (node, position)
-    rebase(out, edge)
-    storage_of(out).comes_from(edge)
-    out._spec = out._spec.replace(requires_grad=True)
+    take_history(out, (node, position))
     return out
 
 
 def connected(out: Tensor, node: BackwardCFunction, position: int) -> Tensor:
     """An output whose gradient goes to the node."""
-    out._edge = (node, position)
+    out._edge = edge = (node, position)
     out._spec = requiring_grad(out._spec)
-    if out._storage is not None and out._storage.maker is None:
-        out._storage.comes_from(out._edge)
+    if out._view is not None:
+        out._view.version = out._version
+    if out._storage is not None:
+        out._storage.comes_from(edge, counter_of(out))
     return out
 
 
@@ -240,9 +227,10 @@ def check_not_saved(tensor: Tensor, forbidden: tuple) -> None:
 def alias_of(tensor: Tensor, forbidden: tuple) -> Tensor:
     """A view of a whole input, on the same storage; of its class, if that overrides functions."""
     check_not_saved(tensor, forbidden)
-    result = tensor.view_as(tensor) if tensor._spec.overrides else sharing(tensor, storage_of(tensor))
-    result._base_reference = tensor._base_reference or weakref.ref(tensor)
-    return result
+    if tensor._spec.overrides:
+        return tensor.view_as(tensor)
+    spec = tensor._spec.replace(requires_grad=False, plain=True, window=False, dual=False)
+    return as_view(tensor, wrap(value_of(tensor), spec), spec.strides, tensor._offset)
 
 
 def flag_views(outputs: list, dirty: tuple, several: bool) -> None:
@@ -251,5 +239,5 @@ def flag_views(outputs: list, dirty: tuple, several: bool) -> None:
     ``several`` outputs have a gradient.
     """
     for out in outputs:
-        if isinstance(out, Tensor) and out._base_reference is not None and (several or not among(out, dirty)):
-            out._view_of_function = ONE_OF_SEVERAL if several else VIEW
+        if isinstance(out, Tensor) and out._view is not None and (several or not among(out, dirty)):
+            out._view.creation = "multi_output" if several else "function"

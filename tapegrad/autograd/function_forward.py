@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 from tapegrad.autograd.forward_ad import check_tangent
 from tapegrad.autograd.function_node import (
     BackwardCFunction,
@@ -121,23 +119,23 @@ def check_written(args: tuple, tangents: Tangents, given: Tensor, result: Tensor
 
 def check_view(args: tuple, tangents: Tangents, out: Tensor, result: Tensor | None) -> None:
     """The tangent of a view of a dual input must be a view of that input's tangent."""
-    if out._base_reference is None:
+    if out._view is None:
         return
     for arg, (tangent, _) in zip(args, tangents, strict=True):
-        if tangent is not None and origin(arg) is out._base_reference:
-            if result is None or result._base_reference is None:
+        if tangent is not None and origin(arg) is out._base:
+            if result is None or result._view is None:
                 raise RuntimeError(
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning "
                     "a view."
                 )
-            if result._base_reference is not origin(tangent):
-                whose = "the given" if tangent._base_reference is None else "the same base as the given"
+            if result._base is not origin(tangent):
+                whose = "the given" if tangent._view is None else "the same base as the given"
                 raise RuntimeError(
                     f"A custom Function is returning a view but the jvp is not returning a view of {whose} grad input."
                 )
             return
 
 
-def origin(tensor: Tensor) -> weakref.ref[Tensor]:
+def origin(tensor: Tensor) -> Tensor:
     """The tensor that this one is a view of, or itself."""
-    return tensor._base_reference or weakref.ref(tensor)
+    return tensor if tensor._view is None else tensor._view.base

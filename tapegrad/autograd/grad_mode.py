@@ -11,8 +11,7 @@ from typing import Any, Self, TypeVar
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import note_grad_switch
-from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, storage_of
+from tapegrad.tensor.tensor import Tensor, count_write, counter_of, enliven
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -303,8 +302,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
         if not isinstance(one, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         if not one._spec.inference:
-            for storage in sharing_versions(one):
-                storage.set_version(storage.version + 1)
+            count_write(one)
 
 
 def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
@@ -330,22 +328,9 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
             )
         if version < 0:
             raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
-        for storage in sharing_versions(tensor):
-            storage.set_version(version)
+        enliven(tensor)
+        counter_of(tensor).version = version
 
 
 def _are(items: Any, kind: type) -> bool:
     return isinstance(items, Sequence) and all(isinstance(item, kind) for item in items)
-
-
-def sharing_versions(tensor: Tensor) -> list[Storage]:
-    """The storages whose versions a write to ``tensor`` would raise: its own, and those of the views of its base."""
-    memory = storage_of(base_of(tensor))
-    relatives = [member() for member in tensor._family or ()]
-    storages = [storage_of(one) for one in relatives if one is not None and base_of(one)._storage is memory]
-    return list({id(storage): storage for storage in (storage_of(tensor), *storages)}.values())
-
-
-def base_of(tensor: Tensor) -> Tensor:
-    """The tensor itself, unless it is a view."""
-    return tensor if tensor._base is None else tensor._base

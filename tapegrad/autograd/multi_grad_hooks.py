@@ -13,7 +13,7 @@ from tapegrad.autograd.running import engine
 from tapegrad.engine import GraphTask
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, edge_of
 
 MODES = ("all", "any")
 
@@ -80,8 +80,9 @@ def _node_finder(tensor: Tensor) -> Callable[[], Node | None]:
     """
     if not tensor.requires_grad:
         raise AssertionError("Expected gradient function to be set")
-    if tensor._edge is not None:
-        return weakref.ref(tensor._edge[0])
+    edge = edge_of(tensor)
+    if edge is not None:
+        return weakref.ref(edge[0])
     leaf = weakref.ref(tensor)
 
     def accumulator() -> Node | None:

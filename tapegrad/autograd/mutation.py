@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from tapegrad.autograd.saved_tensors import saved_tensors_hooks
@@ -48,24 +47,19 @@ class MutationContext:
         self.original: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
         self.tid_to_weakhandle: WeakValueDictionary[tuple[int, int, int], Handle] = WeakValueDictionary()
         self.sid_to_tid: dict[tuple[int, int], set[tuple[int, int, int]]] = defaultdict(set)
-        self._serials: WeakKeyDictionary[Storage, int] = WeakKeyDictionary()  # ids are given twice, these are not
-        self._next_serial = count().__next__
 
     def clear(self) -> None:
         """Forget everything."""
-        for entries in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid, self._serials):
+        for entries in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
             entries.clear()
 
     def _sid(self, storage: Storage) -> tuple[int, int]:
-        serial = self._serials.get(storage.root)
-        if serial is None:
-            serial = self._serials[storage.root] = self._next_serial()
-        return serial, storage.version
+        return storage.serial, storage.edition
 
     def pack(self, tensor: Tensor) -> Handle:
         """A handle on a tensor as it is now."""
         storage = storage_of(tensor)
-        storage.root.watcher = self.before_write
+        storage.watcher = self.before_write
         sid = self._sid(storage)
         tid = (id(tensor), *sid)
         self.sid_to_tid[sid].add(tid)

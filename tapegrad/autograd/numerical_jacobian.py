@@ -23,7 +23,7 @@ import numpy as np
 from tapegrad.execution.host import from_host
 from tapegrad.functions.conversion import host_array
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, describe, put, value_of, wrap
 
 Run = Callable[[], Any]
 """The function under test with its inputs in place."""
@@ -131,4 +131,4 @@ def _replace(tensor: Tensor, value: Any) -> None:
     if tensor._storage is None:
         tensor._value = value
     else:
-        tensor._storage.value = value
+        put(tensor, value)

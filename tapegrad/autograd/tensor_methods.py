@@ -11,7 +11,7 @@ from tapegrad.autograd import differentiate
 from tapegrad.dispatch.nodes import separate, share_leaf_hooks
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, edge_of
 
 
 @public("Tensor", out=False)
@@ -28,8 +28,9 @@ def backward(
 
 def slots_of(tensor: Tensor) -> NodeHooks:
     """The hook slots for the gradient of a tensor: its node's, or the leaf's own, which its accumulator shares."""
-    if tensor._edge is not None:
-        return tensor._edge[0].own_hooks()
+    edge = edge_of(tensor)
+    if edge is not None:
+        return edge[0].own_hooks()
     with making:
         if tensor._leaf_hooks is None:
             tensor._leaf_hooks = NodeHooks()
@@ -77,7 +78,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     """
     if not self._spec.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._edge is not None:
+    if edge_of(self) is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     present = slots_of(self).post_accumulate
     if not present:
@@ -94,7 +95,8 @@ def retain_grad(self: Tensor) -> None:
     """
     if not self._spec.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._edge is None or self._retains:
+    edge = edge_of(self)
+    if edge is None or self._retains:
         return
     reference = weakref.ref(self)
 
@@ -104,7 +106,7 @@ def retain_grad(self: Tensor) -> None:
             kept = grad.clone() if grad._spec.requires_grad else separate(grad)  # a node of its own, as in PyTorch
             tensor._grad = kept if tensor._grad is None else tensor._grad + grad  # type: ignore[operator]
 
-    node, output_nr = self._edge
+    node, output_nr = edge
     node.own_hooks().keep(output_nr, keep)
     self._retains = True
 
@@ -112,7 +114,7 @@ def retain_grad(self: Tensor) -> None:
 def _set_backward_hooks(tensor: Tensor, hooks: HookDict | None) -> None:
     """Hooks that are set on a leaf run; a non-leaf's node only knows those of ``register_hook``."""
     tensor._hooks = hooks
-    if tensor._edge is None:
+    if edge_of(tensor) is None:
         slots_of(tensor).tensor_pre[:] = [] if hooks is None else [(0, hooks)]
 
 

@@ -33,7 +33,7 @@ from tapegrad.execution.host import transfer
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, new_tensor
+from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor
 
 Argument = Any
 """What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -118,6 +118,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
     names |= {"forward": forward or plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
+    names |= {"look": look, "edge_of": edge_of}
     names |= {"note_losses": note_losses, "ran": operator_ran}
     if any(plan.needed):
         names["node_class"] = plan.node_class
@@ -170,7 +171,7 @@ def _node_lines(plan: Plan) -> Iterator[str]:
     yield "node = new(node_class)"
     yield "node.plan = plan"
     ends = zip(plan.positions, plan.needed, strict=True)
-    edges = (f"x{i}._edge or leaf_edge(x{i})" if need else "None" for i, need in ends)
+    edges = (_edge(i, plan.specs[i]) if need else "None" for i, need in ends)
     yield f"node.next_edges = {_tuple(edges)}"
     yield "node.sequence_nr = next_sequence_nr()"
 
@@ -188,9 +189,15 @@ def _tuple(items: Iterable[str]) -> str:
     return f"({''.join(f'{item}, ' for item in items)})".replace(", )", ",)")
 
 
+def _edge(position: int, spec: Spec) -> str:
+    """Where the gradient of an argument goes."""
+    return f"{f'edge_of(x{position})' if spec.window else f'x{position}._edge'} or leaf_edge(x{position})"
+
+
 def _value(position: int, spec: Any, mixed: bool) -> str:
     """How an argument's value is read."""
     if not isinstance(spec, Spec):
         return f"x{position}"
     value = f"x{position}._value" if spec.plain else f"x{position}._storage.value"
+    value = f"look(x{position})" if spec.window else value
     return f"transfer({value}, plan.device)" if mixed else value

@@ -33,7 +33,7 @@ def primal_of(argument: Any) -> Any:
     """A handle on a dual tensor without its tangent, with the same place in the graph; anything else as it is."""
     if not (isinstance(argument, Tensor) and argument._spec.dual):
         return argument
-    return wrap(value_of(argument), argument._spec.replace(plain=True, dual=False), gradient_edge(argument))
+    return wrap(value_of(argument), argument._spec.fresh.replace(dual=False), gradient_edge(argument))
 
 
 def give_tangents(out: Any, tangents: Any) -> None:

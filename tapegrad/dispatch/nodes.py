@@ -22,6 +22,7 @@ from tapegrad.dispatch.saved import (
     modified_output,
     output_handle,
     second_backward,
+    was_written,
 )
 from tapegrad.execution.kernel import add_values
 from tapegrad.tape.hooks import making
@@ -29,7 +30,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, next_sequence_nr
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, describe, edge_of, value_of, wrap, write
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
@@ -111,11 +112,16 @@ def separate(grad: Any) -> Tensor:
     return grad.clone() if grad._spec.dual else wrap(value_of(grad), grad._spec.bare)
 
 
-def leaf_edge(tensor: Tensor) -> Edge:
-    """The edge to the accumulator of a leaf that requires grad; the accumulator is made when first asked for."""
+def leaf_edge(tensor: Tensor) -> Edge | None:
+    """The edge to the accumulator of a leaf that requires grad; the accumulator is made when first asked for.
+
+    A view that nothing recorded requires grad because its base does: it has no accumulator, unless the user said so.
+    """
     reference = tensor._accumulator
     node = None if reference is None else reference()
-    return (_new_accumulator(tensor) if node is None else node, 0)
+    if node is not None:
+        return (node, 0)
+    return None if tensor._view is not None and not tensor._view.leaf else (_new_accumulator(tensor), 0)
 
 
 def _new_accumulator(tensor: Tensor) -> Node:
@@ -159,9 +165,8 @@ def node_made(node: Node) -> None:
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
     """Where the gradient of a tensor goes; None if it doesn't require one."""
-    if tensor._edge is not None:
-        return tensor._edge
-    return leaf_edge(tensor) if tensor._spec.requires_grad else None
+    edge = edge_of(tensor)
+    return leaf_edge(tensor) if edge is None and tensor._spec.requires_grad else edge
 
 
 class OperatorNode(Node):
@@ -193,13 +198,13 @@ class OperatorNode(Node):
         saved = self.saved
         if type(saved) is not tuple:
             raise RuntimeError(second_backward(saved))
-        if self.written_outputs is not None:
+        if self.output_storages is not None:
             self._check_outputs()
         values = []
         for item, spec in zip(saved, self.plan.saved_specs):  # noqa: B905 - same length by construction, hot
             if spec is None:
                 values.append(item)
-            elif item._spec is spec and spec.plain:
+            elif spec.plain and item._spec is spec:
                 values.append(item._value)
             else:
                 values.append(self._checked_value(item, len(values)))
@@ -253,8 +258,8 @@ class OperatorNode(Node):
 
     def _check_outputs(self) -> None:
         """Refuse to go on if an output that was saved has been written to since."""
-        for position in self.written_outputs or ():
-            if position in self.plan.saved_outputs:
+        for position in self.plan.saved_outputs:
+            if was_written(self, position):
                 raise RuntimeError(modified_output(self.plan.out_specs[position], self, position))
 
     def saved_tensors(self) -> list:

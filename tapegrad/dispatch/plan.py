@@ -96,9 +96,12 @@ class Plan:
         recorded = recorded and not all(spec.inference for spec in tensors)
         self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
-            Spec.of(shape, dtype, self.device, recorded and dtype.category >= 2, inference=modes.inference)
+            Spec.of(
+                shape, dtype, self.device, recorded and dtype.category >= 2, inference=modes.inference,
+                strides=op.output_strides(shape, specs),
+            )
             for shape, dtype in outputs
-        )
+        )  # fmt: skip
         self.full_backward: Callable = self._first_full_backward
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()

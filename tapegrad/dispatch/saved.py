@@ -24,7 +24,7 @@ from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import storage_made_by
-from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, share, value_of, wrap
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
@@ -105,11 +105,11 @@ class SavedTensor:
         if tensor._spec.inference:
             raise RuntimeError(INFERENCE_SAVED)
         saved = cls.empty(NOTHING)
-        saved.is_leaf = tensor._edge is None
+        saved.is_leaf = edge_of(tensor) is None
         saved.is_output = is_output and not saved.is_leaf
         saved.edge = None if saved.is_output else edge
         saved.output_nr, saved.version = tensor.output_nr, tensor._version
-        saved.spec = tensor._spec.replace(plain=True, overrides=False, dual=False) if saved.is_output else tensor._spec
+        saved.spec = tensor._spec.fresh.replace(overrides=False, dual=False) if saved.is_output else tensor._spec
         saved.tangent = tangent_of(tensor) if saved.is_output else None
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
@@ -250,14 +250,20 @@ def output_handle(node: Node, output_nr: int, value: Any, spec: Spec, tangent: T
     Raises:
         RuntimeError: it has been written to since.
     """
-    written = None if node.written_outputs is None else node.written_outputs.get(output_nr)
-    if written is not None:
+    if was_written(node, output_nr):
         raise RuntimeError(modified_output(spec, node, output_nr))
-    output = wrap(None, spec.replace(plain=False), (node, output_nr))
-    output._storage = storage_made_by(output._edge, value)  # type: ignore[arg-type]
+    output = wrap(value, spec.fresh, (node, output_nr))
+    output._storage = storage_made_by(output._edge, value, output._spec.strides)
+    output._storage.admit(output)
     if tangent is not None:
         set_tangent(output, tangent)
     return output
+
+
+def was_written(node: Node, output_nr: int) -> bool:
+    """Whether an output of a node has been written to since the node made it."""
+    made = None if node.output_storages is None else node.output_storages.get(output_nr)
+    return made is not None and made.counter.version != made.version
 
 
 def handle_on(data: Tensor, edge: Edge | None) -> Tensor:
@@ -268,10 +274,8 @@ def handle_on(data: Tensor, edge: Edge | None) -> Tensor:
     """
     if data.dtype.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    storage = storage_of(data)
-    result = wrap(None, data._spec.replace(requires_grad=True, plain=False, overrides=False), edge)
-    result._storage = storage
-    return result
+    spec = data._spec.replace(requires_grad=True, plain=True, overrides=False, window=False)
+    return share(wrap(value_of(data), spec, edge), data)
 
 
 def check_version(tensor: Tensor, expected: int, saver: Node | None = None) -> None:
@@ -281,8 +285,8 @@ def check_version(tensor: Tensor, expected: int, saver: Node | None = None) -> N
         RuntimeError: PyTorch's message, with both versions.
     """
     if tensor._version != expected:
-        writes = tensor._storage.writes  # type: ignore[union-attr]
-        raise RuntimeError(modified(tensor._spec, tensor._edge, tensor._version, expected, saver, writes))
+        writes = counter_of(tensor).writes
+        raise RuntimeError(modified(tensor._spec, edge_of(tensor), tensor._version, expected, saver, writes))
 
 
 def check_hooks(name: str, hooks: tuple, *, of: Any = None) -> None:
@@ -342,11 +346,6 @@ def second_backward(freed: Any) -> str:
 
 def modified_output(spec: Spec, node: Node, output_nr: int) -> str:
     """The message for an output that a node saved and that was written to, also by later nodes."""
-    assert node.written_outputs is not None
-    version, expected = node.written_outputs[output_nr]
-    writes = None if node._writes is None else node._writes.get(output_nr)
-    reference = None if node.output_storages is None else node.output_storages.get(output_nr)
-    storage = None if reference is None else reference()
-    if storage is not None:
-        version, writes = storage.version, storage.writes
-    return modified(spec, (node, output_nr), version, expected, node, writes)
+    assert node.output_storages is not None
+    _, counter, expected = node.output_storages[output_nr]
+    return modified(spec, (node, output_nr), counter.version, expected, node, counter.writes)

@@ -5,35 +5,28 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.dispatch.views import tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
+from tapegrad.functions.viewing import sharing
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.spec import legacy_type_name
-from tapegrad.tensor.storage import Storage, StorageAlias
-from tapegrad.tensor.tensor import Tensor, join_family, new_tensor, storage_of, wrap
+from tapegrad.tensor.storage import Counter, Storage
+from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, new_tensor, share, storage_of, value_of
 
 # Sharing ------------------------------------------------------------------------------------------------------------
 
 
-def sharing(tensor: Tensor, storage: Storage, requires_grad: bool = False) -> Tensor:
-    """A new leaf on a storage, with the shape, dtype and device of ``tensor``."""
-    spec = tensor._spec.replace(requires_grad=requires_grad, plain=False, overrides=False, dual=False)
-    result = wrap(None, spec)
-    result._storage = storage
-    join_family(tensor, result)
-    return result
-
-
-def without_history(tensor: Tensor, storage: Storage, how: str) -> Tensor:
-    """A leaf on a storage that requires no grad, though ``tensor`` may; if lines are recorded, it remembers why."""
-    result = sharing(tensor, storage)
+def without_history(tensor: Tensor, how: str) -> Tensor:
+    """A leaf on the memory of ``tensor`` that requires no grad; if lines are recorded, it remembers why."""
+    result = sharing(tensor)
     if thread.modes.recording and tensor._spec.requires_grad:
         result._lost_grad = ((f"its gradient was lost in {how}", here()),)
     return result
@@ -42,19 +35,16 @@ def without_history(tensor: Tensor, storage: Storage, how: str) -> Tensor:
 def as_instance(cls: type, tensor: Tensor) -> Tensor:
     """``tensor`` as an instance of a subclass: a new object, with the same value and the same place in the graph."""
     result: Any = new_tensor(cls)
-    spec = tensor._spec
-    result._value = tensor._value if spec.plain else None
-    result._spec = spec.replace(overrides=overrides(cls))
-    result._edge = tensor._edge
-    if not spec.plain:
-        result._storage = tensor._storage
-    return result
+    spec = tensor._spec.replace(plain=True, window=False, overrides=overrides(cls))
+    result._value, result._spec, result._edge = value_of(tensor), spec, edge_of(tensor)
+    result._view = tensor._view
+    return result if tensor._storage is None else share(result, tensor)
 
 
 @public("Tensor", "torch", out=False)
 def detach(input: Tensor) -> Tensor:
     """The same data as a leaf that does not require grad; a write to one is seen on the other, and counted."""
-    return without_history(input, storage_of(input), "detach")
+    return without_history(input, "detach")
 
 
 @public("Tensor", "torch", out=False)
@@ -64,7 +54,7 @@ def detach_(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: it is a view.
     """
-    if input._base_reference is not None and input._edge is not None:
+    if input._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -85,7 +75,9 @@ def _get_data(self: Tensor) -> Tensor:
 
     Setting it gives this tensor the data, shape and dtype of another one, but leaves its place in the graph.
     """
-    return without_history(self, StorageAlias(storage_of(self)), "data")
+    result = without_history(self, "data")
+    result._counter = Counter()
+    return result
 
 
 def _set_data(self: Tensor, value: Any) -> None:
@@ -93,13 +85,13 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    before = storage_of(self)
-    storage = StorageAlias(storage_of(value), before.version)
-    storage.maker, storage.made_at = before.maker, before.made_at
-    self._storage, self._value = storage, None
+    counter = counter_of(self)
+    self._value, self._offset = value_of(value), 0
     self._spec = value._spec.replace(
-        requires_grad=self._spec.requires_grad, plain=False, overrides=self._spec.overrides
+        requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides
     )
+    share(self, value)
+    self._counter = counter
 
 
 def _delete_data(self: Tensor) -> None:
@@ -153,7 +145,7 @@ def _get_requires_grad(self: Tensor) -> bool:
 def _set_requires_grad(self: Tensor, value: Any) -> None:
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
-    if self._edge is not None:
+    if edge_of(self) is not None:
         _refuse_non_leaf(value)
     if value and self.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -171,7 +163,11 @@ def set_flag(tensor: Tensor, value: bool) -> None:
     """Set ``requires_grad`` of a leaf that can have it; inference tensors can in inference mode only."""
     if value and tensor._spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_REQUIRES_GRAD)
+    if tensor._view is not None:
+        tensor._view.leaf = value
+        value = value or tensor._view.base._spec.requires_grad
     tensor._spec = tensor._spec.replace(requires_grad=value)
+    tell_views(tensor)
 
 
 def _refuse_non_leaf(value: bool) -> None:
@@ -195,7 +191,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         raise TypeError(
             f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
         )
-    if self._edge is not None:
+    if edge_of(self) is not None:
         if not requires_grad:
             _refuse_non_leaf(requires_grad)
         return self
@@ -207,7 +203,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 def _get_grad(self: Tensor) -> Tensor | None:
     """The gradient that backward accumulated for this leaf (or non-leaf with ``retain_grad``), or None."""
-    if self._edge is not None and not self._retains and self._grad is None:
+    if edge_of(self) is not None and not self._retains and self._grad is None:
         warnings.warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
             "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "

@@ -24,16 +24,16 @@ from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import converted
-from tapegrad.functions.shape import as_view
 from tapegrad.functions.slicing import selected, slice_bounds, sliced
 from tapegrad.functions.sorting import numbers, on_host
+from tapegrad.functions.viewing import view_of
 from tapegrad.ops import assignment
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Spec, legacy_type_name
-from tapegrad.tensor.tensor import Tensor, fresh
+from tapegrad.tensor.tensor import Tensor, edge_of, fresh
 
 Step = tuple[Any, ...]
 
@@ -286,7 +286,7 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
         places = chosen.places()
         check_places(places, chosen.shape)
         return ops.index(result, *places)
-    return result if chosen.steps else as_view(self, shape_ops.alias(self))
+    return result if chosen.steps else view_of(self, shape_ops.alias)
 
 
 def _apply(x: Tensor, step: Step) -> Tensor:
@@ -295,7 +295,7 @@ def _apply(x: Tensor, step: Step) -> Tensor:
         return selected(x, axis, *rest)
     if kind == "slice":
         return sliced(x, axis, *rest)
-    return as_view(x, shape_ops.unsqueeze(x, axis=axis))
+    return view_of(x, shape_ops.unsqueeze, axis=axis)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     if index is False:
         return
     chosen = selection(self, index, writing=True)
-    if thread.modes.grad and self._edge is None and self._spec.requires_grad and chosen.steps:
+    if thread.modes.grad and self._spec.requires_grad and chosen.steps and edge_of(self) is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     refuse_in_place(self)
     places, target = chosen.places(), chosen.shape

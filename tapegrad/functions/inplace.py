@@ -1,8 +1,8 @@
 """In-place twins: ``x.add_(y)`` computes ``add`` on what ``x`` was and makes ``x`` the result.
 
 Arrays are immutable, so an in-place operator is its functional twin followed by a write: the storage gets the new value
-and one more version, the tensor the new history. Views do not see one another's writes yet; a write that another
-tensor would have to see is refused, with the way out.
+and one more version, the tensor the new history, and its base too, if it is a view (Note [Views] in
+``dispatch/views.py``).
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.dispatch.nodes import rebase
-from tapegrad.errors import INFERENCE_IN_PLACE, INFERENCE_VIEW
+from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import converted
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
-from tapegrad.tape.node import function_of
 from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, has_stale_relatives, storage_of, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, edge_of, value_of, wrap, write
 
 TWINS = """
 abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arcsin arctan arctan2 asin asinh atan
@@ -41,38 +41,43 @@ AUGMENTED = {
 """Augmented assignments and the method that computes them."""
 
 
-def refuse_in_place(tensor: Tensor) -> None:
+def refuse_in_place(tensor: Tensor, *, overlapping: bool = False) -> None:
     """Raise if ``tensor`` may not be written to now.
 
+    Args:
+        overlapping: whether it may show one place of its memory several times, as what was expanded does.
+
     Raises:
-        RuntimeError: in grad mode, a leaf that requires grad, or a view that a custom function returned.
-        NotImplementedError: views of the same memory are alive, which would have to see the write.
+        RuntimeError: in grad mode, a leaf that requires grad, a view of one, or a view whose creation forbids it; an
+            inference tensor outside inference mode; memory that is shown several times. PyTorch's messages.
     """
-    if thread.modes.grad and tensor._edge is None and tensor._spec.requires_grad:
-        if tensor._inference_view:
-            raise RuntimeError(INFERENCE_VIEW)
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if tensor._view_of_function is not None and thread.modes.grad and tensor._edge is not None:
-        node, output_nr = tensor._edge
+    spec = tensor._spec
+    if thread.modes.grad and spec.requires_grad:
+        edge = edge_of(tensor)
+        if tensor._view is not None:
+            refuse_view(tensor)
+            if edge_of(tensor._view.base) is None:
+                raise RuntimeError(
+                    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+                )
+        if edge is None:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if spec.inference and not thread.modes.inference:
+        raise RuntimeError(INFERENCE_IN_PLACE)
+    if spec.strides is not None and not overlapping and overlaps_itself(spec.shape, spec.strides):
         raise RuntimeError(
-            f"Output {output_nr} of {function_of(node)} is a view and is being modified inplace. "
-            f"{tensor._view_of_function}"
-        )
-    if tensor._family is not None and has_stale_relatives(tensor):
-        if tensor._spec.inference and not thread.modes.inference:
-            raise RuntimeError(INFERENCE_IN_PLACE)
-        raise NotImplementedError(
-            "writing to memory that other living tensors view is not supported yet: they would not see it. Write to a "
-            ".clone(), or make the views after the write"
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
         )
 
 
 def before_write(tensor: Tensor) -> Tensor:
     """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
-    value, spec = value_of(tensor), tensor._spec.replace(plain=True, overrides=False)
-    before = wrap(value, spec, tensor._edge)
+    value, spec = value_of(tensor), tensor._spec.fresh.replace(overrides=False)
+    before = wrap(value, spec, edge_of(tensor))
     if thread.modes.saved_hooks:  # which may share it: it must not turn out to share the storage that is written to
-        before._storage, before._value, before._spec = Storage(value), None, spec.replace(plain=False)
+        before._storage = Storage(value, spec.strides)
+        before._storage.admit(before)
     before._tangent = tensor._tangent
     return before
 
@@ -81,16 +86,17 @@ def become(tensor: Tensor, result: Tensor) -> Tensor:
     """Make ``tensor`` the result of an operator: its value, one more version, and its history.
 
     Raises:
-        RuntimeError: the result has another shape, or a dtype that can't be cast to the tensor's.
+        RuntimeError: the result has another shape, or a dtype that can't be cast to the tensor's; or it is recorded and
+            the tensor is a view whose creation forbids that.
     """
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         result = cast(result, dtype=tensor.dtype)
+    if result._edge is not None:
+        refuse_view(tensor)
     write(tensor, value_of(result))
     if result._edge is not None:
-        rebase(tensor, result._edge)
-        storage_of(tensor).comes_from(result._edge)
-        tensor._spec = tensor._spec.replace(requires_grad=True)
+        take_history(tensor, result._edge)
     if result._spec.dual or tensor._spec.dual:
         set_tangent(tensor, tangent_of(result))
     return tensor

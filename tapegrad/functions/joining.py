@@ -9,8 +9,9 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.registry import public
-from tapegrad.functions.shape import as_views, atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
+from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
 from tapegrad.functions.slicing import slice_bounds, sliced
+from tapegrad.functions.viewing import views_of
 from tapegrad.ops import joining as ops
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
@@ -194,7 +195,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if input.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     axis = wrap_dim(dim, input.ndim)
-    return as_views(input, ops.unbind(input, axis=axis)) if input.shape[axis] else ()
+    return views_of(input, ops.unbind, axis=axis) if input.shape[axis] else ()
 
 
 @public("Tensor")
@@ -229,7 +230,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     axis, size = _piece_length(tensor, split_size_or_sections, dim)
-    return as_views(tensor, ops.split(tensor, axis=axis, size=size))
+    return views_of(tensor, ops.split, axis=axis, size=size)
 
 
 @public("Tensor", name="split", out=False)
@@ -261,7 +262,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
             f"split_with_sizes expects split_sizes to sum exactly to {input.shape[axis]} (input tensor's size at "
             f"dimension {axis}), but got split_sizes={list(sizes)}"
         )
-    return as_views(input, ops.split_with_sizes(input, axis=axis, sizes=sizes)) if sizes else ()
+    return views_of(input, ops.split_with_sizes, axis=axis, sizes=sizes) if sizes else ()
 
 
 def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, tuple[int, ...] | int]:
@@ -281,7 +282,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     axis, size = _chunks(input, chunks, dim)
     if isinstance(size, tuple):
         return split_with_sizes(input, size, axis)
-    return as_views(input, ops.split(input, axis=axis, size=size))
+    return views_of(input, ops.split, axis=axis, size=size)
 
 
 @public("torch", "Tensor")

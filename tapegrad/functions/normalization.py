@@ -12,15 +12,15 @@ from tapegrad.ops.operator import broadcast_to
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched
-from tapegrad.tensor.tensor import Tensor, storage_of, value_of
+from tapegrad.tensor.tensor import Tensor, put, value_of
 
 
 def renew(buffer: Tensor, value: Tensor) -> None:
     """Put a new value into a buffer; as in PyTorch, its version does not count this write."""
-    if buffer._spec.plain:
+    if buffer._storage is None:
         buffer._value = value_of(value)
     else:
-        storage_of(buffer).value = value_of(value)
+        put(buffer, value_of(value))
 
 
 def _refuse_single_values(per_channel: int, size: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.execution.devices import device, get_default_device
-from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import from_host, is_traced, resolve, to_host
 from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
@@ -18,8 +18,8 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.storage import Storage, StorageAlias
-from tapegrad.tensor.tensor import Tensor, fresh, storage_of, value_of, wrap
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, edge_of, fresh, share, value_of, wrap
 
 # Text ---------------------------------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ def own_attributes(tensor: Tensor) -> dict[str, Any]:
 @public("Tensor", out=False)
 def __copy__(self: Tensor) -> Tensor:
     """A leaf of the same class that shares the data, with the same attributes."""
-    shared = sharing(self, storage_of(self), self._spec.requires_grad)
+    shared = sharing(self, self._spec.requires_grad)
     result = as_instance(type(self), shared)
     result.__dict__.update(own_attributes(self))
     return result
@@ -87,7 +87,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     Raises:
         RuntimeError: this is no leaf.
     """
-    if self._edge is not None:
+    if edge_of(self) is not None:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
             "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
@@ -108,19 +108,21 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf whose value is that of ``tensor``: arrays never change, so that a storage of its own is all it needs."""
-    spec = tensor._spec.replace(overrides=False, inference=thread.modes.inference)
-    storage = tensor._storage
-    if storage is None:
-        result = wrap(tensor._value, spec)
-    else:
-        origin = storage.origin if isinstance(storage, StorageAlias) else storage
-        if id(origin) not in memo:
-            memo[id(origin)] = Storage(origin.value)
-            memo.setdefault(id(memo), []).append(origin)  # keeps the id taken, as copy.deepcopy does
-        result = sharing(tensor, memo[id(origin)], spec.requires_grad)
-        result._spec = result._spec.replace(inference=spec.inference)
+    """A leaf with the value of ``tensor``; on the memory of the copies, if any, of those that share its memory."""
+    spec = tensor._spec.replace(overrides=False, inference=thread.modes.inference, plain=True, window=False)
+    result, storage = wrap(value_of(tensor), spec), tensor._storage
+    if storage is not None:
+        if id(storage) not in memo:
+            memo[id(storage)] = _all_of(storage, tensor._spec)
+            memo.setdefault(id(memo), []).append(storage)  # keeps the id taken, as copy.deepcopy does
+        share(result, memo[id(storage)], tensor._offset)
     return as_instance(type(tensor), result)
+
+
+def _all_of(storage: Storage, spec: Spec) -> Tensor:
+    """A tensor on a copy of a memory, all of it."""
+    value = storage.value
+    return wrap(value, Spec.of(value.shape, from_numpy(value.dtype), spec.device, strides=storage.strides))
 
 
 # Pickles ------------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def _fill(self: Tensor, function: str, what: Callable, generator: Any, *paramete
     refuse_in_place(self)
     stream = stream_of(function, generator)
     value = sampling.draw(what, stream, tuple(self.shape), self.dtype, self.device, *parameters)
-    spec = self._spec.replace(requires_grad=False, plain=True, overrides=False)
+    spec = self._spec.fresh.replace(requires_grad=False, overrides=False)
     return _overwrite(self, wrap(value, spec), node or function)
 
 

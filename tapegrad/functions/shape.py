@@ -1,57 +1,21 @@
-"""PyTorch's vocabulary for shapes: views, the order of dimensions, broadcasting.
-
-Note [Views]
-PyTorch's view functions share memory with their input, its *base*. Here a view has a value of its own; ``as_view``
-notes what it is a view of, and in-place functions refuse to write where another tensor would have to see it (Note
-[Families]).
-"""
+"""PyTorch's vocabulary for shapes: views, the order of dimensions, broadcasting."""
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.errors import warn_once
-from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.functions.registry import PROPERTIES, public
+from tapegrad.functions.viewing import geometry_of, view_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import broadcast_to as broadcast_to_op
 from tapegrad.ops.operator import conj as conj_op
+from tapegrad.tensor import geometry
 from tapegrad.tensor.spec import Size, legacy_type_name
-from tapegrad.tensor.tensor import Tensor, join_family
-
-
-def as_view(base: Tensor, result: Tensor) -> Tensor:
-    """Note that ``result`` is a view of ``base``, or of what that is a view of. See Note [Views]."""
-    join_family(base, result)
-    result._base_reference = base._base_reference or weakref.ref(base)
-    if base._spec.inference or result._spec.inference:
-        _agree_on_inference(base, result)
-    return result
-
-
-def _agree_on_inference(base: Tensor, result: Tensor) -> None:
-    """A view is an inference tensor if its base is one, wherever it is made; what it is a view of is not told then.
-
-    That of a normal tensor, made in inference mode, still says that it requires grad, but it has no history.
-    """
-    if base._spec.inference:
-        result._spec, result._base_reference = result._spec.replace(inference=True), None
-    else:
-        requires_grad = base._spec.requires_grad and result.dtype.category >= FLOATING
-        result._spec = result._spec.replace(inference=False, requires_grad=requires_grad)
-        result._inference_view = True
-
-
-def as_views(base: Tensor, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """``as_view`` for the outputs of one function."""
-    for result in results:
-        as_view(base, result)
-    return results
-
+from tapegrad.tensor.tensor import Tensor
 
 # -- asking ------------------------------------------------------------------------------------------------------------
 
@@ -59,7 +23,7 @@ def as_views(base: Tensor, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 @public("Tensor", out=False)
 def _is_view(self: Tensor) -> bool:
     """Whether this is a view of another tensor's memory."""
-    return self._base_reference is not None
+    return self._view is not None
 
 
 @public("Tensor")
@@ -88,25 +52,21 @@ def numel(self: Tensor) -> int:
 
 @public("Tensor")
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements apart neighbours along each dimension lie, as in a contiguous tensor of this shape."""
-    strides: list[int] = []
-    step = 1
-    for length in reversed(self.shape):
-        strides.insert(0, step)
-        step *= max(length, 1)
-    return tuple(strides) if dim is None else strides[_existing_dim(dim, self.ndim)]
+    """How many elements apart neighbours along each dimension lie in memory."""
+    strides = self._spec.layout
+    return strides if dim is None else strides[_existing_dim(dim, self.ndim)]
 
 
 @public("Tensor")
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether elements lie in row-major order; always so here."""
-    return True
+    """Whether elements lie in row-major order."""
+    return self._spec.strides is None or geometry.is_contiguous(self.shape, self._spec.strides)
 
 
 @public("Tensor")
 def storage_offset(self: Tensor) -> int:
-    """Where in its storage a tensor begins; always at its start here."""
-    return 0
+    """Where in its storage a tensor begins."""
+    return self._offset
 
 
 @public("Tensor")
@@ -151,8 +111,26 @@ def infer_shape(shape: Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def reshaped(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """The view of ``input`` with this shape, which may contain one -1."""
-    return as_view(input, ops.view(input, shape=infer_shape(shape, input._spec.numel)))
+    """The elements of ``input`` in this shape, which may contain one -1: a view, or a copy where strides forbid it."""
+    target = infer_shape(shape, input._spec.numel)
+    if input._spec.strides is not None and geometry.viewed(geometry_of(input), target) is None:
+        return ops.unsafe_view(ops.clone(input), shape=target)
+    return view_of(input, ops.view, shape=target)
+
+
+def viewed(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """The view of ``input`` with this shape, which may contain one -1.
+
+    Raises:
+        RuntimeError: strides can't say where its elements lie.
+    """
+    target = infer_shape(shape, input._spec.numel)
+    if input._spec.strides is not None and geometry.viewed(geometry_of(input), target) is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return view_of(input, ops.view, shape=target)
 
 
 @public("Tensor")
@@ -175,12 +153,12 @@ def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None =
             f"view() received an invalid combination of arguments - got ({got}), but expected one of:\n"
             " * (torch.dtype dtype)\n * (tuple of ints size)\n"
         ) from None
-    return reshaped(self, shape)
+    return viewed(self, shape)
 
 
 def _view_dtype(self: Tensor, dtype: dtype_class) -> Tensor:
     if dtype is self.dtype:
-        return as_view(self, ops.alias(self))
+        return view_of(self, ops.alias)
     old, new = self.dtype.itemsize, dtype.itemsize
     if old != new and self.ndim == 0:
         raise RuntimeError(
@@ -193,7 +171,7 @@ def _view_dtype(self: Tensor, dtype: dtype_class) -> Tensor:
         )
     if self.dtype.is_complex or dtype.is_complex:
         raise NotImplementedError("view(dtype) of complex numbers is not supported; use view_as_real, view_as_complex")
-    return as_view(self, ops.bitcast(self, dtype=dtype))
+    return ops.bitcast(self, dtype=dtype)
 
 
 @public("torch", "Tensor")
@@ -211,7 +189,7 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
 @public("Tensor")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """``view`` with the shape of ``other``."""
-    return reshaped(self, other.shape)
+    return viewed(self, other.shape)
 
 
 @public("Tensor")
@@ -263,17 +241,17 @@ def ravel(input: Tensor) -> Tensor:
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """``input`` without its dimensions of length 1, or without those among ``dim``."""
     if dim is None:
-        return as_view(input, ops.squeeze(input))
+        return view_of(input, ops.squeeze)
     if isinstance(dim, (tuple, list)):
         axes = wrap_dims(dim, input.ndim) if dim else ()
-        return as_view(input, ops.squeeze_axes(input, axis=axes))
-    return as_view(input, ops.squeeze_axis(input, axis=wrap_dim(dim, input.ndim)))
+        return view_of(input, ops.squeeze_axes, axis=axes)
+    return view_of(input, ops.squeeze_axis, axis=wrap_dim(dim, input.ndim))
 
 
 @public("torch", "Tensor")
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """``input`` with a dimension of length 1 inserted at ``dim``."""
-    return as_view(input, ops.unsqueeze(input, axis=wrap_dim(dim, input.ndim + 1)))
+    return view_of(input, ops.unsqueeze, axis=wrap_dim(dim, input.ndim + 1))
 
 
 def _atleast(ndim: int, tensors: tuple) -> Any:
@@ -317,7 +295,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """The real and imaginary parts of a complex tensor along a new last dimension."""
     if not input.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return as_view(input, ops.view_as_real(input))
+    return view_of(input, ops.view_as_real)
 
 
 @public("torch", "Tensor")
@@ -332,7 +310,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    return as_view(input, ops.view_as_complex(input))
+    return view_of(input, ops.view_as_complex)
 
 
 # -- the order of dimensions -------------------------------------------------------------------------------------------
@@ -340,9 +318,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """``input`` with two dimensions exchanged."""
-    return as_view(
-        input, ops.transpose(input, axis0=wrap_dim(dim0, input.ndim), axis1=wrap_dim(dim1, input.ndim))
-    )
+    return view_of(input, ops.transpose, axis0=wrap_dim(dim0, input.ndim), axis1=wrap_dim(dim1, input.ndim))
 
 
 @public("torch", "Tensor", aliases=("swapdims",))
@@ -362,12 +338,12 @@ def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a tensor of fewer dimensions as it is."""
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return as_view(input, ops.t(input))
+    return view_of(input, ops.t)
 
 
 def permuted(input: Tensor, axes: Sequence[int]) -> Tensor:
     """``input`` with its dimensions in the order ``axes``."""
-    return as_view(input, ops.permute(input, axes=tuple(axes)))
+    return view_of(input, ops.permute, axes=tuple(axes))
 
 
 @public("torch", "Tensor")
@@ -401,14 +377,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
         positions.append(wrapped)
     if input.ndim == 0:
-        return as_view(input, ops.alias(input))
+        return view_of(input, ops.alias)
     rest = iter(axis for axis in range(input.ndim) if axis not in positions[0])
     targets = dict(zip(positions[1], positions[0], strict=True))
     return permuted(input, [targets[axis] if axis in targets else next(rest) for axis in range(input.ndim)])
 
 
 def _conjugated(input: Tensor) -> Tensor:
-    return as_view(input, conj_op(input)) if input.dtype.is_complex else input
+    return view_of(input, conj_op) if input.dtype.is_complex else input
 
 
 @public("torch", "Tensor")
@@ -486,7 +462,7 @@ def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
                 f"The expanded size of the tensor ({length}) must match the existing size ({existing}) at "
                 f"non-singleton dimension {axis}.  Target sizes: {list(shape)}.  Tensor sizes: {list(input.shape)}"
             )
-    return as_view(input, broadcast_to_op(input, shape=tuple(target)))
+    return view_of(input, broadcast_to_op, shape=tuple(target))
 
 
 @public("Tensor")

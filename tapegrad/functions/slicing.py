@@ -8,19 +8,20 @@ from typing import Any
 
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
-from tapegrad.functions.shape import as_view, ravel
+from tapegrad.functions.shape import ravel
+from tapegrad.functions.viewing import view_of
 from tapegrad.ops import shape as ops
 from tapegrad.tensor.tensor import Tensor
 
 
 def selected(input: Tensor, axis: int, index: int) -> Tensor:
     """The slice of ``input`` at a non-negative ``index`` of a dimension."""
-    return as_view(input, ops.select(input, index, axis=axis))
+    return view_of(input, ops.select, index, axis=axis)
 
 
 def sliced(input: Tensor, axis: int, start: int, length: int, step: int = 1) -> Tensor:
     """``length`` items of a dimension from ``start`` on; all in range."""
-    return as_view(input, ops.slice_(input, start, axis=axis, length=length, step=step))
+    return view_of(input, ops.slice_, start, axis=axis, length=length, step=step)
 
 
 @public("torch", "Tensor")
@@ -116,7 +117,7 @@ def _check_source(src: Tensor, shape: Sequence[int]) -> None:
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension."""
     axis1, axis2 = _diagonal_dims(input.ndim, dim1, dim2)
-    return as_view(input, ops.diagonal(input, offset=offset, axis1=axis1, axis2=axis2))
+    return view_of(input, ops.diagonal, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
@@ -161,7 +162,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"maximum size for tensor at dimension {axis} is {length} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return as_view(self, ops.unfold(self, axis=axis, size=size, step=step))
+    return view_of(self, ops.unfold, axis=axis, size=size, step=step)
 
 
 @public("torch", "Tensor")

@@ -25,7 +25,7 @@ from tapegrad.functions.registry import (
 )
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor, storage_of
+from tapegrad.tensor.tensor import Tensor
 
 
 def as_subclass(self: Tensor, cls: type) -> Tensor:
@@ -35,7 +35,7 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
         TypeError: ``cls`` is no subclass of Tensor.
     """
     check_subclass(cls)
-    shared = sharing(self, storage_of(self))
+    shared = sharing(self)
     if self._spec.requires_grad and thread.modes.grad:
         shared._edge = alias(self)._edge
         shared._spec = shared._spec.replace(requires_grad=True)
@@ -57,7 +57,7 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor
         raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
     if require_grad and data.dtype.category < 2:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    result = as_instance(cls, sharing(data, storage_of(data)))
+    result = as_instance(cls, sharing(data))
     set_flag(result, bool(require_grad))
     return result
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.scalars import unsupported
-from tapegrad.functions.shape import as_view
+from tapegrad.functions.viewing import view_of
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.operator import conj as conj_op
@@ -263,7 +263,7 @@ def _largest_finite(name: str) -> float:
 @public("torch")
 def real(input: Tensor) -> Tensor:
     """The real part, as a view; of a real tensor, the tensor itself."""
-    return as_view(input, elementwise.real(input)) if input.dtype.is_complex else input
+    return view_of(input, elementwise.real) if input.dtype.is_complex else input
 
 
 @public("torch")
@@ -275,7 +275,7 @@ def imag(input: Tensor) -> Tensor:
     """
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return as_view(input, elementwise.imag(input))
+    return view_of(input, elementwise.imag)
 
 
 PROPERTIES["real"] = property(real, doc="The real part; of a real tensor, the tensor itself.")

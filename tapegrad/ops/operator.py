@@ -46,7 +46,8 @@ from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.geometry import elementwise_strides, preserved_strides
+from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, wrap
 
 TABLE: dict[str, Operator] = {}
@@ -117,6 +118,7 @@ class Operator:
         self.plans: dict[tuple, Callable] = {}
         self.kernels: dict[tuple, Any] = {}
         self.saved_names: dict[str, Any] = {}  # PyTorch's names of saved fields: our name, or what it always is
+        self.keeps_layout = False  # whether an output lies in memory as the first input does
         self._node_class: type | None = None
         self.__name__ = self.__qualname__ = self.name
         self.__module__ = function.__module__
@@ -325,6 +327,14 @@ class Operator:
         specs = dict(zip(self.inputs, node.plan.specs, strict=False))
         return [self.field(name) for name in names if self.wraps_numbers or not isinstance(specs.get(name), type)]
 
+    # -- memory ----------------------------------------------------------------------------------------------------
+
+    def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
+        """How an output of this shape lies in memory; None for a contiguous one, as that of most operators is."""
+        if not self.keeps_layout or specs[0].strides is None:
+            return None
+        return named_strides(shape, preserved_strides(tuple(shape), specs[0].strides))
+
     # -- forward mode ----------------------------------------------------------------------------------------------
 
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
@@ -358,6 +368,13 @@ class Elementwise(Operator):
 
     def check(self, specs: Sequence, settings: dict) -> None:
         broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
+
+    def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
+        if not any(isinstance(spec, Spec) and spec.strides is not None for spec in specs):
+            return None
+        given = [spec for spec in specs if spec is not None]
+        operands = [(tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ()) for spec in given]
+        return named_strides(shape, elementwise_strides(tuple(shape), operands))
 
     def promoted(self, specs: Sequence) -> list:
         named = zip(self.inputs, specs, strict=False)
@@ -559,6 +576,9 @@ def cast(x, *, dtype):
     if jnp.iscomplexobj(x) and dtype.category != 3:
         x = jnp.real(x) if dtype is not dtypes.bool else x
     return x.astype(dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
+
+
+cast.keeps_layout = True
 
 
 @linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), node="ExpandBackward0")

@@ -45,6 +45,9 @@ def clone(x):
     return jnp.asarray(x)
 
 
+clone.keeps_layout = True
+
+
 @linear(x=lambda g, axes: permute(g, axes=inverse_permutation(axes)))
 def permute(x, *, axes):
     """``x`` with its dimensions in the order ``axes``."""
@@ -158,11 +161,11 @@ def select_adjoint(x, index, *, axis, length):
 )
 def select_scatter(x, source, index, *, axis):
     """``x`` with ``source``, broadcast and cast, in place of what ``select`` gives."""
-    source = _as_part(source, (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
+    source = as_part(source, (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
     return lax.dynamic_update_index_in_dim(x, source, index, axis, allow_negative_indices=False)
 
 
-def _as_part(source: Any, shape: Shape, dtype: Any) -> Any:
+def as_part(source: Any, shape: Shape, dtype: Any) -> Any:
     if jnp.iscomplexobj(source) and not jnp.issubdtype(dtype, jnp.complexfloating):
         source = jnp.real(source)
     return jnp.broadcast_to(jnp.asarray(source).astype(dtype), shape)
@@ -207,7 +210,7 @@ def slice_scatter(x, source, start, *, axis, length, step):
     """``x`` with ``source``, broadcast and cast, in place of the items that ``slice`` gives."""
     if length == 0:
         return x
-    source = _as_part(source, (*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype)
+    source = as_part(source, (*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype)
     if step == 1:
         return lax.dynamic_update_slice_in_dim(x, source, start, axis, allow_negative_indices=False)
     places = start + step * jnp.arange(length, dtype="int32")

@@ -34,11 +34,9 @@ class Node:
         sequence_nr: the order of creation; the engine runs the highest number first.
         input_slots: how many gradients the node takes (the outputs of the forward operator).
         hook_slots: a ``NodeHooks``, or None while nobody registered any.
-        written_outputs: by output number, the version that an output was written to, and the one it was made at.
-        output_storages: by output number, a weak reference to the storage of an output that has one.
+        output_storages: by output number, the memory of an output that has a storage (``tensor/storage.py``).
         worker: what the engine tells its threads by; None for the thread that called backward.
         _origin: where it was made, if that is recorded. See Note [Positions] in ``positions.py``.
-        _writes: by output number, where an output was written to by version, if that is recorded.
 
     The node of a custom function is also the ``ctx`` on which its author sets what he likes: so these names are not
     such as he would take.
@@ -50,11 +48,9 @@ class Node:
     sequence_nr: int
     input_slots = 1
     hook_slots: NodeHooks | None = None
-    written_outputs: dict[int, tuple[int, int]] | None = None
     output_storages: dict[int, Any] | None = None
     worker: Any = None
     _origin: Any = None
-    _writes: dict[int, dict[int, Any]] | None = None
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Gradients of the inputs, on values. ``needed`` marks the inputs wanted (None: all that the node can)."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution import devices, dtypes
+from tapegrad.tensor.geometry import contiguous_strides, is_dense
 
 
 class Size(tuple):
@@ -71,11 +72,13 @@ class Spec:
         overrides: whether its class has a ``__torch_function__`` of its own.
         inference: whether it was made in inference mode.
         dual: whether it has a tangent at the present forward-mode level.
+        strides: how many elements apart neighbours lie in memory; None for a contiguous tensor.
+        window: whether it is a view, or a part, of memory that has been written to; see Note [Memory that is shared].
     """
 
     __slots__ = (
-        "shape", "dtype", "device", "requires_grad", "plain", "overrides", "inference", "dual", "_siblings", "numel",
-        "ndim",
+        "shape", "dtype", "device", "requires_grad", "plain", "overrides", "inference", "dual", "strides", "window",
+        "_siblings", "numel", "ndim",
     )  # fmt: skip
     _interned: dict[tuple, Spec] = {}
 
@@ -90,6 +93,8 @@ class Spec:
     overrides: bool
     inference: bool
     dual: bool
+    strides: tuple[int, ...] | None
+    window: bool
     numel: int
     ndim: int
     _siblings: dict[tuple, Spec]
@@ -105,15 +110,17 @@ class Spec:
         overrides: bool = False,
         inference: bool = False,
         dual: bool = False,
+        strides: tuple[int, ...] | None = None,
+        window: bool = False,
     ) -> Spec:
         """The spec with these fields."""
-        key = (tuple(shape), dtype, device, requires_grad, plain, overrides, inference, dual)
+        key = (tuple(shape), dtype, device, requires_grad, plain, overrides, inference, dual, strides, window)
         spec = cls._interned.get(key)
         if spec is None:
             spec = object.__new__(cls)
             spec.shape, spec.dtype, spec.device = Size(shape), dtype, device
             spec.requires_grad, spec.plain, spec.overrides = requires_grad, plain, overrides
-            spec.inference, spec.dual = inference, dual
+            spec.inference, spec.dual, spec.strides, spec.window = inference, dual, strides, window
             spec.numel, spec.ndim = spec.shape.numel(), len(spec.shape)
             spec._siblings = {}
             spec = cls._interned.setdefault(key, spec)
@@ -124,7 +131,7 @@ class Spec:
         key = tuple(changes.items())
         sibling = self._siblings.get(key)
         if sibling is None:
-            fields = {name: getattr(self, name) for name in Spec.__slots__[:8]}
+            fields = {name: getattr(self, name) for name in Spec.__slots__[:10]}
             sibling = self._siblings[key] = Spec.of(**{**fields, **changes})
         return sibling
 
@@ -133,13 +140,29 @@ class Spec:
         """This spec without its flags: what a compiled kernel depends on."""
         bare = self._siblings.get(())
         if bare is None:
-            bare = self.replace(requires_grad=False, plain=True, overrides=False, inference=False, dual=False)
-            self._siblings[()] = bare
+            bare = self._siblings[()] = Spec.of(self.shape, self.dtype, self.device)
         return bare
 
+    @property
+    def fresh(self) -> Spec:
+        """This spec for a value of its own: neither shared nor written, without gaps in memory."""
+        dense = self.strides is None or is_dense(self.shape, self.strides)
+        return self.replace(plain=True, window=False, strides=self.strides if dense else None)
+
+    @property
+    def layout(self) -> tuple[int, ...]:
+        """The strides, of a contiguous tensor too."""
+        return contiguous_strides(self.shape) if self.strides is None else self.strides
+
     def __repr__(self) -> str:
-        flags = [name for name in ("requires_grad", "plain", "overrides", "inference", "dual") if getattr(self, name)]
+        names = ("requires_grad", "plain", "overrides", "inference", "dual", "window")
+        flags = [name for name in names if getattr(self, name)]
         return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"
+
+
+def named_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Strides as a spec names them: None for those of a contiguous tensor."""
+    return None if strides == contiguous_strides(tuple(shape)) else strides
 
 
 def legacy_type_name(spec: Spec) -> str:

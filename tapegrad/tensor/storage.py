@@ -1,166 +1,153 @@
-"""``Storage``: the one place where the data of several tensors lives, and how often it was written."""
+"""``Storage``: the memory that several tensors show, and ``Counter``: how often it was written to.
+
+Note [Memory that is shared]
+Arrays are immutable. A tensor that nobody shares has a value of its own and no storage. The first view, or
+``detach()``, gives it a *settled* storage, which only knows who its members are: each keeps a value of its own, is
+*plain*, and pays nothing. The first write makes the storage *live*: from then on its ``value`` is the one truth, each
+write replaces it and adds one to ``edition``, and no member is plain any more. A member that shows all of the memory as
+it lies reads the storage's value. Any other is a *window* (``Spec.window``): it keeps what it last read, with the
+edition that was (``look``), so that reading again what has not changed costs a comparison.
+
+How often data was written is counted apart, for ``x.data`` shares the data of ``x`` but has a ``Counter`` of its own.
+"""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, NamedTuple
 
 from tapegrad.errors import INFERENCE_IN_PLACE
+from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
-from tapegrad.tape.node import Edge, Node
+from tapegrad.tape.node import Edge
 from tapegrad.tape.positions import Position, here
 
 
-class Storage:
-    """A value that tensors share, and its version counter.
+class Counter:
+    """How often data was written: views share it, and what was saved for backward remembers it.
 
-    Arrays are immutable: a write replaces ``value`` and adds one to ``version``. A tensor that was never shared or
-    written has no storage object of its own (its spec is *plain*); it gets one when that changes.
-    ``writes`` says where each version was written, as far as that is recorded. A ``watcher`` is told before each write.
+    Attributes:
+        version: the number of writes.
+        writes: where each version was written, as far as that is recorded.
     """
 
-    __slots__ = ("founder", "made_at", "maker", "value", "version", "watcher", "writes", "__weakref__")
+    __slots__ = ("version", "writes")
 
-    watcher: Callable[[Storage], None] | None
-    founder: weakref.ref[Any] | None
-
-    def __init__(self, value: Any, version: int = 0) -> None:
-        self.value = value
+    def __init__(self, version: int = 0) -> None:
         self.version = version
-        self.maker: tuple[weakref.ref[Node], int] | None = None
-        self.made_at = version
-        self.watcher = self.founder = None
         self.writes: dict[int, Position | None] | None = None
 
+    def bump(self) -> None:
+        """Count a write."""
+        self.version += 1
+        if thread.modes.recording:
+            if self.writes is None or len(self.writes) >= 64:  # errors can do without the older ones
+                self.writes = {}
+            self.writes[self.version] = here()
+
+
+class Made(NamedTuple):
+    """What a node knows of the memory of one of its outputs: where it is now, and its version when the node made it."""
+
+    storage: weakref.ref[Storage]
+    counter: Counter
+    version: int
+
+
+class Storage:
+    """The memory of one or several tensors. See Note [Memory that is shared].
+
+    Attributes:
+        value: all of it, as an array, whose elements lie in memory as ``strides`` say (None: row-major).
+        edition: how often ``value`` was replaced.
+        live: whether it has been written to.
+        counter: counts writes, for all members that have no counter of their own.
+        members: weak references to the tensors that show it.
+        founder: the tensor that had the value before there was a storage. Its own value is kept in step, for a thread
+            that looked at its spec just before; besides, the old value is free.
+        watcher: told before each write.
+        serial: tells storages apart, also from those that are gone.
+    """
+
+    __slots__ = (
+        "value", "strides", "edition", "live", "counter", "members", "founder", "watcher", "serial", "__weakref__",
+    )  # fmt: skip
+
+    _serials = count(1).__next__
+
+    def __init__(self, value: Any, strides: tuple[int, ...] | None = None) -> None:
+        self.value, self.strides = value, strides
+        self.edition = 0
+        self.live = False
+        self.counter = Counter()
+        self.members: list[weakref.ref[Any]] = []
+        self.founder: weakref.ref[Any] | None = None
+        self.watcher: Callable[[Storage], None] | None = None
+        self.serial = Storage._serials()
+
     @property
-    def root(self) -> Storage:
-        """The storage that holds the data: this one, unless it is an alias."""
-        return self
+    def version(self) -> int:
+        """How often it was written to, not counting writes to ``.data``."""
+        return self.counter.version
 
-    def comes_from(self, edge: Edge | None) -> None:
-        """Remember which node made the present value, so that it learns of later writes and finds this storage."""
-        self.maker = None if edge is None else (weakref.ref(edge[0]), edge[1])
-        self.made_at = self.version
-        if edge is not None:
-            node, output_nr = edge
-            node.output_storages = {**(node.output_storages or {}), output_nr: weakref.ref(self)}
+    def admit(self, tensor: Any) -> None:
+        """Note that a tensor shows this memory."""
+        with making:
+            members = self.members
+            if len(members) >= 8 and not len(members) & (len(members) - 1):  # at each power of two: forget the dead
+                members[:] = [member for member in members if member() is not None]
+            members.append(weakref.ref(tensor))
 
-    def write(self, value: Any) -> None:
-        """Replace the data; every tensor on this storage sees it, and the node that made the old data is told."""
+    def living(self) -> Iterator[Any]:
+        """The members that somebody still holds."""
+        tensors = (member() for member in tuple(self.members))
+        return (tensor for tensor in tensors if tensor is not None and tensor._storage is self)
+
+    def replace(self, value: Any) -> None:
+        """Put other data in place of the present; the caller counts the write."""
         if self.watcher is not None:
             self.watcher(self)
         self.value = value
-        self.version += 1
-        if self.founder is not None:
-            self.refresh_founder()
-        if thread.modes.recording:
-            self._note_write()
-        if self.maker is not None:
-            self._tell_maker()
+        self.edition += 1
+        founder = None if self.founder is None else self.founder()
+        if founder is not None and founder._storage is self and not founder._spec.window:
+            founder._value = value
 
-    def set_version(self, version: int) -> None:
-        """Set how often the data counts as written."""
-        self.version = version
-        self._tell_maker()
-
-    def _tell_maker(self) -> None:
-        """Let the node that made the old data know of the present version."""
-        node = None if self.maker is None else self.maker[0]()
-        if node is None or self.maker is None:
-            return
-        others = {nr: versions for nr, versions in (node.written_outputs or {}).items() if nr != self.maker[1]}
-        written = {self.maker[1]: (self.version, self.made_at)} if self.version != self.made_at else {}
-        node.written_outputs = others | written or None
-        if self.writes is not None:
-            node._writes = {**(node._writes or {}), self.maker[1]: self.writes}
-
-    def refresh_founder(self) -> None:
-        """Let the tensor that was plain before it got this storage see the present value as its own.
-
-        Another thread may have looked at its spec before, and read its value only now; besides, the old value is free.
-        """
-        assert self.founder is not None
-        tensor = self.founder()
-        if tensor is not None and tensor._storage is self:
-            tensor._value = self.value
-
-    def _note_write(self) -> None:
-        """Remember where this version was written."""
-        if self.writes is None or len(self.writes) >= 64:  # errors can do without the older ones
-            self.writes = {}
-        self.writes[self.version] = here()
+    def comes_from(self, edge: Edge, counter: Counter | None = None) -> None:
+        """Let the node that made the present data find it again, and learn of later writes."""
+        node, output_nr = edge
+        counter = counter or self.counter
+        made = Made(weakref.ref(self), counter, counter.version)
+        node.output_storages = {**(node.output_storages or {}), output_nr: made}
 
 
 class InferenceStorage(Storage):
-    """The data of a tensor that was made in inference mode: it can be written to in that mode only.
+    """The memory of a tensor that was made in inference mode: it can be written to in that mode only.
 
     See Note [Inference tensors] in ``spec.py``.
     """
 
-    __slots__ = ("data",)
+    __slots__ = ()
 
-    @property
-    def value(self) -> Any:
-        """The value.
+    def replace(self, value: Any) -> None:
+        """Put other data in place of the present.
 
         Raises:
-            RuntimeError: set outside inference mode.
+            RuntimeError: outside inference mode.
         """
-        return self.data
-
-    @value.setter
-    def value(self, value: Any) -> None:
-        if hasattr(self, "data") and not thread.modes.inference:
+        if not thread.modes.inference:
             raise RuntimeError(INFERENCE_IN_PLACE)
-        self.data = value
+        super().replace(value)
 
 
-def storage_made_by(edge: Edge, value: Any) -> Storage:
+def storage_made_by(edge: Edge, value: Any, strides: tuple[int, ...] | None) -> Storage:
     """The storage of an output of a node: the one that handles on it share, while it is as the node made it."""
     node, output_nr = edge
-    reference = None if node.output_storages is None else node.output_storages.get(output_nr)
-    storage = None if reference is None else reference()
-    if storage is None or storage.version != storage.made_at or storage.value is not value:
-        storage = Storage(value)
+    made = None if node.output_storages is None else node.output_storages.get(output_nr)
+    storage = None if made is None else made.storage()
+    if storage is None or made is None or made.counter.version != made.version or storage.value is not value:
+        storage = Storage(value, strides)
         storage.comes_from(edge)
     return storage
-
-
-class StorageAlias(Storage):
-    """The data of another storage, under a version counter of its own: what ``x.data`` gives."""
-
-    __slots__ = ("origin",)
-
-    origin: Storage
-
-    def __init__(self, origin: Storage, version: int = 0) -> None:
-        self.origin = origin.origin if isinstance(origin, StorageAlias) else origin
-        self.version = self.made_at = version
-        self.maker = self.writes = None
-
-    @property
-    def value(self) -> Any:
-        """The value of the storage whose data this is."""
-        return self.origin.value
-
-    @value.setter
-    def value(self, value: Any) -> None:
-        self.origin.value = value
-
-    @property
-    def watcher(self) -> Callable[[Storage], None] | None:  # type: ignore[override]
-        """Who is told before a write: whoever is told of writes to the storage whose data this is."""
-        return self.origin.watcher
-
-    @property
-    def founder(self) -> weakref.ref[Any] | None:  # type: ignore[override]
-        """The tensor whose own value is to be refreshed: that of the storage whose data this is."""
-        return self.origin.founder
-
-    def refresh_founder(self) -> None:
-        self.origin.refresh_founder()
-
-    @property
-    def root(self) -> Storage:
-        return self.origin

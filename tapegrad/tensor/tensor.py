@@ -1,24 +1,28 @@
 """``Tensor``: a handle on a value, with its place in the graph. Methods are attached by ``functions/``.
 
 Note [State of a tensor]
-``_value`` is the data while the spec is plain, ``_storage`` afterwards (then ``_value`` is kept in step, for a thread
-that saw the spec just before). ``_edge`` is ``(grad_fn, output_nr)``, or None for a leaf; a leaf that requires grad
-finds its accumulator through a weak reference (``_accumulator``), for the accumulator owns the leaf. Rare state
-(``_grad``, hooks, ...) are class attributes until set, so that making a tensor sets three slots.
+``_value`` is the data while the spec is plain; afterwards the ``_storage`` has it, and ``_value`` is what was last read
+(Note [Memory that is shared] in ``storage.py``), from ``_offset`` on, through a ``_lens`` (``execution/windows.py``).
+``_edge`` is ``(grad_fn, output_nr)``, or None for a leaf; a leaf that requires grad finds its accumulator through a
+weak reference (``_accumulator``), for the accumulator owns the leaf. Rare state (``_grad``, hooks, ...) are class
+attributes until set, so that making a tensor sets three slots.
 """
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
+from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
+from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.spec import Size, Spec
-from tapegrad.tensor.storage import InferenceStorage, Storage, storage_made_by
+from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
 
 class Tensor:
@@ -47,10 +51,11 @@ class Tensor:
     _lost_grad: tuple[tuple[str, Any], ...] | None = None
     _leaf_hooks: NodeHooks | None = None
     _hooks: HookDict | None = None
-    _base_reference: weakref.ref[Tensor] | None = None
-    _inference_view: bool = False
-    _view_of_function: str | None = None
-    _family: list[weakref.ref[Tensor]] | None = None
+    _offset: int = 0
+    _lens: int = 0
+    _seen: int = 0
+    _counter: Counter | None = None
+    _view: View | None = None
 
     if TYPE_CHECKING:  # methods and properties are attached by ``functions/attach.py``
 
@@ -82,28 +87,30 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """Whether it was made by the user, not by a recorded operator."""
-        return self._edge is None
+        return edge_of(self) is None
 
     @property
     def output_nr(self) -> int:
         """Which output of its ``grad_fn`` this tensor is."""
-        return 0 if self._edge is None else self._edge[1]
+        edge = edge_of(self)
+        return 0 if edge is None else edge[1]
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that computes gradients of the operator which made this tensor; None for a leaf."""
-        return None if self._edge is None else self._edge[0]
+        edge = edge_of(self)
+        return None if edge is None else edge[0]
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of, while anybody else holds it; see Note [Families]."""
-        return None if self._base_reference is None else self._base_reference()
+        """The tensor that this one is a view of; never itself a view."""
+        return None if self._view is None else self._view.base
 
     @property
     def _version(self) -> int:
         if self._spec.inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._storage is None else self._storage.version
+        return 0 if self._storage is None else (self._counter or self._storage.counter).version
 
     @property
     def retains_grad(self) -> bool:
@@ -114,36 +121,35 @@ class Tensor:
 new_tensor = object.__new__
 
 
-def join_family(tensor: Tensor, other: Tensor) -> None:
-    """Note that ``other`` is another handle on the memory of ``tensor``.
+class View:
+    """What makes a tensor a view of another one, for autograd. See Note [Views] in ``dispatch/views.py``.
 
-    Note [Families]
-    A view has a value of its own as yet, so that a write to one member of a family is not seen by the others. Members
-    know one another, weakly; in-place functions refuse a write that another living member would have to see.
+    Attributes:
+        base: the tensor that it is a view of, which is not itself a view.
+        creation: why it may not be written to where gradients are recorded, or None.
+        version: the version of the data that its place in the graph belongs to.
+        leaf: whether the user said that it requires grad, of a view that nothing recorded.
+        made: of a view in another dtype, how it was made: (the tensor before, the operator, numbers, settings).
     """
-    with making:
-        family = tensor._family
-        if family is None:
-            family = tensor._family = [weakref.ref(tensor)]
-        if not len(family) & (len(family) - 1):  # at each power of two: forget the dead
-            family[:] = [member for member in family if member() is not None]
-        family.append(weakref.ref(other))
-        other._family = family
+
+    __slots__ = ("base", "creation", "version", "leaf", "made")
+
+    def __init__(self, base: Tensor, creation: str | None, version: int, made: tuple | None = None) -> None:
+        self.base, self.creation, self.version, self.made = base, creation, version, made
+        self.leaf = False
 
 
-def has_stale_relatives(tensor: Tensor) -> bool:
-    """Whether a write to ``tensor`` would have to be seen by a living tensor that does not share its storage."""
-    relatives = (member() for member in tensor._family or ())
-    return any(
-        relative is not None and relative is not tensor and not shares_storage(relative, tensor)
-        for relative in relatives
-    )
+remakers: list[Callable[[Tensor, View], None]] = []
+"""What gives a view its place in the graph again after a write; ``dispatch/views.py`` puts it here."""
 
 
-def shares_storage(tensor: Tensor, other: Tensor) -> bool:
-    """Whether two tensors read the same storage, so that each sees what is written to the other."""
-    one, two = tensor._storage, other._storage
-    return one is not None and two is not None and one.root is two.root
+def edge_of(tensor: Tensor) -> Edge | None:
+    """The place of a tensor in the graph; made again for a view, if its memory was written to since it was made."""
+    view = tensor._view
+    stale = view is not None and tensor._spec.window and view.version != tensor._version
+    if stale and (tensor._edge is not None or view.base._spec.requires_grad):  # type: ignore[union-attr]
+        remakers[0](tensor, view)
+    return tensor._edge
 
 
 def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
@@ -165,31 +171,128 @@ def describe(value: Any, *, on: device | None = None) -> Spec:
     return Spec.of(value.shape, from_numpy(value.dtype), device_of(value) if on is None else on)
 
 
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
 def value_of(tensor: Tensor) -> Any:
     """The value of a tensor as it is now."""
-    return tensor._value if tensor._spec.plain else tensor._storage.value  # type: ignore[union-attr]
+    spec = tensor._spec
+    if spec.plain:
+        return tensor._value
+    return look(tensor) if spec.window else tensor._storage.value  # type: ignore[union-attr]
+
+
+def look(tensor: Tensor) -> Any:
+    """The value of a window, read again if its storage has been written to since."""
+    storage = tensor._storage
+    assert storage is not None
+    if tensor._seen != storage.edition:
+        edition, spec = storage.edition, tensor._spec
+        tensor._value = (
+            storage.value if shows_all(tensor, storage)
+            else read_window(storage.value, memory_layout(storage), tuple(spec.shape), spec.layout, tensor._offset,
+                             spec.dtype.numpy, tensor._lens)
+        )  # fmt: skip
+        tensor._seen = edition
+    return tensor._value
+
+
+def memory_layout(storage: Storage) -> tuple[int, ...]:
+    """The strides of a storage's value."""
+    return contiguous_strides(tuple(storage.value.shape)) if storage.strides is None else storage.strides
+
+
+def shows_all(tensor: Tensor, storage: Storage) -> bool:
+    """Whether a tensor shows the memory just as the storage's value does."""
+    spec = tensor._spec
+    value = storage.value
+    same = spec.shape == value.shape and spec.strides == storage.strides and spec.dtype.numpy == value.dtype
+    return same and not tensor._offset and not tensor._lens
 
 
 def storage_of(tensor: Tensor) -> Storage:
-    """The storage of a tensor, made now if it has none; from here on the tensor is not plain."""
+    """The storage of a tensor, made now if it has none."""
     storage = tensor._storage
     return _new_storage(tensor) if storage is None else storage
+
+
+def counter_of(tensor: Tensor) -> Counter:
+    """What counts the writes to a tensor."""
+    return tensor._counter or storage_of(tensor).counter
 
 
 def _new_storage(tensor: Tensor) -> Storage:
     with making:
         if tensor._storage is None:
-            edge, value = tensor._edge, tensor._value
-            if edge is None:
-                storage = (InferenceStorage if tensor._spec.inference else Storage)(value)
+            edge, value, strides = tensor._edge, tensor._value, tensor._spec.strides
+            if edge is not None:
+                storage = storage_made_by(edge, value, strides)
             else:
-                storage = storage_made_by(edge, value)
-            storage.founder = weakref.ref(tensor)
-            tensor._storage = storage
-            tensor._spec = tensor._spec.replace(plain=False)
-        return tensor._storage
+                storage = (InferenceStorage if tensor._spec.inference else Storage)(value, strides)
+            if storage.founder is None:
+                storage.founder = weakref.ref(tensor)
+            _join(tensor, storage)
+        return tensor._storage  # type: ignore[return-value]
+
+
+def share(tensor: Tensor, other: Tensor, offset: int | None = None, lens: int | None = None) -> Tensor:
+    """Put a tensor, which has its value and strides, on the memory of another one.
+
+    ``offset`` and ``lens`` are those of the other, if they are not given.
+    """
+    storage = storage_of(other)
+    tensor._offset = other._offset if offset is None else offset
+    tensor._lens = other._lens if lens is None else lens
+    if other._counter is not None:
+        tensor._counter = other._counter
+    _join(tensor, storage)
+    return tensor
+
+
+def _join(tensor: Tensor, storage: Storage) -> None:
+    tensor._storage = storage
+    storage.admit(tensor)
+    if storage.live:
+        _leave_plain(tensor, storage)
+
+
+def _leave_plain(tensor: Tensor, storage: Storage) -> None:
+    """From here on a member reads its value through the storage. Its ``_value`` is that of the present edition."""
+    tensor._seen = storage.edition
+    window = tensor._view is not None or not shows_all(tensor, storage)
+    tensor._spec = tensor._spec.replace(plain=False, window=window)
+
+
+def enliven(tensor: Tensor) -> Storage:
+    """The storage of a tensor that is about to be written to. No member of it is plain afterwards."""
+    storage = storage_of(tensor)
+    if not storage.live:
+        with making:
+            storage.live = True
+            for member in storage.living():
+                _leave_plain(member, storage)
+    return storage
 
 
 def write(tensor: Tensor, value: Any) -> None:
-    """Replace the data of a tensor, and of all that share its storage; its version goes up by one."""
-    storage_of(tensor).write(value)
+    """Replace the data of a tensor; all that share its memory see it, and its version goes up by one."""
+    put(tensor, value)
+    (tensor._counter or tensor._storage.counter).bump()  # type: ignore[union-attr]
+
+
+def count_write(tensor: Tensor) -> None:
+    """Count a write to a tensor, of which nobody else tells."""
+    enliven(tensor)
+    counter_of(tensor).bump()
+
+
+def put(tensor: Tensor, value: Any) -> None:
+    """``write`` without counting it."""
+    storage, spec = enliven(tensor), tensor._spec
+    if not spec.window or shows_all(tensor, storage):
+        storage.replace(value)
+    else:
+        place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
+        storage.replace(write_window(storage.value, memory_layout(storage), value, *place))
+    if spec.window:
+        tensor._value, tensor._seen = value, storage.edition

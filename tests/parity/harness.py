@@ -40,6 +40,7 @@ def to_numpy(value: Any) -> Any:
         module = pytorch if isinstance(value, pytorch.Tensor) else tapegrad
         if module is pytorch and value._is_zerotensor():
             value = pytorch.zeros(value.shape, dtype=value.dtype)
+        value = value.resolve_neg() if module is pytorch else value
         return (value.to(module.float32) if value.dtype == module.bfloat16 else value).resolve_conj().numpy()
     if isinstance(value, (tuple, list)):
         return [to_numpy(item) for item in value]

@@ -1,0 +1,296 @@
+"""The history of views: what a write through a view does to the graph, and how a view finds its place in it again.
+
+Note [Views]
+A view shows memory of its *base* (which is never itself a view). A write to either changes what both are:
+
+- A write through a view gives the base a new place in the graph, a ``CopySlices`` node: its backward runs the node of
+  the operator that was written with (the *inner* node) on the part of the gradient that the view shows, and puts what
+  that gives for the view in its place.
+- Any write leaves the places of the other views behind. Each remembers the version of the data that its place belongs
+  to, and gets a new one when somebody asks (``edge_of``): that of a view of the present base, ``AsStridedBackward0``.
+
+A view may have been *created* in a way that forbids this where gradients are recorded: as one of several outputs of a
+function, in a custom function, without being recorded. A view of a view inherits that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from tapegrad.dispatch.call import replay
+from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, gradient_edge, rebase
+from tapegrad.errors import CREATION
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.kernel import Kernel
+from tapegrad.tape.modes import switched, thread
+from tapegrad.tape.node import Edge, Node, function_of, next_sequence_nr
+from tapegrad.tensor.geometry import Geometry, extent
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import (
+    Tensor,
+    View,
+    counter_of,
+    remakers,
+    storage_of,
+    value_of,
+    wrap,
+)
+
+operators: dict[str, Any] = {}
+"""The operators in which views speak of themselves (``as_strided``, ``copy_slices``, ...), by name; ``ops/strided.py``
+puts them here."""
+
+
+class Part(NamedTuple):
+    """Which part of a base a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
+
+    Strides and sizes are in real numbers where one of the two is complex and the other is not (``base_split``,
+    ``part_split`` say which).
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    x_strides: tuple[int, ...]
+    size: int
+    base_split: bool = False
+    part_split: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the operators are told."""
+        return {name: getattr(self, name) for name in ("shape", "strides", "x_strides", "size")}
+
+    def of(self, base: Any, offset: int, x_offset: int) -> Any:
+        """The part of an array or a tensor that lies like the base."""
+        base = operators["view_as_real"](base) if self.base_split else base
+        part = operators["as_strided"](base, offset, x_offset, None, **self.settings)
+        return operators["view_as_complex"](part) if self.part_split else part
+
+    def put(self, base: Any, part: Any, offset: int, x_offset: int) -> Any:
+        """The base with that part replaced."""
+        base = operators["view_as_real"](base) if self.base_split else base
+        if self.part_split and not isinstance(part, int):
+            part = operators["view_as_real"](part)
+        whole = operators["copy_slices"](base, part, offset, x_offset, **self.settings)
+        return operators["view_as_complex"](whole) if self.base_split else whole
+
+
+def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
+    """Which part of the base a view shows, and where view and base begin."""
+    place, whole = (Geometry(tuple(x.shape), x._spec.layout, x._offset) for x in (view, base))
+    base_split = base.dtype.is_complex and not view.dtype.is_complex
+    part_split = view.dtype.is_complex and not base.dtype.is_complex
+    whole, place = (whole if not base_split else in_reals(whole)), (place if not part_split else in_reals(place))
+    first = min(place.offset, whole.offset)
+    size = max(extent(place), extent(whole)) - first
+    part = Part(place.shape, place.strides, whole.strides, max(size, 0), base_split, part_split)
+    return part, place.offset - first, whole.offset - first
+
+
+def in_reals(geometry: Geometry) -> Geometry:
+    """Where complex numbers lie, counted in real ones."""
+    shape, strides, offset = geometry
+    return Geometry((*shape, 2), (*(2 * stride for stride in strides), 1), 2 * offset)
+
+
+@lru_cache(maxsize=4096)
+def reader(part: Part, wide: bool) -> Any:
+    """The kernel that takes the part of a gradient which a view shows."""
+    return Kernel(part.of, name="CopySlices", wide=wide).bind()
+
+
+@lru_cache(maxsize=4096)
+def writer(part: Part, zero: bool, wide: bool) -> Any:
+    """The kernel that replaces that part, by zeros or by what is given."""
+
+    def put_zeros(base: Any, offset: int, x_offset: int) -> Any:
+        return part.put(base, 0, offset, x_offset)
+
+    return Kernel(put_zeros if zero else part.put, name="CopySlices", wide=wide).bind()
+
+
+class CopySlices(Node):
+    """The place in the graph of a base that was written to through a view. See Note [Views].
+
+    Attributes:
+        inner: the node of the operator whose result was written.
+        own: which edge of the inner node led to the view; None if none did.
+        part, offsets: which part of the base was written.
+        spec: that of the base.
+    """
+
+    __slots__ = ("inner", "own", "part", "offsets", "spec")
+    worker: Any = WorkerOfDevice()
+
+    def __init__(self, base: Tensor, view: Tensor, inner: Edge, own: int | None) -> None:
+        self.inner, self.own = inner, own
+        self.part, *self.offsets = part_of(base, view)
+        self.spec = base._spec.bare
+        edges = inner[0].next_edges
+        self.next_edges = (gradient_edge(base), *(edge for i, edge in enumerate(edges) if i != own))
+        self.sequence_nr = next_sequence_nr()
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        grad, wide = grads[0], self.spec.dtype.is_64bit
+        if grad is None:
+            return (None,) * len(self.next_edges)
+        results = self._inner_results("apply_values", reader(self.part, wide)(grad, *self.offsets), needed)
+        if self.next_edges[0] is None or (needed is not None and not needed[0]):
+            return (None, *results[1:])
+        part = () if results[0] is None else (results[0],)
+        return (writer(self.part, not part, wide)(grad, *part, *self.offsets), *results[1:])
+
+    def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        grad = grads[0]
+        if grad is None:
+            return (None,) * len(self.next_edges)
+        results = self._inner_results("apply", self.part.of(grad, *self.offsets), needed)
+        part = 0 if results[0] is None else results[0]
+        return (self.part.put(grad, part, *self.offsets), *results[1:])
+
+    def _inner_results(self, how: str, grad: Any, needed: tuple[bool, ...] | None) -> list:
+        """What the inner node gives for the view (or None), and for its other inputs."""
+        (inner, output_nr), own = self.inner, self.own
+        grads = [grad if i == output_nr else None for i in range(inner.input_slots)]
+        if needed is not None:
+            rest = list(needed[1:])
+            needed = tuple(rest if own is None else [*rest[:own], needed[0], *rest[own:]])
+        results = list(getattr(inner, how)(grads, needed))
+        return [None if own is None else results.pop(own), *results]
+
+    def release_variables(self) -> None:
+        self.inner[0].release_variables()
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
+    @property
+    def _input_metadata(self) -> tuple[Spec, ...]:
+        return (self.spec,)
+
+
+# -- after a write -----------------------------------------------------------------------------------------------------
+
+
+def take_history(tensor: Tensor, edge: Edge) -> None:
+    """Give a tensor that was written to, and its base if it is a view, the place in the graph of what was written."""
+    view = tensor._view
+    storage_of(tensor).comes_from(edge, counter_of(tensor))
+    if view is None:
+        rebase(tensor, edge)
+        require_grad(tensor)
+    else:
+        rebase(view.base, _through(view.base, tensor, edge))
+        require_grad(view.base)
+
+
+def _through(base: Tensor, view: Tensor, edge: Edge) -> Edge:
+    """The place of a base after a write through a view of what has this place."""
+    own = _own_edge(view, edge[0])
+    if own is None and view._edge is not None:  # made by several operators: the first of them took the view
+        result = wrap(value_of(view), view._spec.fresh.replace(requires_grad=True), edge)
+        part, *offsets = part_of(base, view)
+        if not (part.base_split or part.part_split):
+            return replayed("copy_slices", base, part, (result, *offsets))
+    return CopySlices(base, view, edge, own), 0
+
+
+def _own_edge(view: Tensor, node: Node) -> int | None:
+    """Which edge of a node leads to what a view was before the write."""
+    edges, before = node.next_edges, view._edge
+    if before is not None:
+        return next((i for i, edge in enumerate(edges) if edge is before), None)
+    if isinstance(node, OperatorNode) and 0 in node.plan.positions:
+        first = node.plan.positions.index(0)
+        return first if edges[first] is None else None
+    return 0 if edges and edges[0] is None else None
+
+
+def require_grad(base: Tensor) -> None:
+    """Let a tensor and its views require grad."""
+    if not base._spec.requires_grad:
+        base._spec = base._spec.replace(requires_grad=True)
+        tell_views(base)
+
+
+def tell_views(base: Tensor) -> None:
+    """Let the views of a base require grad if it does, or if the user said so."""
+    storage = base._storage
+    for member in () if storage is None else storage.living():
+        view = member._view
+        if view is not None and view.base is base and member.dtype.category >= FLOATING:
+            needs = base._spec.requires_grad or view.leaf or member._edge is not None
+            if member._spec.requires_grad is not needs:
+                member._spec = member._spec.replace(requires_grad=needs)
+
+
+def replayed(name: str, base: Tensor, part: Part, arguments: tuple) -> Edge:
+    """The place of the result of an operator on a base: recorded, not computed."""
+    edge = gradient_edge(base)
+    spec = base._spec.fresh.replace(requires_grad=True, overrides=False, inference=False, dual=False)
+    stand_in = wrap(value_of(base), spec, edge)
+    with switched(grad=True, inference=False):
+        result = replay(operators[name], (stand_in, *arguments), part.settings, lambda: None)
+    node = result._edge[0]
+    if edge is None:
+        node.next_edges = (None, *node.next_edges[1:])
+    return result._edge
+
+
+def remake(tensor: Tensor, view: View) -> None:
+    """Give a view whose memory was written to since its place was made a place in the graph again.
+
+    Raises:
+        RuntimeError: it was created in a way that forbids this.
+    """
+    if view.creation is not None:
+        raise RuntimeError(refusal(tensor, "its base or another view of its base has been"))
+    if view.made is not None:
+        origin, op, numbers, settings = view.made
+        stand_in = wrap(value_of(origin), origin._spec.fresh.replace(requires_grad=True), gradient_edge(origin))
+        with switched(grad=True):
+            edge = op(stand_in, *numbers, **settings)._edge
+    else:
+        part, *offsets = part_of(view.base, tensor)
+        edge = replayed("as_strided", view.base, part, (*offsets, None))
+    rebase(tensor, edge)
+    view.version = tensor._version
+
+
+remakers.append(remake)
+
+
+# -- what is forbidden -------------------------------------------------------------------------------------------------
+
+
+def refuse_view(tensor: Tensor) -> None:
+    """Refuse to record a write through a view that was created in a way that forbids it.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    if tensor._view is not None and tensor._view.creation is not None:
+        raise RuntimeError(refusal(tensor, "is being"))
+
+
+def refusal(tensor: Tensor, what: str) -> str:
+    """PyTorch's message for a write that a view forbids; ``what`` says to whom it happens."""
+    view, edge = tensor._view, tensor._edge
+    assert view is not None and view.creation is not None
+    how, advice = CREATION[view.creation]
+    if edge is not None:
+        origin = f"Output {edge[1]} of {function_of(edge[0])} is a view"
+        if how is None:
+            return f"{origin} and {what} modified inplace. {advice}"
+        return f"{origin} of a view which was created in {how[0]} and {what} modified inplace {how[1]}. {advice}"
+    place, where = how or CREATION["no_grad"][0]  # type: ignore[misc]
+    return f"A view was created in {place} and {what} modified inplace {where}. {advice}"
+
+
+def creation_of(origin: Tensor, creation: str | None) -> str | None:
+    """How a view counts as created, of a tensor that may itself be a view."""
+    if creation is None and not thread.modes.grad:
+        creation = "inference" if thread.modes.inference else "no_grad"
+    return origin._view.creation if creation is None and origin._view is not None else creation

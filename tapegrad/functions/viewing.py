@@ -1,0 +1,158 @@
+"""How views are made: PyTorch's view functions call an operator and put its result on the memory of its input.
+
+Note [Moves]
+Where a view lies follows from where its base lies, the operator and its settings: ``MOVES`` says how, for each operator
+that gives views. Numbers among the arguments (an index, a start) only move the beginning, by so many elements for each
+step; so that a move is worked out once for a spec and settings, and is then one look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.dispatch.views import creation_of, in_reals
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.windows import CONJUGATED, NEGATED
+from tapegrad.ops import elementwise, joining, strided
+from tapegrad.ops import shape as ops
+from tapegrad.ops.operator import broadcast_to, conj
+from tapegrad.tape.modes import thread
+from tapegrad.tensor import geometry
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.spec import Spec, named_strides
+from tapegrad.tensor.tensor import Tensor, View, counter_of, share, value_of, wrap
+
+Move = Callable[..., Geometry | None]
+
+
+def geometry_of(tensor: Tensor) -> Geometry:
+    """Where the elements of a tensor lie in its memory."""
+    return Geometry(tuple(tensor.shape), tensor._spec.layout, tensor._offset)
+
+
+def _squeezed(place: Geometry, axis: Any = None) -> Geometry:
+    axes = range(len(place.shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return geometry.squeezed(place, tuple(axes))
+
+
+def _transposed_matrix(place: Geometry) -> Geometry:
+    return geometry.transposed(place, 0, 1) if len(place.shape) == 2 else place
+
+
+def _in_complex(place: Geometry) -> Geometry:
+    shape, strides, offset = place
+    return Geometry(shape[:-1], tuple(stride // 2 for stride in strides[:-1]), offset // 2)
+
+
+def _real(place: Geometry, part: int = 0) -> Geometry:
+    return geometry.selected(in_reals(place), len(place.shape), part)
+
+
+MOVES: dict[Any, Move] = {
+    ops.view: lambda place, shape: geometry.viewed(place, tuple(shape)),
+    ops.alias: lambda place: place,
+    ops.permute: lambda place, axes: geometry.permuted(place, axes),
+    ops.transpose: lambda place, axis0, axis1: geometry.transposed(place, axis0, axis1),
+    ops.t: _transposed_matrix,
+    ops.squeeze: _squeezed,
+    ops.squeeze_axis: _squeezed,
+    ops.squeeze_axes: _squeezed,
+    ops.unsqueeze: lambda place, axis: geometry.unsqueezed(place, axis),
+    ops.select: lambda place, index, axis: geometry.selected(place, axis, index),
+    ops.slice_: lambda place, start, axis, length, step: geometry.sliced(place, axis, start, length, step),
+    ops.diagonal: lambda place, offset, axis1, axis2: geometry.diagonal(place, offset, axis1, axis2),
+    ops.unfold: lambda place, axis, size, step: geometry.unfolded(place, axis, size, step),
+    broadcast_to: lambda place, shape: geometry.expanded(place, tuple(shape)),
+    strided.as_strided: lambda place, offset, shape, strides: Geometry(shape, strides, offset),
+    ops.view_as_real: in_reals,
+    ops.view_as_complex: _in_complex,
+    elementwise.real: _real,
+    elementwise.imag: lambda place: _real(place, 1),
+    conj: lambda place: place,
+}
+"""Where the view that an operator gives lies: a function of where its input lies, numbers and settings."""
+
+_moves: dict[tuple, tuple[tuple[int, ...] | None, int, int]] = {}
+
+
+def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
+    """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
+    key = (op, spec.shape, spec.strides, spec.dtype, *settings.items())
+    found = _moves.get(key)
+    if found is None:
+        place = Geometry(tuple(spec.shape), spec.layout, 0)
+        first = MOVES[op](place, *(0 for _ in numbers), **settings)
+        assert first is not None
+        step = MOVES[op](place, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
+        found = _moves[key] = (named_strides(first.shape, first.strides), first.offset, step)
+    return found
+
+
+def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
+    """The view of ``input`` that an operator gives."""
+    result = op(input, *numbers, **settings)
+    strides, start, step = move_of(op, input._spec, numbers, settings)
+    if input.dtype is not result.dtype or op is conj:
+        return _in_other_dtype(input, result, op, numbers, settings)
+    as_view(input, result, strides, input._offset + start + (step * numbers[0] if numbers else 0))
+    if input._view is not None and input._view.made is not None:
+        result._view.made = (input, op, numbers, settings)  # type: ignore[union-attr]
+    if input._spec.dual and result._spec.dual:
+        set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
+    return result
+
+
+def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings: dict) -> Tensor:
+    """A view that shows the same memory as other numbers: how it was made is remembered."""
+    place = MOVES[op](geometry_of(input), *numbers, **settings)
+    assert place is not None
+    lens = LENSES.get(op, lambda lens: lens)(input._lens)
+    as_view(input, result, named_strides(place.shape, place.strides), place.offset, lens=lens)
+    if result._view is not None:
+        result._view.made = (input, op, numbers, settings)
+    return result
+
+
+LENSES: dict[Any, Callable[[int], int]] = {
+    conj: lambda lens: lens ^ CONJUGATED,
+    elementwise.real: lambda lens: 0,
+    elementwise.imag: lambda lens: NEGATED if lens else 0,
+}
+"""Through which lens a view shows its memory, by operator and the lens of its input; without an entry, the same."""
+
+
+def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
+    """The views, one after another along a dimension, that an operator with several outputs gives."""
+    results, start = op(input, axis=axis, **settings), 0
+    layout, gone = input._spec.layout, op is joining.unbind
+    for result in results:
+        strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
+        as_view(input, result, strides, input._offset + start * layout[axis], "multi_output")
+        start += 1 if gone else result.shape[axis]
+    return results
+
+
+def as_view(
+    input: Tensor, result: Tensor, strides: tuple[int, ...] | None, offset: int, creation: str | None = None,
+    lens: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Put a result on the memory of ``input``, of which, or of whose base, it is a view."""
+    spec, view = input._spec, input._view
+    if strides is not None:
+        result._spec = result._spec.replace(strides=strides)
+    if thread.modes.inference or spec.inference or result._spec.inference:
+        result._spec = result._spec.replace(inference=spec.inference)
+    if not spec.inference:
+        base = input if view is None else view.base
+        result._view = View(base, creation_of(input, creation), counter_of(input).version)
+        if spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
+            result._spec = result._spec.replace(requires_grad=True)
+    return share(result, input, offset, lens)
+
+
+def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:
+    """A new leaf on the memory of ``tensor``, with its shape, dtype and device; no view as far as autograd knows."""
+    spec = tensor._spec.replace(requires_grad=requires_grad, plain=True, window=False, overrides=False, dual=False)
+    return share(wrap(value_of(tensor), spec), tensor)

@@ -1,0 +1,272 @@
+"""Programs that share and write to memory: how they are run, step by step, and compared.
+
+A program is a list of lines of Python over ``torch`` and tensors that are named by single letters (the *pool*)::
+
+    a = torch.tensor([1.0, 2.0], requires_grad=True)
+    b = a * 2
+    with torch.no_grad(): b[0] = 3.0
+    b.sum().backward()
+
+so that a failure can be pasted into a shell. ``disagreement`` runs the lines on two modules at once and compares what
+can be seen of every tensor after each of them; ``minimal`` leaves out what isn't needed for a disagreement.
+``mutation_steps`` draws programs.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from harness import attempt, sentence
+
+Account = dict[str, Any]
+
+
+@lru_cache(maxsize=65536)
+def compiled(line: str) -> CodeType:
+    """A line as an expression, whose value is looked at, or as a statement."""
+    try:
+        return compile(line, "<step>", "eval")
+    except SyntaxError:
+        return compile(line, "<step>", "exec")
+
+
+@lru_cache
+def custom_functions(module: Any) -> dict[str, Any]:
+    """A custom function that writes to its argument, one that gives it back, and one that gives a view of it."""
+
+    class Double(module.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    class Same(module.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    class Flat(module.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.shape = x.shape
+            return x.view(-1)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.reshape(ctx.shape) * 5
+
+    return {"Double": Double, "Same": Same, "Flat": Flat}
+
+
+class Player:
+    """Runs the lines of one program on one module.
+
+    Attributes:
+        names: what the lines see: ``torch``, ``log`` (a list that hooks append to), custom functions, and the pool.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.names: dict[str, Any] = {"torch": module, "log": [], **custom_functions(module)}
+        self.reserved = set(self.names) | {"__builtins__"}
+
+    @property
+    def pool(self) -> dict[str, Any]:
+        """The living tensors by name."""
+        return {name: item for name, item in self.names.items() if name not in self.reserved}
+
+    def step(self, line: str) -> Any:
+        """Run a line; what it gave, or the exception that it raised, in terms that both modules share."""
+        try:
+            outcome = self.told(eval(compiled(line), self.names))
+        except Exception as error:  # what it raises is what is compared
+            outcome = ["raised", type(error).__name__, sentence(error)]
+        for name, item in self.pool.items():
+            if not isinstance(item, self.module.Tensor):
+                del self.names[name]
+        return outcome
+
+    def told(self, value: Any) -> Any:
+        """A result: tensors of the pool by their names."""
+        if isinstance(value, self.module.Tensor):
+            return self.name_of(value) or self.seen(value)
+        if isinstance(value, (tuple, list)):
+            return [self.told(item) for item in value]
+        return plain(value) if isinstance(value, (bool, int, float, complex, str)) else type(value).__name__
+
+    def name_of(self, tensor: Any) -> str | None:
+        """The first name of a tensor in the pool."""
+        return next((name for name, item in sorted(self.pool.items()) if item is tensor), None)
+
+    def data(self) -> Account:
+        """What can be seen of the pool without asking for its history, which may make it again."""
+        log = plain(self.names["log"])
+        self.names["log"].clear()
+        return {"log": log, **{name: self.seen(tensor) for name, tensor in sorted(self.pool.items())}}
+
+    def seen(self, tensor: Any) -> Account:
+        """The data of one tensor, and how it lies in memory."""
+        return {
+            "value": plain(tensor.detach().tolist()),
+            "dtype": str(tensor.dtype).rpartition(".")[2],
+            "shape": list(tensor.shape),
+            "stride": list(tensor.stride()),
+            "storage_offset": tensor.storage_offset(),
+            "is_contiguous": tensor.is_contiguous(),
+            "_version": attempt(lambda: tensor._version),
+            "requires_grad": tensor.requires_grad,
+            "is_inference": tensor.is_inference(),
+        }
+
+    def history(self) -> Account:
+        """What can be seen of how the pool came about: the graph behind it, what views what, gradients, memory."""
+        pool = sorted(self.pool.items())
+        graph = Graph()
+        account = {name: self.place(tensor, graph) for name, tensor in pool}
+        account["graph"] = graph.account()
+        for kind, pointer in (("memory", memory_of), ("data_ptr", lambda tensor: tensor.data_ptr())):
+            pointers = [attempt(lambda tensor=tensor, pointer=pointer: pointer(tensor)) for _, tensor in pool]
+            account[kind] = [pointers.index(item) for item in pointers]
+        return account
+
+    def place(self, tensor: Any, graph: Graph) -> Account:
+        """The place of one tensor in the graph, and its gradient."""
+        base, grad = tensor._base, tensor.grad
+        return {
+            "grad_fn": attempt(lambda: graph.number(tensor.grad_fn)),
+            "output_nr": attempt(lambda: tensor.output_nr),
+            "is_leaf": attempt(lambda: tensor.is_leaf),
+            "retains_grad": tensor.retains_grad,
+            "_is_view": tensor._is_view(),
+            "_base": None if base is None else self.name_of(base) or "unnamed",
+            "grad": None if grad is None else [self.name_of(grad), self.seen(grad)],
+        }
+
+
+class Graph:
+    """The nodes behind a pool, numbered in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.numbers: dict[Any, int] = {}
+
+    def number(self, node: Any) -> str | None:
+        """A node as its name and number."""
+        if node is None:
+            return None
+        if node not in self.numbers:
+            self.numbers[node] = len(self.nodes)
+            self.nodes.append(node)
+        return f"{node.name()} {self.numbers[node]}"
+
+    def account(self) -> dict[str, Any]:
+        """Every node that can be reached, and what comes next."""
+        found: dict[str, Any] = {}
+        for node in self.nodes:  # grows meanwhile
+            found[self.number(node)] = [[self.number(after), slot] for after, slot in node.next_functions]
+        return found
+
+
+def memory_of(tensor: Any) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def plain(value: Any) -> Any:
+    """A value that equals itself: without nan."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    return "nan" if isinstance(value, float) and math.isnan(value) else value
+
+
+# -- comparing ---------------------------------------------------------------------------------------------------------
+
+
+def differences(ours: Any, theirs: Any, where: str = "") -> Iterator[str]:
+    """Where two accounts differ, as lines to read."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in {**theirs, **ours}:
+            yield from differences(ours.get(key, "nothing"), theirs.get(key, "nothing"), f"{where}.{key}".lstrip("."))
+    elif ours != theirs:
+        yield f"{where}: {ours!r}, expected {theirs!r}"
+
+
+class Disagreement(AssertionError):
+    """Two modules gave different accounts of a program. ``lines`` are those up to the one after which they differ."""
+
+    def __init__(self, lines: Sequence[str], found: list[str]) -> None:
+        self.lines, self.found = list(lines), found
+        program = "\n".join(f"    {line}" for line in self.lines)
+        super().__init__(f"after the last line of\n{program}\n" + "\n".join(f"  {item}" for item in found[:12]))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings: of the ``.grad`` of non-leaves, of deprecated forms, ..."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def disagreement(
+    lines: Sequence[str], theirs: Callable[[], Player], ours: Callable[[], Player], lazy: bool = False
+) -> Disagreement | None:
+    """Run a program on two players, and tell where they differ first.
+
+    Args:
+        lines: the program.
+        theirs, ours: make the player which is right, and the one which is examined.
+        lazy: ask for the history after the last line only. Asking makes that of views again whose base was written to,
+            and it must not matter when that happens.
+    """
+    with quiet():
+        first, second = theirs(), ours()
+        for number, line in enumerate(lines, 1):
+            found = list(differences(second.step(line), first.step(line), "outcome"))
+            found += differences(second.data(), first.data())
+            if not lazy or number == len(lines):
+                found += differences(second.history(), first.history())
+            if found:
+                return Disagreement(lines[:number], found)
+    return None
+
+
+def minimal(found: Disagreement, examine: Callable[[list[str]], Disagreement | None]) -> Disagreement:
+    """The disagreement with as few lines as possible: what can be left out is, and contexts that don't matter are."""
+    shrunk = True
+    while shrunk:
+        shrunk = False
+        for lines in smaller(found.lines):
+            other = examine(lines)
+            if other is not None and weight(other.lines) < weight(found.lines):
+                found, shrunk = other, True
+                break
+    return found
+
+
+def smaller(lines: list[str]) -> Iterator[list[str]]:
+    """The program without one of its lines, or with one that stands in no context."""
+    for number in reversed(range(len(lines))):
+        yield lines[:number] + lines[number + 1 :]
+    for number, line in enumerate(lines):
+        if line.startswith("with "):
+            yield [*lines[:number], line.partition("(): ")[2], *lines[number + 1 :]]
+
+
+def weight(lines: list[str]) -> tuple[int, int]:
+    return len(lines), sum(map(len, lines))

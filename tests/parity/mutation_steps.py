@@ -1,0 +1,644 @@
+"""Programs that share and write to memory, drawn at random: what a step may be.
+
+Each step is drawn in view of what the program has done so far, by running it on PyTorch: a line that fails there is left
+out, except now and then, when it is what is wanted. Shapes, strides and numbers are few, so that kernels are compiled once;
+numbers are small integers (and halves), so that results are exact and equal.
+
+Note [Undefined writes]
+PyTorch refuses to write to memory that it knows to overlap: expanded tensors; operands that are the dense, shifted same.
+Where it doesn't know (windows of ``unfold``, ``as_strided``; parts with gaps between them), the result depends on the
+order in which elements are written. Such steps are not drawn: ``Writer.may_be_written`` and ``Writer.apart`` see to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import torch as pytorch
+from hypothesis import strategies as st
+from mutation_programs import Player, quiet
+
+LETTERS = "abcdef"
+SHAPES = [(4,), (6,), (2, 3), (3, 2), (2, 2), (2, 2, 2)]
+MOST_ELEMENTS = 12
+LARGEST = 2**12
+
+STEPS: list[Callable[[Writer], str | None]] = []
+"""What a step may be: functions which draw a line, or give None if the pool doesn't allow it. Some stand here often."""
+
+
+def step(weight: int) -> Callable[[Callable], Callable]:
+    def enlist(function: Callable[[Writer], str | None]) -> Callable:
+        STEPS.extend([function] * weight)
+        return function
+
+    return enlist
+
+
+class Writer:
+    """Draws one program.
+
+    Attributes:
+        lines: the program so far.
+        world: PyTorch after these lines.
+        daring: whether the step that is drawn now may fail.
+    """
+
+    def __init__(self, draw: Callable) -> None:
+        self.draw = draw
+        self.lines: list[str] = []
+        self.world = Player(pytorch)
+        self.daring = False
+
+    def number(self, least: int, most: int) -> int:
+        return self.draw(st.integers(least, most))
+
+    def choice(self, options: Sequence) -> Any:
+        return options[self.number(0, len(options) - 1)] if len(options) > 1 else options[0]
+
+    def chance(self, percent: int) -> bool:
+        return self.number(1, 100) > 100 - percent
+
+    def write(self, length: int) -> list[str]:
+        """A program of about so many steps."""
+        self.keep(create(self, grad=80))
+        for _ in range(length):
+            self.daring = self.chance(25)
+            line = self.choice(STEPS)(self)
+            if line is not None:
+                self.keep(self.in_context(line))
+        return self.lines
+
+    def keep(self, line: str) -> None:
+        """Run a line on PyTorch and make it part of the program, if it works or may fail."""
+        outcome = self.world.step(line)
+        failed = isinstance(outcome, list) and outcome[:1] == ["raised"]
+        if self.too_large():
+            for name in [*self.world.pool]:
+                del self.world.names[name]
+            self.daring = False
+            self.keep(create(self))
+        elif not failed or self.daring:
+            self.lines.append(line)
+
+    def too_large(self) -> bool:
+        """Whether a tensor has become so large, or its numbers have, that results would not be exact."""
+        return any(
+            x.numel() > MOST_ELEMENTS or x.ndim > 3 or any(y.numel() and not (y.abs() < LARGEST).all() for y in (x.detach(), x.grad) if y is not None)
+            for x in self.world.pool.values()
+        )
+
+    def in_context(self, line: str) -> str:
+        if not self.chance(14):
+            return line
+        modes = ("no_grad", "no_grad", "no_grad", "inference_mode", "enable_grad")
+        return f"with torch.{self.choice(modes)}(): {line}"
+
+    # -- what a step speaks of
+
+    def new_name(self) -> str:
+        """A name for a result: a free one, as long as there are any, or that of a tensor that goes."""
+        free = [letter for letter in LETTERS if letter not in self.world.pool]
+        return free[0] if free else self.choice(LETTERS)
+
+    def tensor(self, suits: Callable[[Any], bool] | None = None) -> str | None:
+        """The name of a tensor of the pool which suits, or, now and then, of any."""
+        anything = suits is None or (self.daring and self.chance(30))
+        names = [name for name, x in self.world.pool.items() if anything or suits(x)]
+        return self.choice(names) if names else None
+
+    def __getitem__(self, name: str) -> Any:
+        return self.world.names[name]
+
+    def may_be_written(self, x: Any) -> bool:
+        """See Note [Undefined writes]."""
+        return len(set(elements(x))) == x.numel()
+
+    def apart(self, x: Any, y: Any) -> bool:
+        """Whether ``y`` may be read while ``x`` is written to. See Note [Undefined writes]."""
+        if memory_and_geometry(x) == memory_and_geometry(y) or set(elements(x)).isdisjoint(elements(y)):
+            return True
+        return self.daring and is_dense(x) and is_dense(y)
+
+    def target(self) -> str | None:
+        """A tensor to write to."""
+        return self.tensor(lambda x: self.may_be_written(x) and may_have_history(x))
+
+    def axis(self, x: Any) -> int:
+        if self.daring and self.chance(20):
+            return x.ndim
+        return self.number(-x.ndim, x.ndim - 1) if x.ndim else 0
+
+    def operand(self, x: Any, numbers: bool = True) -> str:
+        """Something that can be broadcast to a tensor, to compute with it or write it there."""
+        if numbers and self.chance(25):
+            return self.scalar(x)
+        names = [name for name, y in self.world.pool.items() if broadcasts(y, x) and self.apart(x, y) and y.dtype == x.dtype]
+        if names and self.chance(85):
+            return self.choice(names)
+        return literal(self, tuple(x.shape), x.dtype)
+
+    def scalar(self, x: Any) -> str:
+        number = self.choice((2, 3, -1, 0, 1))
+        return str(number if not x.dtype.is_floating_point or self.chance(30) else float(number))
+
+
+def elements(x: Any) -> list[int]:
+    """The addresses of the elements of a tensor."""
+    size, start = x.element_size(), x.data_ptr()
+    if not x.numel():
+        return []
+    steps = [[place * stride * size for place in range(length)] for length, stride in zip(x.shape, x.stride(), strict=True)]
+    return [start + sum(place) for place in product(*steps)]
+
+
+def memory_and_geometry(x: Any) -> tuple:
+    return x.data_ptr(), x.shape, x.stride(), x.dtype
+
+
+def is_dense(x: Any) -> bool:
+    found = elements(x)
+    return len(set(found)) == len(found) and (not found or max(found) - min(found) == (len(found) - 1) * x.element_size())
+
+
+def may_have_history(x: Any) -> bool:
+    """Whether writing to a tensor is allowed as far as can be told cheaply: not to leaves that require grad."""
+    owner = x if x._base is None else x._base
+    return not (owner.requires_grad and owner.is_leaf)
+
+
+def broadcasts(y: Any, x: Any) -> bool:
+    """Whether ``y`` can be broadcast to the shape of ``x``."""
+    pairs = zip(reversed(y.shape), reversed(x.shape), strict=False)
+    return y.ndim <= x.ndim and all(own in (1, length) for own, length in pairs)
+
+
+def differentiable(x: Any) -> bool:
+    return x.dtype.is_floating_point or x.dtype.is_complex
+
+
+# -- making ------------------------------------------------------------------------------------------------------------
+
+
+def nested(w: Writer, shape: tuple[int, ...], dtype: Any) -> str:
+    start, turn = w.number(0, 4), w.number(1, 3)
+    count = 0
+
+    def part(lengths: tuple[int, ...]) -> Any:
+        nonlocal count
+        if lengths:
+            return [part(lengths[1:]) for _ in range(lengths[0])]
+        count += 1
+        value = (start + turn * count) % 5 - 2
+        return complex(value, count % 3 - 1) if dtype.is_complex else float(value) if dtype.is_floating_point else value
+
+    return repr(part(shape))
+
+
+def literal(w: Writer, shape: tuple[int, ...], dtype: Any, options: str = "") -> str:
+    if dtype not in (pytorch.float32, pytorch.int64, pytorch.complex64):
+        options += f", dtype={dtype}"
+    return f"torch.tensor({nested(w, shape, dtype)}{options})"
+
+
+DTYPES = [pytorch.float32] * 10 + [pytorch.float64, pytorch.complex64, pytorch.int64]
+
+
+@step(2)
+def create(w: Writer, grad: int = 50) -> str:
+    shape, dtype = w.choice(SHAPES), w.choice(DTYPES)
+    options = ", requires_grad=True" if dtype != pytorch.int64 and w.chance(grad) else ""
+    text = literal(w, shape, dtype, options)
+    if len(shape) == 2 and w.chance(15):
+        text = f"{text}.t().detach().clone(){'.requires_grad_()' if options else ''}"
+    elif options and w.chance(60):
+        text += w.choice((".clone()", ".mul(2)", ".add(1)"))
+    return f"{w.new_name()} = {text}"
+
+
+@step(1)
+def create_like(w: Writer) -> str | None:
+    name = w.tensor()
+    return name and f"{w.new_name()} = torch.{w.choice(('zeros_like', 'ones_like'))}({name})"
+
+
+@step(1)
+def forget(w: Writer) -> str | None:
+    return f"del {w.tensor()}" if len(w.world.pool) > 2 else None
+
+
+@step(1)
+def rename(w: Writer) -> str | None:
+    name = w.tensor()
+    return name and f"{w.new_name()} = {name}"
+
+
+# -- views -------------------------------------------------------------------------------------------------------------
+
+FACTORS = {
+    1: ["1", "1, 1", ""], 2: ["2", "1, 2", "2, 1"], 3: ["3", "1, 3", "3, 1"], 4: ["4", "2, 2", "-1, 2", "4, 1"],
+    6: ["6", "2, 3", "3, 2", "-1", "2, -1", "6, 1"], 8: ["8", "2, 4", "4, 2", "2, 2, 2", "-1, 2, 2"],
+    12: ["12", "2, 6", "3, 4", "-1, 3", "2, 3, 2"],
+}  # fmt: skip
+
+
+def in_shape(w: Writer, x: Any) -> str:
+    if w.daring and w.chance(20):
+        return "5"
+    return w.choice(FACTORS.get(x.numel(), ["-1"]))
+
+
+def unary(name: str) -> Callable:
+    return lambda w, x: f".{name}()"
+
+
+def with_axes(name: str, count: int) -> Callable:
+    return lambda w, x: f".{name}({', '.join(str(w.axis(x)) for _ in range(count))})"
+
+
+def permute(w: Writer, x: Any) -> str:
+    axes = list(range(x.ndim))
+    for i in reversed(range(1, len(axes))):
+        j = w.number(0, i)
+        axes[i], axes[j] = axes[j], axes[i]
+    return f".permute({', '.join(map(str, axes)) or '()'})"
+
+
+def expand(w: Writer, x: Any) -> str:
+    shape = [str(w.choice((2, -1, 3)) if length == 1 else w.choice((length, -1))) for length in x.shape]
+    return f".expand({', '.join(([str(w.choice((2, 1)))] if not shape or w.chance(60) else []) + shape)})"
+
+
+def narrow(w: Writer, x: Any) -> str | None:
+    if not x.ndim:
+        return None
+    axis = w.axis(x)
+    length = x.shape[axis] if axis < x.ndim else 1
+    start = w.number(0, max(length - 1, 0))
+    return f".narrow({axis}, {start}, {w.number(1, max(length - start, 1)) + (w.daring and w.chance(20))})"
+
+
+def select(w: Writer, x: Any) -> str | None:
+    if not x.ndim:
+        return None
+    axis = w.axis(x)
+    return f".select({axis}, {w.number(0, max(x.shape[axis] - 1, 0)) if axis < x.ndim else 0})"
+
+
+def diagonal(w: Writer, x: Any) -> str | None:
+    return f".diagonal({w.choice(('', '1', '0, -1, -2', '-1'))})" if x.ndim > 1 or w.daring else None
+
+
+def unfold(w: Writer, x: Any) -> str | None:
+    return f".unfold({w.axis(x)}, 2, {w.choice((2, 1))})" if x.ndim and (x.ndim < 3) else None
+
+
+def as_strided(w: Writer, x: Any) -> str | None:
+    shape, strides, offset = w.choice((
+        ((2,), (1,), ""), ((2,), (2,), ""), ((2, 2), (1, 2), ""), ((2, 2), (2, 1), ""), ((2,), (1,), ", 1"),
+        ((3,), (1,), ""), ((2,), (2,), ", 1"), ((2, 2), (1, 1), ""), ((2, 2), (0, 1), ""), ((), (), ", 2"),
+    ))  # fmt: skip
+    return f".as_strided({shape}, {strides}{offset})"
+
+
+def other_dtype(w: Writer, x: Any) -> str | None:
+    if x.dtype is pytorch.float32:
+        return ".view(torch.int32)" if w.daring or w.chance(40) else None
+    return ".view(torch.float32)" if x.dtype in (pytorch.int32, pytorch.complex64) else None
+
+
+def as_parts(w: Writer, x: Any) -> str | None:
+    if x.is_complex():
+        return w.choice((".real", ".imag", ".resolve_conj()"))
+    return ".real" if w.chance(20) else None
+
+
+def index(w: Writer, x: Any) -> str:
+    """A basic index: of integers, slices, None and an ellipsis."""
+    items: list[str] = []
+    for length in x.shape[: w.number(1, x.ndim) if x.ndim else 0]:
+        if w.chance(8):
+            items.append("None")
+        last = length + (w.daring and w.chance(15)) - 1
+        items.append(w.choice((str(w.number(-length, max(last, 0))), ":", "1:", f"{w.number(0, 1)}::2", ":-1", "0:1")))
+    if not items or w.chance(12):
+        items.insert(w.number(0, len(items)), w.choice(("...", "None")) if "..." not in items else "None")
+    return f"[{', '.join(items)}]"
+
+
+SUFFIXES: list[Callable[[Writer, Any], str | None]] = [
+    lambda w, x: f".view({in_shape(w, x)})", lambda w, x: f".reshape({in_shape(w, x)})", index, index, index, permute, expand,
+    with_axes("transpose", 2), unary("t"), with_axes("swapaxes", 2), with_axes("movedim", 2), with_axes("squeeze", 1),
+    unary("squeeze"), with_axes("unsqueeze", 1), narrow, select, select, diagonal, unfold, as_strided, other_dtype,
+    as_parts, unary("flatten"), unary("detach"), unary("detach"), unary("alias"), unary("ravel"),
+    lambda w, x: ".data", lambda w, x: ".T" if x.ndim == 2 else ".mT" if x.ndim > 2 else None,
+    lambda w, x: ".view(torch.complex64)" if x.dtype is pytorch.float32 and w.chance(10) else None,
+]  # fmt: skip
+"""Suffixes that make a view of a tensor (or what may be one)."""
+
+
+def view_of(w: Writer, name: str) -> str:
+    """A view of a tensor, as an expression."""
+    suffix = w.choice(SUFFIXES)(w, w[name])
+    if suffix == ".alias()":
+        return f"{name}.view_as({name})"
+    return f"{name}{suffix or '[...]'}"
+
+
+@step(18)
+def view(w: Writer) -> str | None:
+    name = w.tensor()
+    return name and f"{w.new_name()} = {view_of(w, name)}"
+
+
+@step(2)
+def view_of_pairs(w: Writer) -> str | None:
+    name = w.tensor(lambda x: x.is_complex() or (x.dtype == pytorch.float32 and x.ndim and x.shape[-1] == 2))
+    if name is None:
+        return None
+    return f"{w.new_name()} = torch.{'view_as_real' if w[name].is_complex() else 'view_as_complex'}({name})"
+
+
+@step(3)
+def several_views(w: Writer) -> str | None:
+    name = w.tensor(lambda x: 2 in x.shape or 4 in x.shape)
+    if name is None:
+        return None
+    x = w[name]
+    axis = next((axis for axis, length in enumerate(x.shape) if length == 2), 0)
+    forms = [f"chunk(2, {axis})", f"tensor_split(2, {axis})"]
+    if x.ndim:
+        forms.append(f"split({max(x.shape[axis] // 2, 1)}, {axis})")
+    if axis < x.ndim and x.shape[axis] == 2:
+        forms += [f"unbind({axis})", f"split_with_sizes((1, 1), {axis})", f"unsafe_chunk(2, {axis})"]
+    pair = (w.new_name(), w.choice(LETTERS))
+    targets = f"{pair[0]}, {pair[1]}" if pair[0] != pair[1] else f"{pair[0]}, _"
+    return f"{targets} = {name}.{w.choice(forms)}"
+
+
+# -- operators ---------------------------------------------------------------------------------------------------------
+
+
+@step(10)
+def compute(w: Writer) -> str | None:
+    name = w.tensor()
+    if name is None:
+        return None
+    operand = w.operand(w[name])
+    forms = (
+        f"{name} * {operand}", f"{name} + {operand}", f"{name} - {operand}", f"{name} * {name}", f"-{name}", f"{name}.abs()",
+        f"{name}.relu()", f"{name}.clone()", f"{name}.contiguous()", f"{name}.sum()", f"{name}.add({operand}, alpha=2)",
+    )  # fmt: skip
+    return f"{w.new_name()} = {w.choice(forms)}"
+
+
+@step(14)
+def write(w: Writer) -> str | None:
+    """An operator in place, on a tensor of the pool or on a view of one that dies with the step."""
+    name = w.target()
+    if name is None:
+        return None
+    x, text = w[name], name
+    if w.chance(30):
+        text = view_of(w, name)
+        outcome = value_of(w, text)
+        if outcome is None or not (w.may_be_written(outcome) or w.daring):
+            return None
+        x = outcome
+    operand = w.operand(x)
+    forms = (
+        f".mul_({operand})", f".add_({operand})", f".sub_({operand})", f".copy_({w.operand(x, numbers=False)})",
+        f".mul_({operand})", f".add_({operand}, alpha={w.choice((2, -1))})", f".fill_({w.scalar(x)})", ".zero_()",
+        ".neg_()", ".abs_()", ".relu_()", f".clamp_({w.choice(('min=0', '-1, 1', 'max=1'))})", ".square_()", ".pow_(2)",
+        f".div_({w.choice(('2', '0.5', '-1'))})", f".sub_({operand}, alpha=2)", ".detach().mul_(2)", ".data.add_(1)",
+        f".masked_fill_({mask(w, x)}, {w.scalar(x)})", *by_index(w, x),
+    )  # fmt: skip
+    return text + w.choice(forms)
+
+
+def value_of(w: Writer, text: str) -> Any:
+    """A tensor that an expression gives on PyTorch, if it gives one."""
+    try:
+        return eval(text, w.world.names)
+    except Exception:
+        return None
+
+
+def mask(w: Writer, x: Any) -> str:
+    """An expression that gives booleans of the shape of a tensor."""
+    return f"torch.tensor({literal_flags(w, tuple(x.shape))!r})"
+
+
+def literal_flags(w: Writer, shape: tuple[int, ...]) -> Any:
+    bits, count = w.number(1, 7), 0
+
+    def part(lengths: tuple[int, ...]) -> Any:
+        nonlocal count
+        if lengths:
+            return [part(lengths[1:]) for _ in range(lengths[0])]
+        count += 1
+        return bool(bits >> count % 3 & 1)
+
+    return part(shape)
+
+
+def by_index(w: Writer, x: Any) -> list[str]:
+    """Operators that write to the places that an index names; each place once, but for those that add."""
+    if not x.ndim or not all(x.shape):
+        return []
+    last, row = x.shape[0] - 1, (2, *x.shape[1:])
+    places = f"torch.tensor([{last}, 0])" if last else "torch.tensor([0, 0])"
+    source = literal(w, row, x.dtype)
+    forms = [f".index_add_(0, {places}, {source})", f".index_fill_(0, {places}, {w.scalar(x)})"]
+    forms += [f".index_put_(({places},), {source}, accumulate=True)"]
+    if last:
+        forms += [f".index_copy_(0, {places}, {source})", f".index_put_(({places},), {source})"]
+    if x.ndim == 1:
+        forms += [f".scatter_add_(0, {places}, {source})", f".scatter_(0, {places}, 2)"]
+    return forms
+
+
+@step(12)
+def assign(w: Writer) -> str | None:
+    """``x[...] = value``, with every kind of index."""
+    name = w.target()
+    if name is None:
+        return None
+    x = w[name]
+    key = w.choice((index, index, index, fancy_index))(w, x)
+    part = value_of(w, name + key)
+    return f"{name}{key} = {w.operand(part if part is not None else x)}"
+
+
+def fancy_index(w: Writer, x: Any) -> str:
+    if not x.ndim:
+        return w.choice(("[...]", "[()]", "[None]"))
+    last = x.shape[0] - 1
+    forms = [f"[{mask(w, x)}]", f"[[{last}, 0]]" if last > 0 else "[[0]]", "[torch.tensor([0])]", f"[torch.tensor({max(last, 0)})]"]
+    if x.ndim > 1:
+        forms += ["[:, [0]]", "[[0], [0]]", "[..., torch.tensor([0, 1])]", "[0, torch.tensor([True, False])]", "[None, [0]]"]
+    return w.choice(forms)
+
+
+@step(6)
+def augment(w: Writer) -> str | None:
+    name = w.target()
+    if name is None:
+        return None
+    text = name + (index(w, w[name]) if w.chance(60) else "")
+    part = value_of(w, text)
+    return part is not None and f"{text} {w.choice(('+=', '*=', '-='))} {w.operand(part)}" or None
+
+
+@step(3)
+def turn_in_place(w: Writer) -> str | None:
+    name = w.target()
+    if name is None:
+        return None
+    x = w[name]
+    forms = [with_axes("transpose_", 2), unary("t_"), unary("squeeze_"), with_axes("unsqueeze_", 1), with_axes("swapaxes_", 2), with_axes("squeeze_", 1)]
+    if w.chance(20):
+        return f"{name}{as_strided(w, x)}".replace("as_strided", "as_strided_")
+    return name + w.choice(forms)(w, x)
+
+
+@step(1)
+def write_out(w: Writer) -> str | None:
+    name = w.tensor(lambda x: not x.requires_grad and w.may_be_written(x))
+    if name is None:
+        return None
+    x = w[name]
+    return f"torch.{w.choice(('add', 'mul'))}({w.operand(x, numbers=False)}, {w.operand(x)}, out={name})"
+
+
+# -- flags and data ----------------------------------------------------------------------------------------------------
+
+
+@step(5)
+def change(w: Writer) -> str | None:
+    name, other = w.tensor(), w.tensor()
+    if name is None:
+        return None
+    forms = (
+        f"{name}.requires_grad_()", f"{name}.requires_grad_()", f"{name}.requires_grad = False", f"{name}.detach_()",
+        f"{name}.retain_grad()", f"{name}.retain_grad()", f"{name}.grad = None", f"{name}.data = {other}",
+        f"{name}.data = {other}.data", f"{name}.set_({other})", f"torch.autograd.graph.increment_version({name})",
+        f"torch._C._autograd._unsafe_set_version_counter(({name},), (5,))", f"torch.utils.swap_tensors({name}, {other})",
+        f"with torch.autograd._unsafe_preserve_version_counter({name}): {name}.detach().mul_(2)",
+    )  # fmt: skip
+    return w.choice(forms)
+
+
+@step(2)
+def customize(w: Writer) -> str | None:
+    """A custom function that writes to its argument, or gives it back, or a view of it."""
+    name = w.target()
+    if name is None:
+        return None
+    text = name if w.chance(60) else view_of(w, name)
+    return f"{w.choice((f'{w.new_name()} = ', ''))}{w.choice(('Double', 'Double', 'Same', 'Flat'))}.apply({text})"
+
+
+@step(2)
+def listen(w: Writer) -> str | None:
+    name = w.tensor(lambda x: x.requires_grad)
+    if name is None:
+        return None
+    forms = (
+        f"{name}.register_hook(lambda grad: log.append(('{name}', grad.tolist())))",
+        f"{name}.register_hook(lambda grad: grad * 2)",
+        f"{name}.grad_fn.register_hook(lambda *grads: log.append('{name}'))",
+    )
+    return w.choice(forms)
+
+
+@step(3)
+def read(w: Writer) -> str | None:
+    name, other = w.tensor(), w.tensor()
+    if name is None:
+        return None
+    forms = (
+        f"{name}.tolist()", f"{name}.sum().item()", f"{name}.is_set_to({other})", f"{name}.equal({other})",
+        f"{name}[...].tolist()", f"{name}.is_leaf", f"{name}.numel()", f"({name} == {other}).tolist()",
+        f"{name}.unsqueeze(0)", f"{name} * 1",
+    )  # fmt: skip
+    return w.choice(forms)
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
+
+
+def root(w: Writer) -> str | None:
+    """A sum of something, as an expression; of complex numbers, of their real parts."""
+    name = w.tensor(lambda x: x.requires_grad)
+    if name is None:
+        return None
+    x = w[name]
+    operand = w.operand(x, numbers=False)
+    text = w.choice((name, f"({name} * {operand})", f"({name} * {name})", f"({name} * 2)"))
+    return f"{text}.sum()" + (".real" if x.is_complex() else "")
+
+
+@step(9)
+def backward(w: Writer) -> str | None:
+    text = root(w)
+    if text is None:
+        return None
+    keep = w.choice(("retain_graph=True", "", "retain_graph=True", "create_graph=True"))
+    if w.chance(15):
+        name = text[0] if text[0] != "(" else text[1]
+        return f"{name}.backward(torch.ones_like({name}){', ' if keep else ''}{keep})"
+    return f"{text}.backward({keep})"
+
+
+@step(5)
+def gradients(w: Writer) -> str | None:
+    text = root(w)
+    if text is None:
+        return None
+    names = sorted({name for _ in range(w.number(1, 2)) if (name := w.tensor(lambda x: x.requires_grad))})
+    keep = w.choice(("retain_graph=True", "", "retain_graph=True"))
+    call = f"torch.autograd.grad({text}, [{', '.join(names)}], {keep}{', ' if keep else ''}allow_unused={not w.daring})"
+    return call
+
+
+@step(4)
+def second_order(w: Writer) -> str | None:
+    text, name = root(w), w.tensor(lambda x: x.requires_grad)
+    if text is None or name is None:
+        return None
+    return f"{w.new_name()}, = torch.autograd.grad({text}, {name}, create_graph=True, allow_unused=True)"
+
+
+@step(1)
+def take_gradient(w: Writer) -> str | None:
+    name = w.tensor(lambda x: x.grad is not None)
+    return name and w.choice((f"{w.new_name()} = {name}.grad", f"{name}.grad.zero_()", f"{name}.grad.add_(1)"))
+
+
+@step(3)
+def write_between(w: Writer) -> None:
+    """Record something, write to what it may have saved, go backward."""
+    name = w.tensor(lambda x: x.requires_grad)
+    if name is None:
+        return
+    result = w.new_name()
+    forms = (f"{name} * {name}", f"{name} * {w.operand(w[name], numbers=False)}", f"{name}.pow(2)", f"{name}.relu()")
+    w.keep(f"{result} = {w.choice(forms)}")
+    for _ in range(w.number(1, 2)):
+        line = w.choice((write, assign, augment))(w)
+        if line is not None:
+            w.keep(w.in_context(line))
+    w.daring = True
+    if result in w.world.pool:
+        w.keep(f"{result}.sum(){'.real' if w[result].is_complex() else ''}.backward()")
+
+
+@st.composite
+def programs(draw: Callable) -> list[str]:
+    """Programs of 5 to 15 lines, valid on PyTorch but for one step in ten."""
+    writer = Writer(draw)
+    with quiet():
+        return writer.write(writer.number(4, 14))
