@@ -3,7 +3,11 @@
 from tapegrad.autograd.edges import GradientEdge, Node, get_gradient_edge
 from tapegrad.autograd.grad_mode import increment_version
 from tapegrad.autograd.multi_grad_hooks import register_multi_grad_hook
-from tapegrad.autograd.mutation import allow_mutation_on_saved_tensors
+from tapegrad.autograd.mutation import (
+    allow_mutation_on_saved_tensors,
+    saved_tensors_survive_mutation,
+    set_saved_tensors_survive_mutation,
+)
 from tapegrad.autograd.saved_tensors import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 __all__ = [
@@ -16,4 +20,6 @@ __all__ = [
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "saved_tensors_survive_mutation",
+    "set_saved_tensors_survive_mutation",
 ]

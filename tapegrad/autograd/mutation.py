@@ -1,10 +1,14 @@
-"""``allow_mutation_on_saved_tensors``: tensors that are saved for backward may be written to.
+"""Tensors that are saved for backward and written to: PyTorch's way to allow it, and what immutable arrays give.
 
 Note [Mutation of saved tensors]
 Inside the context what is saved is kept by a handle. The storage of each saved tensor tells the context before it is
 written to (``Storage.watcher``); the context then keeps the value as it is now for every handle on that version.
 Arrays are immutable, so that this *clone* copies nothing. PyTorch's bookkeeping is shown under PyTorch's names, because
 programs count its entries: all of them go when the last node that needs them goes.
+
+Note [Saved tensors that survive]
+``saved_tensors_survive_mutation`` needs no books: nodes keep a handle on the value instead of the tensor (``snapshot``
+in ``dispatch/saved.py``), which no write can reach. It is a mode, so that programs without it run by other plans.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from tapegrad.autograd.grad_mode import ModeDecorator
 from tapegrad.autograd.saved_tensors import saved_tensors_hooks
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
@@ -117,3 +123,57 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     finally:
         context.clear()
         MutationContext.active = None
+
+
+class saved_tensors_survive_mutation(ModeDecorator):
+    """Let backward use the values that were saved, whatever is written to the tensors afterwards.
+
+    PyTorch has no counterpart: there, writing to a tensor that a node has saved makes backward fail ("one of the
+    variables needed for gradient computation has been modified by an inplace operation"), unless it was cloned before.
+    Here no write changes an array: the old value is still there, and keeping it costs its memory, no copy. What is
+    *recorded* inside the block has the gradients of the values as they were; backward may be called outside.
+
+    It is a decorator too; ``set_saved_tensors_survive_mutation`` switches it on for good.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_survive_mutation():
+    ...     y = x * 3
+    ...     z = y * y
+    ...     _ = y.zero_()
+    >>> z.sum().backward()
+    >>> x.grad
+    tensor([18., 36.])
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self.previous: list[bool] = []
+
+    def clone(self) -> saved_tensors_survive_mutation:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        self.previous.append(thread.modes.surviving)
+        thread.modes = thread.modes.replace(surviving=self.mode)
+
+    def __exit__(self, *exception: object) -> None:
+        thread.modes = thread.modes.replace(surviving=self.previous.pop())
+
+
+def set_saved_tensors_survive_mutation(mode: bool) -> None:
+    """Switch ``saved_tensors_survive_mutation`` on or off, for this thread and for those that are started later.
+
+    >>> import tapegrad as torch
+    >>> torch.autograd.graph.set_saved_tensors_survive_mutation(True)
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = x.exp()
+    >>> z = y.sin()
+    >>> y += 1
+    >>> z.sum().backward()
+    >>> torch.autograd.graph.set_saved_tensors_survive_mutation(False)
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(f"set_saved_tensors_survive_mutation(): expected a bool, got {type(mode).__name__}")
+    thread.modes = thread.modes.replace(surviving=mode)
+    type(thread).modes = type(thread).modes.replace(surviving=mode)

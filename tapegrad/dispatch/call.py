@@ -29,6 +29,7 @@ from tapegrad.dispatch.forward import forwarding
 from tapegrad.dispatch.losses import note_losses
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
+from tapegrad.dispatch.saved import snapshot
 from tapegrad.execution.host import transfer
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import next_sequence_nr
@@ -118,7 +119,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
     names |= {"forward": forward or plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
-    names |= {"look": look, "edge_of": edge_of}
+    names |= {"look": look, "edge_of": edge_of, "snapshot": snapshot}
     names |= {"note_losses": note_losses, "ran": operator_ran}
     if any(plan.needed):
         names["node_class"] = plan.node_class
@@ -179,6 +180,10 @@ def _node_lines(plan: Plan) -> Iterator[str]:
 def _save_lines(plan: Plan) -> Iterator[str]:
     """Keep what backward reads. An output that does not require grad is kept as the tensor that it is."""
     outputs = (f"{'value' if plan.out_specs[i].requires_grad else 'out'}{i}" for i in plan.saved_outputs)
+    if plan.modes.surviving:
+        inputs = [f"snapshot(x{i})" if isinstance(plan.specs[i], Spec) else f"x{i}" for i in plan.saved_inputs]
+        yield f"node.saved = {_tuple([*inputs, *outputs])}"
+        return
     yield f"node.saved = {_tuple([*(f'x{i}' for i in plan.saved_inputs), *outputs])}"
     if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
         versions = (f"x{i}._version" if isinstance(plan.specs[i], Spec) else "0" for i in plan.saved_inputs)

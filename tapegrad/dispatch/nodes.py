@@ -198,7 +198,7 @@ class OperatorNode(Node):
         saved = self.saved
         if type(saved) is not tuple:
             raise RuntimeError(second_backward(saved))
-        if self.output_storages is not None:
+        if self.output_storages is not None and not self.plan.modes.surviving:
             self._check_outputs()
         values = []
         for item, spec in zip(saved, self.plan.saved_specs):  # noqa: B905 - same length by construction, hot
@@ -287,7 +287,8 @@ class OperatorNode(Node):
             check_version(item, self._version_of(index), self)
         elif index >= inputs:
             position = self.plan.saved_outputs[index - inputs]
-            return output_handle(self, position, item, self.plan.out_specs[position])
+            survives = self.plan.modes.surviving
+            return output_handle(self, position, item, self.plan.out_specs[position], survives=survives)
         return item
 
     def raw_saved_item(self, index: int) -> Any:
@@ -309,7 +310,7 @@ class OperatorNode(Node):
             return SavedTensor.of_input(item, edge, self._version_of(index), leaf)
         if index >= inputs:
             position = plan.saved_outputs[index - inputs]
-            return SavedTensor.of_output(item, plan.out_specs[position], position)
+            return SavedTensor.of_output(item, plan.out_specs[position], position, plan.modes.surviving)
         return SavedTensor.empty(NOTHING) if item is None else item
 
     def save(self, inputs: tuple, outputs: tuple) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.dispatch.saved import kept_spec
 from tapegrad.errors import INFERENCE_SAVED, message
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import transfer
@@ -128,7 +129,7 @@ class Plan:
         outputs = sorted({place[1] for place in located if place[0] == "output"})
         self.saved_inputs, self.saved_outputs = tuple(inputs), tuple(outputs)
         self.saved_specs = tuple(
-            self.specs[i] if isinstance(self.specs[i], Spec) else None for i in inputs
+            kept_spec(self.specs[i], self.modes) if isinstance(self.specs[i], Spec) else None for i in inputs
         ) + tuple(None if self.out_specs[i].requires_grad else self.out_specs[i] for i in outputs)  # fmt: skip
         if any(spec is not None and spec.inference for spec in self.saved_specs):
             raise RuntimeError(INFERENCE_SAVED)

@@ -18,13 +18,13 @@ from typing import Any
 
 from tapegrad.errors import INFERENCE_SAVED, SECOND_BACKWARD
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.tape.modes import switched, thread
+from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, name_of
 from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import storage_made_by
-from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, share, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, join, share, value_of, wrap
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
@@ -63,11 +63,12 @@ class SavedTensor:
         hooks: the pair (pack, unpack) that was used, or None.
         freed_by: the place of the backward call that freed it, where that is known.
         tangent: of an output, its tangent.
+        survives: whether what is kept is not touched by writes; see ``snapshot``.
     """
 
     __slots__ = (
         "kept", "spec", "edge", "is_output", "is_leaf", "output_nr", "version", "hooks", "tangent", "freed_by",
-        "__weakref__",
+        "survives", "__weakref__",
     )  # fmt: skip
 
     kept: Any
@@ -80,6 +81,7 @@ class SavedTensor:
     hooks: Hooks | None
     tangent: Tensor | None
     freed_by: Any
+    survives: bool
 
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
@@ -89,7 +91,7 @@ class SavedTensor:
         """One without a tensor: ``kept`` is FREED or NOTHING."""
         saved: SavedTensor = object.__new__(cls)
         saved.kept, saved.hooks, saved.edge, saved.tangent, saved.freed_by = kept, None, None, None, None
-        saved.is_output = saved.is_leaf = False
+        saved.is_output = saved.is_leaf = saved.survives = False
         saved.output_nr = saved.version = 0
         return saved
 
@@ -113,6 +115,9 @@ class SavedTensor:
         saved.tangent = tangent_of(tensor) if saved.is_output else None
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
+        elif thread.modes.surviving:
+            saved.survives, saved.version = True, 0
+            saved.kept = value_of(tensor) if saved.is_output else snapshot(tensor)
         else:
             saved.kept = value_of(tensor) if saved.is_output else tensor
         return saved
@@ -125,10 +130,10 @@ class SavedTensor:
         return saved
 
     @classmethod
-    def of_output(cls, value: Any, spec: Spec, output_nr: int) -> SavedTensor:
+    def of_output(cls, value: Any, spec: Spec, output_nr: int, survives: bool = False) -> SavedTensor:
         """An output whose value a node has kept in its tuple until now."""
         saved = cls.empty(value)
-        saved.spec, saved.output_nr, saved.is_output = spec, output_nr, True
+        saved.spec, saved.output_nr, saved.is_output, saved.survives = spec, output_nr, True, survives
         return saved
 
     def pack(self, tensor: Tensor, hooks: Hooks) -> None:
@@ -200,7 +205,7 @@ class SavedTensor:
             return self._unpacked(hooks[1](kept), edge, node)
         if self.is_output:
             assert node is not None
-            return output_handle(node, self.output_nr, kept, self.spec, tangent)
+            return output_handle(node, self.output_nr, kept, self.spec, tangent, survives=self.survives)
         check_version(kept, self.version, node)
         return kept
 
@@ -244,17 +249,19 @@ class SavedTensor:
         return None if self.hooks is None else self.hooks[1]
 
 
-def output_handle(node: Node, output_nr: int, value: Any, spec: Spec, tangent: Tensor | None = None) -> Tensor:
-    """An output that a node saved, made again, on the storage of the output itself.
+def output_handle(
+    node: Node, output_nr: int, value: Any, spec: Spec, tangent: Tensor | None = None, *, survives: bool = False
+) -> Tensor:
+    """An output that a node saved, made again: on the storage of the output itself, unless it ``survives`` writes.
 
     Raises:
         RuntimeError: it has been written to since.
     """
-    if was_written(node, output_nr):
-        raise RuntimeError(modified_output(spec, node, output_nr))
     output = wrap(value, spec.fresh, (node, output_nr))
-    output._storage = storage_made_by(output._edge, value, output._spec.strides)
-    output._storage.admit(output)
+    if not survives:
+        if was_written(node, output_nr):
+            raise RuntimeError(modified_output(spec, node, output_nr))
+        join(output, storage_made_by((node, output_nr), value, output._spec.strides))
     if tangent is not None:
         set_tangent(output, tangent)
     return output
@@ -264,6 +271,24 @@ def was_written(node: Node, output_nr: int) -> bool:
     """Whether an output of a node has been written to since the node made it."""
     made = None if node.output_storages is None else node.output_storages.get(output_nr)
     return made is not None and made.counter.version != made.version
+
+
+def snapshot(tensor: Tensor) -> Tensor:
+    """A handle on what a tensor is now, with its place in the graph, which later writes don't reach.
+
+    Arrays are immutable, so that it copies nothing. See ``autograd.graph.saved_tensors_survive_mutation``.
+    """
+    edge = edge_of(tensor)
+    result = wrap(value_of(tensor), kept_spec(tensor._spec, thread.modes), edge)
+    result._tangent = tensor._tangent
+    if edge is None and result._spec.requires_grad:
+        result._accumulator = tensor._accumulator
+    return result
+
+
+def kept_spec(spec: Spec, modes: Modes) -> Spec:
+    """The spec of what a node keeps of an input."""
+    return spec.fresh if modes.surviving else spec
 
 
 def handle_on(data: Tensor, edge: Edge | None) -> Tensor:

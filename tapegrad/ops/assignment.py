@@ -1,4 +1,4 @@
-"""Operators behind ``fill_`` and ``copy_``: what a tensor becomes when all of it is overwritten."""
+"""Operators behind ``fill_``, ``copy_`` and ``eq_``: what a tensor becomes when all of it is overwritten."""
 
 from __future__ import annotations
 
@@ -8,18 +8,43 @@ from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.operator import cast, general, sum_to, zeros_of
 
 
+def _overwritten(g, x_shape, x_dtype):
+    """The gradient of what nothing is left of."""
+    return zeros_of(g, shape=tuple(x_shape), dtype=x_dtype)
+
+
 @general(
-    x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
+    x=_overwritten,
     value=lambda g: sum_to(g, shape=()),
     jvp=lambda t_value, x: _zeros(x) if t_value is None else fill(x, t_value),
+    node="FillBackward1",
 )
 def fill(x, value):
     """``x`` with every element replaced by the 0-dim ``value``."""
     return jnp.full(x.shape, value, x.dtype)
 
 
+@general(x=_overwritten, jvp=lambda x: _zeros(x), node="FillBackward0")
+def fill_number(x, value):
+    """``x`` with every element replaced by a number."""
+    return jnp.full(x.shape, value, x.dtype)
+
+
+@general(x=_overwritten, jvp=lambda x: _zeros(x))
+def zero(x):
+    """``x`` with every element replaced by zero."""
+    return jnp.zeros_like(x)
+
+
+@general(x=_overwritten, y=lambda g, y_shape, y_dtype: zeros_of(g, shape=tuple(y_shape), dtype=y_dtype),
+         jvp=lambda x: _zeros(x), node="EqBackward1")  # fmt: skip
+def compared(x, y, outcome):
+    """``x`` with every element replaced by the outcome of a comparison with ``y``, which is None for a number."""
+    return outcome.astype(x.dtype)
+
+
 @general(
-    x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
+    x=_overwritten,
     source=lambda g, source_shape, source_dtype: cast(sum_to(g, shape=tuple(source_shape)), dtype=source_dtype),
     jvp=lambda t_source, x: _zeros(x) if t_source is None else copy(x, t_source),
     node="torch::autograd::CopyBackwards",

@@ -217,7 +217,7 @@ def _product(x: Any, y: Any) -> str:
 
 IDENTITIES: dict[str, str | Callable[..., str]] = {
     **{name: _by_second(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or",
-                                           "bitwise_xor", "fill", "searchsorted")},
+                                           "bitwise_xor", "searchsorted")},
     **{name: f"{name}.Tensor" for name in ("add", "sub", "rsub", "mul", "div", "remainder", "fmod", "copysign",
                                            "xlogy", "slice", "split", "unsafe_split", "index", "ldexp",
                                            "bitwise_left_shift", "bitwise_right_shift")},
@@ -259,7 +259,7 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "attention": "_scaled_dot_product_flash_attention_for_cpu",
     "attention_by_parts": "_scaled_dot_product_attention_math", "einsum": "bmm", "einsum_unary": "permute",
     "kron": "mul.Tensor", "conv_transpose": "convolution", "conv_weight": "convolution_backward",
-    "scatter": "scatter.src", "scatter_number": "scatter.value", "index_fill": "index_fill.int_Scalar",
+    "fill": "fill.Tensor", "fill_number": "fill.Scalar", "scatter": "scatter.src", "scatter_number": "scatter.value", "index_fill": "index_fill.int_Scalar",
     "index_fill_tensor": "index_fill.int_Tensor", "put_number": "put", "argsort": "sort", "sort_stable": "sort.stable",
     "unique": "_unique2", "nll_loss": "nll_loss_forward", "nll_loss2d": "nll_loss2d_forward", "identity_of": "eye",
     "embedding_adjoint": "embedding_dense_backward", "embedding_renorm": "embedding_renorm_",
@@ -276,7 +276,7 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
 """PyTorch's names of our operators, where they are not their own names' ``default``."""
 
 OWN = frozenset((
-    "sum_to", "zeros_of", "filled_like", "share", "on_diagonal", "causal_mask", "truncate", "scatter_kept",
+    "sum_to", "zeros_of", "compared", "filled_like", "share", "on_diagonal", "causal_mask", "truncate", "scatter_kept",
     "scatter_count", "weighted_rows", "resample", "resample_adjoint", "plane_gather", "shift", "recurrence",
     "products_before", "pad_adjoint", "circular_pad1d", "circular_pad2d", "circular_pad3d", "floored",
 ))  # fmt: skip

@@ -36,7 +36,7 @@ class Modes:
 
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
-        "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "grad_enabled",
+        "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving", "grad_enabled",
         "detecting", "recording",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
@@ -52,6 +52,7 @@ class Modes:
         "forward_grad": True,
         "source_lines": False,
         "results_watched": False,
+        "surviving": False,
     }
     _interned: dict[tuple, Modes] = {}
     _replaced: dict[tuple, Modes] = {}
@@ -68,6 +69,7 @@ class Modes:
     forward_grad: bool
     source_lines: bool
     results_watched: bool
+    surviving: bool
     grad_enabled: bool
     detecting: bool
     recording: bool

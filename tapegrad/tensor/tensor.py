@@ -231,7 +231,7 @@ def _new_storage(tensor: Tensor) -> Storage:
                 storage = (InferenceStorage if tensor._spec.inference else Storage)(value, strides)
             if storage.founder is None:
                 storage.founder = weakref.ref(tensor)
-            _join(tensor, storage)
+            join(tensor, storage)
         return tensor._storage  # type: ignore[return-value]
 
 
@@ -245,11 +245,12 @@ def share(tensor: Tensor, other: Tensor, offset: int | None = None, lens: int | 
     tensor._lens = other._lens if lens is None else lens
     if other._counter is not None:
         tensor._counter = other._counter
-    _join(tensor, storage)
+    join(tensor, storage)
     return tensor
 
 
-def _join(tensor: Tensor, storage: Storage) -> None:
+def join(tensor: Tensor, storage: Storage) -> None:
+    """Make a tensor, which has its value, a member of a storage."""
     tensor._storage = storage
     storage.admit(tensor)
     if storage.live:

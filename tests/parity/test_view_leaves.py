@@ -75,7 +75,7 @@ def a_view_that_requires_grad_whose_base_comes_to_do_so(torch):
     v.requires_grad_()
     a.mul_(w)
     seen = attempt(lambda: places(a, v))
-    return seen, attempt(lambda: gradients(torch, v * v, w, v))
+    return seen, attempt(lambda: gradients(torch, v * v, w))
 
 
 @program
