@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks.cases import OURS, Case, Modules, around_cases, chain_cases, step_cases
+from benchmarks.cases import OURS, Case, Modules, around_cases, chain_cases, step_cases, write_cases
 from benchmarks.programs import Sizes
 from benchmarks.report import Timings, as_json, extra_costs, table, target_lines, targets
 from benchmarks.timing import take_turns
@@ -80,7 +80,7 @@ def main() -> None:
     timings = measure(chains, rounds)
     features = around_cases(found, min(lengths), repeats=lengths[min(lengths)])
     around = measure(features, rounds)
-    steps = step_cases(found, QUICK if options.quick else Sizes())
+    steps = [*write_cases(found), *step_cases(found, QUICK if options.quick else Sizes())]
     for case in steps:
         timings += measure([case], rounds)
     cases, timings = chains + features + steps, timings[: len(chains)] + around + timings[len(chains) :]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import around, jax_programs, programs
+from benchmarks import around, jax_programs, programs, writes
 from benchmarks.programs import Sizes
 from benchmarks.timing import Contestant
 
@@ -75,6 +75,18 @@ def around_cases(modules: Modules, length: int, *, repeats: int) -> list[Case]:
         )
         for feature in around.FEATURES
     ]
+
+
+def write_cases(modules: Modules) -> list[Case]:
+    """Views and in-place writes; one unit is one write, read or row."""
+    cases = []
+    for title in writes.PROGRAMS:
+        runs = {name: writes.program(module, title) for name, module in modules.items()}
+        for name, compiled in (("JAX eager", False), ("JAX jit", True)):
+            runs[name] = writes.jax_program(title, compiled=compiled)
+        contestants = tuple(Contestant(name, run, writes.TIMES) for name, run in runs.items())
+        cases.append(Case(f"{title}, {writes.TIMES} x {writes.WIDTH} floats", "us each", 1e6, contestants))
+    return cases
 
 
 def step_case(title: str, step: Callable, jax_step: Callable, modules: Modules, sizes: Sizes) -> Case:

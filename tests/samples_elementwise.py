@@ -160,6 +160,7 @@ SIGNS = [
     Sample("sgn", (RIGHT,), oracle=lambda x: x / abs(x)),
     *unary("angle", AWAY, Z, N),
     *pairs("copysign", (AWAY, AWAY_V), (POINT, AWAY), (N, AWAY_V)),
+    Sample("nextafter", (A, W), smooth=False), Sample("nextafter", (A, A), smooth=False, note=" equal"),
     *pairs("copysign_number", (AWAY, -2.0), (N, 2)),
     Sample("nan_to_num", (np.array([[1.0, -2.0, 3.0]]), 0.0, 9.0, -9.0)),
     Sample("nan_to_num", (Z, 0.0, 9.0, -9.0)),

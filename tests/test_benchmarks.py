@@ -9,7 +9,7 @@ import pytest
 
 import tapegrad
 from benchmarks import __main__ as command
-from benchmarks import around, jax_programs, programs, report, timing
+from benchmarks import around, jax_programs, programs, report, timing, writes
 from benchmarks.cases import FLOOR, OURS, TWO_FLOORS, Case
 from benchmarks.programs import Sizes
 
@@ -37,6 +37,13 @@ def test_the_models_are_the_same_on_both(compiled):
     ours, theirs = programs.lstm_step(tapegrad, TINY, rng()), jax_programs.lstm_step(TINY, rng(), compiled=compiled)
     for a, b in zip(ours(), theirs()[1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("title", writes.PROGRAMS)
+def test_writes_are_the_same_on_both(title):
+    ours = writes.program(tapegrad, title)()
+    for compiled in (False, True):
+        np.testing.assert_allclose(ours, writes.jax_program(title, compiled=compiled)(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("feature", around.FEATURES)
@@ -95,6 +102,6 @@ def test_the_command_prints_tables_and_writes_json(monkeypatch, tmp_path, capsys
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
     command.main()
     said, numbers = capsys.readouterr().out, json.loads(target.read_text())
-    assert len(numbers["cases"]) == 6 + len(around.FEATURES)
+    assert len(numbers["cases"]) == 6 + len(around.FEATURES) + len(writes.PROGRAMS)
     assert "what a feature adds" in said
     assert all(case["case"] in said and OURS in case["contestants"] for case in numbers["cases"])

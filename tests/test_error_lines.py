@@ -377,7 +377,7 @@ def test_off_nothing_is_kept():
     with torch.no_grad():
         z = x * 2
     z.add_(1)
-    assert "_origin" not in vars(y.grad_fn) and "_lost_grad" not in vars(z) and z._storage.writes is None
+    assert "_origin" not in vars(y.grad_fn) and "_lost_grad" not in vars(z) and z._storage.counter.writes is None
 
 
 def test_recording_keeps_no_frame_and_no_tensor():

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.dispatch.nodes import AccumulateGrad
-from tapegrad.execution.dtypes import bfloat16, complex64, complex128
-from tapegrad.execution.dtypes import bool as bool8
 from tapegrad.execution.kernel import add_values
 from tapegrad.tape.node import Node
-from tapegrad.tensor.spec import Spec, legacy_type_name
+from tapegrad.tensor.spec import core_type_name
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
@@ -105,7 +103,7 @@ def checked(given: Any, returned: Any, hook: Callable) -> Tensor:
     if returned.dtype is not given.dtype or returned.device is not given.device:
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has changed the type of value "
-            f"(was {type_name(given._spec)} got {type_name(returned._spec)})"
+            f"(was {core_type_name(given._spec)} got {core_type_name(returned._spec)})"
         )
     if returned.shape != given.shape:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
@@ -137,11 +135,3 @@ def hook_name(hook: Callable) -> str:
     """What messages call a hook."""
     name = getattr(hook, "__name__", None)
     return name if isinstance(name, str) else "<unknown>"
-
-
-def type_name(spec: Spec) -> str:
-    """What PyTorch calls a tensor's type when it speaks of hooks: newer dtypes go by the names they have in C++."""
-    legacy = legacy_type_name(spec)
-    if spec.dtype in (bfloat16, bool8, complex64, complex128):
-        return f"{spec.device.type.upper()}{legacy.rpartition('.')[2].removesuffix('Tensor')}Type"
-    return legacy

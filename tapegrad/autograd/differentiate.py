@@ -14,7 +14,7 @@ from tapegrad.autograd.currencies import InferenceValues, Tensors, Values
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
-from tapegrad.dispatch import gradient_edge
+from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.functions.joining import stack
@@ -339,10 +339,9 @@ def target_edge(target: Root, accumulate_grad: bool) -> Edge:
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
     if accumulate_grad:
         target.retain_grad()
-    edge = gradient_edge(target)
-    if edge is None:
+    if not target._spec.requires_grad:
         raise RuntimeError(source_lines.without_grad(target))
-    return edge
+    return gradient_edge(target) or (AccumulateGrad(target), 0)  # of a view that nothing recorded: nothing leads there
 
 
 def _batched(

@@ -11,7 +11,7 @@ from tapegrad.autograd import differentiate
 from tapegrad.dispatch.nodes import separate, share_leaf_hooks
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
-from tapegrad.tensor.tensor import Tensor, edge_of
+from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf
 
 
 @public("Tensor", out=False)
@@ -57,9 +57,10 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     if not self._spec.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     with making:
+        slots = slots_of(self)  # first: a view may get its place in the graph here, where it has no hooks yet
         if self._hooks is None:
             self._hooks = OrderedDict()
-            slots_of(self).attach_tensor(self.output_nr, self._hooks)
+            slots.attach_tensor(self.output_nr, self._hooks)
     return add_hook(self._hooks, hook)
 
 
@@ -95,7 +96,7 @@ def retain_grad(self: Tensor) -> None:
     """
     if not self._spec.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    edge = edge_of(self)
+    edge = None if passes_for_leaf(self) else edge_of(self)
     if edge is None or self._retains:
         return
     reference = weakref.ref(self)

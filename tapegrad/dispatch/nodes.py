@@ -236,7 +236,7 @@ class OperatorNode(Node):
 
     def _checked_value(self, tensor: Tensor, index: int) -> Any:
         spec = self.plan.saved_specs[index]
-        if tensor._edge is None and spec.requires_grad and not self._was_leaf(index):
+        if tensor._spec is not spec and spec.requires_grad and tensor._edge is None and not self._was_leaf(index):
             raise RuntimeError(DETACHED)
         check_version(tensor, self._version_of(index), self)
         return value_of(tensor)

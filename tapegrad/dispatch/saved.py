@@ -22,7 +22,7 @@ from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, name_of
 from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
-from tapegrad.tensor.spec import Spec, legacy_type_name
+from tapegrad.tensor.spec import Spec, core_type_name
 from tapegrad.tensor.storage import storage_made_by
 from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, join, share, value_of, wrap
 
@@ -354,7 +354,7 @@ def modified(
     )
     sentence = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{legacy_type_name(spec)} {list(spec.shape)}]{origin} is at version {version}; expected version {expected} "
+        f"[{core_type_name(spec)} {list(spec.shape)}]{origin} is at version {version}; expected version {expected} "
         f"instead. Hint: {hint}"
     )
     saved = None if saver is None else at(f"it was saved for {name_of(saver)}, by the operation", saver._origin)

@@ -21,13 +21,14 @@ from typing import Any, NamedTuple
 
 from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, gradient_edge, rebase
+from tapegrad.dispatch.saved import second_backward
 from tapegrad.errors import CREATION
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.kernel import Kernel
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, next_sequence_nr
 from tapegrad.tensor.geometry import Geometry, extent
-from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import (
     Tensor,
     View,
@@ -77,6 +78,20 @@ class Part(NamedTuple):
         return operators["view_as_complex"](whole) if self.base_split else whole
 
 
+class Made(NamedTuple):
+    """How a view came to show its base as other numbers (of another dtype, or conjugated): by an operator on ``origin``.
+
+    ``place``: where what that gives lies in memory, if the view is a window on it; None if it is it. Without an operator
+    it is a window on ``origin``, which is such a view.
+    """
+
+    origin: Tensor
+    op: Any
+    numbers: tuple
+    settings: dict[str, Any]
+    place: Geometry | None
+
+
 def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
     """Which part of the base a view shows, and where view and base begin."""
     place, whole = (Geometry(tuple(x.shape), x._spec.layout, x._offset) for x in (view, base))
@@ -115,7 +130,7 @@ class CopySlices(Node):
     """The place in the graph of a base that was written to through a view. See Note [Views].
 
     Attributes:
-        inner: the node of the operator whose result was written.
+        inner: the node of the operator whose result was written; which backward call freed the graph, if one did.
         own: which edge of the inner node led to the view; None if none did.
         part, offsets: which part of the base was written.
         spec: that of the base.
@@ -152,6 +167,8 @@ class CopySlices(Node):
 
     def _inner_results(self, how: str, grad: Any, needed: tuple[bool, ...] | None) -> list:
         """What the inner node gives for the view (or None), and for its other inputs."""
+        if type(self.inner) is not tuple:
+            raise RuntimeError(second_backward(self.inner))
         (inner, output_nr), own = self.inner, self.own
         grads = [grad if i == output_nr else None for i in range(inner.input_slots)]
         if needed is not None:
@@ -161,7 +178,9 @@ class CopySlices(Node):
         return [None if own is None else results.pop(own), *results]
 
     def release_variables(self) -> None:
-        self.inner[0].release_variables()
+        if type(self.inner) is tuple:
+            self.inner[0].release_variables()
+            self.inner = thread.backward_call
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
@@ -184,6 +203,7 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
     else:
         rebase(view.base, _through(view.base, tensor, edge))
         require_grad(view.base)
+        view.turn = next_sequence_nr(), tensor._version
 
 
 def _through(base: Tensor, view: Tensor, edge: Edge) -> Edge:
@@ -248,15 +268,31 @@ def remake(tensor: Tensor, view: View) -> None:
     if view.creation is not None:
         raise RuntimeError(refusal(tensor, "its base or another view of its base has been"))
     if view.made is not None:
-        origin, op, numbers, settings = view.made
-        stand_in = wrap(value_of(origin), origin._spec.fresh.replace(requires_grad=True), gradient_edge(origin))
-        with switched(grad=True):
-            edge = op(stand_in, *numbers, **settings)._edge
+        edge = _made_again(tensor, view.made)
     else:
         part, *offsets = part_of(view.base, tensor)
         edge = replayed("as_strided", view.base, part, (*offsets, None))
+    if view.turn is not None and view.turn[1] == tensor._version:
+        edge[0].sequence_nr = view.turn[0]
     rebase(tensor, edge)
-    view.version = tensor._version
+    view.version, view.turn = tensor._version, None
+
+
+def _made_again(tensor: Tensor, made: Made) -> Edge:
+    """The place of a view that shows its base as other numbers."""
+    origin = made.origin
+    if made.op is None:
+        part, *offsets = part_of(origin, tensor)
+        return replayed("as_strided", origin, part, (*offsets, None))
+    stand_in = wrap(value_of(origin), origin._spec.fresh.replace(requires_grad=True), gradient_edge(origin))
+    with switched(grad=True):
+        shown = made.op(stand_in, *made.numbers, **made.settings)
+    if made.place is None:
+        return shown._edge
+    shown._spec = shown._spec.replace(strides=named_strides(made.place.shape, made.place.strides))
+    shown._offset = made.place.offset
+    part, *offsets = part_of(shown, tensor)
+    return replayed("as_strided", shown, part, (*offsets, None))
 
 
 remakers.append(remake)
@@ -291,6 +327,7 @@ def refusal(tensor: Tensor, what: str) -> str:
 
 def creation_of(origin: Tensor, creation: str | None) -> str | None:
     """How a view counts as created, of a tensor that may itself be a view."""
-    if creation is None and not thread.modes.grad:
-        creation = "inference" if thread.modes.inference else "no_grad"
-    return origin._view.creation if creation is None and origin._view is not None else creation
+    inherited = None if origin._view is None else origin._view.creation
+    if thread.modes.inference or inherited == "inference":
+        return "inference"
+    return (creation or inherited) if thread.modes.grad else "no_grad"

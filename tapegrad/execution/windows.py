@@ -219,3 +219,22 @@ def write_window(
     """``value`` with what a window shows replaced by ``shown``, which is cast. See ``read_window``."""
     window = Window(tuple(shown.shape), strides, value.dtype, dtype or value.dtype, lens)
     return writer(window, memory_strides, window.is_box(value.size, offset))(value, shown, offset)
+
+
+@lru_cache(maxsize=1024)
+def _resizer(memory_strides: Ints, dtype: np.dtype, size: int, wide: bool) -> Callable:
+    def resize(value: Any) -> Any:
+        elements = _as_row_of(row(value, memory_strides), dtype)
+        return jnp.pad(elements[:size], (0, max(size - elements.size, 0)))
+
+    return Kernel(resize, name="resize", wide=wide).bind()
+
+
+def resized_row(value: Any, memory_strides: Ints, nbytes: int) -> Any:
+    """The elements of ``value`` as a row of so many bytes: a part of them, or with zeros behind them.
+
+    The row has the dtype of the value, or of single bytes where that does not fit.
+    """
+    old = np.dtype(value.dtype)
+    dtype = np.dtype("uint8") if nbytes % old.itemsize else old
+    return _resizer(memory_strides, dtype, nbytes // dtype.itemsize, old in WIDE)(value)

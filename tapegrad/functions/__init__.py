@@ -24,6 +24,7 @@ from tapegrad.functions import (
     generator,
     identities,
     indexing,
+    inplace_elements,
     interpolation,
     joining,
     legacy,

@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.naming import renamed, renamed_in_place
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.unary import check
@@ -25,8 +26,8 @@ def _apply(input: Tensor, inplace: bool, function: Callable[..., Tensor], *args:
     """The function of the tensor; ``inplace``, the tensor becomes that."""
     if not inplace:
         return function(input, *args, **settings)
-    refuse_in_place(input)
-    return become(input, function(before_write(input), *args, **settings))
+    refuse_in_place(input, overlapping=function is activations.threshold)
+    return become(input, renamed_in_place(function(before_write(input), *args, **settings)))
 
 
 # -- piecewise linear --------------------------------------------------------------------------------------------------
@@ -91,11 +92,15 @@ def rrelu(
 
     In training every element has a slope of its own, drawn between the bounds.
     """
-    _floating_only(input, "rrelu_with_noise_out_cpu")
-    if not training:
-        return _apply(input, inplace, activations.leaky_relu, negative_slope=(lower + upper) / 2)
-    slopes = rand_like(input.detach()) * (upper - lower) + lower
-    return _apply(input, inplace, activations.prelu, slopes)
+    _floating_only(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
+
+    def computed(x: Tensor) -> Tensor:
+        if not training:
+            return renamed(activations.leaky_relu(x, negative_slope=(lower + upper) / 2), "RreluWithNoiseBackward0")
+        slopes = rand_like(x.detach()) * (upper - lower) + lower
+        return renamed(activations.prelu(x, slopes), "RreluWithNoiseBackward0")
+
+    return _apply(input, inplace, computed)
 
 
 @public("torch", "Tensor", "nn.functional", out=False)

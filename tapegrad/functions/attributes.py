@@ -19,7 +19,16 @@ from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Counter, Storage
-from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, new_tensor, share, storage_of, value_of
+from tapegrad.tensor.tensor import (
+    Tensor,
+    counter_of,
+    edge_of,
+    new_tensor,
+    passes_for_leaf,
+    share,
+    storage_of,
+    value_of,
+)
 
 # Sharing ------------------------------------------------------------------------------------------------------------
 
@@ -59,7 +68,7 @@ def detach_(input: Tensor) -> Tensor:
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
             "detach_() cannot be called on these gradients. To fix this error, please refer to the "
-            "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution."
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
         )
     storage_of(input)  # while its node is known: it must learn of writes to what it saved
     input._edge = None
@@ -145,7 +154,7 @@ def _get_requires_grad(self: Tensor) -> bool:
 def _set_requires_grad(self: Tensor, value: Any) -> None:
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
-    if edge_of(self) is not None:
+    if not passes_for_leaf(self):
         _refuse_non_leaf(value)
     if value and self.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -191,7 +200,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         raise TypeError(
             f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
         )
-    if edge_of(self) is not None:
+    if not passes_for_leaf(self):
         if not requires_grad:
             _refuse_non_leaf(requires_grad)
         return self
@@ -203,7 +212,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 def _get_grad(self: Tensor) -> Tensor | None:
     """The gradient that backward accumulated for this leaf (or non-leaf with ``retain_grad``), or None."""
-    if edge_of(self) is not None and not self._retains and self._grad is None:
+    if self._edge is not None and not self._retains and self._grad is None:
         warnings.warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
             "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "

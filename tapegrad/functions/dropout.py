@@ -21,11 +21,11 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels
     """The common part: ``channels`` drops whole slices of the first two dimensions, ``alpha`` to the floor of SELU."""
     if channels and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if not training or p == 0 or not input._spec.numel:
+        return input
     if inplace:
         refuse_in_place(input)
         return become(input, _dropped(before_write(input), p, training, False, channels=channels, alpha=alpha))
-    if not training or p == 0 or not input._spec.numel:
-        return input
     if p == 1:
         return elementwise.mul(input, 0)
     if input.dtype.is_complex:

@@ -13,6 +13,7 @@ from tapegrad.execution.host import from_host
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import repeat_each
 from tapegrad.functions.indexing import outside
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import converted, is_number, no_overload
 from tapegrad.functions.shape import expanded, ravel
@@ -288,6 +289,27 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if alpha != 1:
         source = mul(source, converted(alpha, source.dtype))
     return ops.index_add(input, index, source, axis=axis)
+
+
+@public("torch", "Tensor")
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """``input`` reduced ("prod", "mean", "amax", "amin") with the slices of ``source`` that go where ``index_select``
+    would read. Without ``include_self`` what ``input`` held there does not count.
+
+    Raises:
+        IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match; an unknown reduction.
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    axis = wrap_dim(dim, input.ndim)
+    _check_slices("index_reduce", input, index, source, axis)
+    if outside(index, 0, _length(input, axis)) is not None:
+        raise IndexError("index out of range in self")
+    column = shape_ops.view(index, shape=tuple(-1 if d == axis else 1 for d in range(input.ndim)))
+    index = expanded(column, tuple(source.shape)) if input.ndim else column
+    return renamed(scatter_reduce(input, axis, index, source, reduce, include_self=include_self), "IndexReduceBackward0")
 
 
 @public("torch", "Tensor")

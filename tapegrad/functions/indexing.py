@@ -3,8 +3,8 @@
 Note [How an index is read]
 ``selection`` turns an index into *steps*, basic operators applied one after another (select, slice, unsqueeze), and
 *places*: the integer tensors that then index some of the remaining dimensions all at once. Reading applies the
-steps and one ``index``. Writing computes the new tensor from the inside out: what is left after the steps is
-replaced, and each step backwards puts it where it came from.
+steps and one ``index``. Writing without places works out where in memory the part lies that the steps lead to, and
+replaces it there (``write_part``); with places it writes to a view.
 """
 
 from __future__ import annotations
@@ -17,23 +17,27 @@ import numpy as np
 
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import bool as bool_
-from tapegrad.execution.dtypes import int32, int64, uint8
+from tapegrad.execution.dtypes import float64, int32, int64, uint8
 from tapegrad.execution.host import from_host
 from tapegrad.functions.bounds import numbers as known_numbers
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.inplace_parts import overwrite, write_part
+from tapegrad.functions.inplace_rules import refuse_shared_parts, warn_of_overlap
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import converted
+from tapegrad.functions.shape import expanded, viewed
 from tapegrad.functions.slicing import selected, slice_bounds, sliced
 from tapegrad.functions.sorting import numbers, on_host
-from tapegrad.functions.viewing import view_of
-from tapegrad.ops import assignment
+from tapegrad.functions.viewing import geometry_of, view_of
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
+from tapegrad.tensor import geometry
+from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.spec import Spec, legacy_type_name
-from tapegrad.tensor.tensor import Tensor, edge_of, fresh
+from tapegrad.tensor.tensor import Tensor, fresh
 
 Step = tuple[Any, ...]
 
@@ -68,13 +72,13 @@ class Selection:
         self.gone += 1
 
     def add_slice(self, item: slice, always: bool) -> None:
-        """A slice of a dimension; one of everything counts only when it is asked for ``always``."""
+        """A slice of a dimension; one of everything that begins at 0 counts only when it is asked for ``always``."""
         length = self.shape[self.axis]
         step = 1 if item.step is None else operator.index(item.step)
         if step <= 0:
             raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
         first, count = slice_bounds(length, item.start, item.stop, step)
-        if always or count != length:
+        if always or count != length or (item.start is not None and operator.index(item.start) < 0):
             self.steps.append(("slice", self.axis, first, count, step))
             self.shape[self.axis] = count
         self.axis += 1
@@ -98,6 +102,20 @@ class Selection:
             result.extend(as_places(tensor, axis, self.shape))
         return result
 
+    def view(self) -> Tensor:
+        """What is left of the tensor after the steps."""
+        result = self.x
+        for step in self.steps:
+            result = _apply(result, step)
+        return result
+
+    def place(self) -> Geometry:
+        """Where in memory that lies."""
+        place = geometry_of(self.x)
+        for kind, axis, *rest in self.steps:
+            place = _GEOMETRIES[kind](place, axis, *rest)
+        return place
+
     def read(self, item: Any, always: bool) -> None:
         """One item that is not an ellipsis."""
         if isinstance(item, bool):
@@ -112,6 +130,11 @@ class Selection:
             self.add_slice(item, always)
         else:
             self.add_tensor(item)
+
+
+_GEOMETRIES: dict[str, Any] = {
+    "select": geometry.selected, "slice": geometry.sliced, "unsqueeze": geometry.unsqueezed,
+}  # fmt: skip
 
 
 # -- understanding -----------------------------------------------------------------------------------------------------
@@ -279,9 +302,7 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
         if -length <= index < length:
             return selected(self, 0, index % length)
     chosen = selection(self, index)
-    result = self
-    for step in chosen.steps:
-        result = _apply(result, step)
+    result = chosen.view()
     if chosen.indexed:
         places = chosen.places()
         check_places(places, chosen.shape)
@@ -307,37 +328,78 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
 
     Raises:
         IndexError, ValueError: as for reading.
-        RuntimeError: the value does not fit, or the tensor is a leaf that requires grad.
-        NotImplementedError: the tensor is a view, or has live views.
+        RuntimeError: the value does not fit, or the tensor may not be written to.
+        TypeError: the value is neither a number nor a tensor.
     """
+    value = _assignable(value, self)
     if index is False:
         return
     chosen = selection(self, index, writing=True)
-    if thread.modes.grad and self._spec.requires_grad and chosen.steps and edge_of(self) is None:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    refuse_in_place(self)
-    places, target = chosen.places(), chosen.shape
-    if places:
-        target = indexed_shape(places, target, check_places(places, target))
-    become(self, _replaced(before_write(self), chosen.steps, places, _fitted(value, self, target, bool(places))))
-
-
-def _fitted(value: Any, x: Tensor, target: Sequence[int], exact: bool) -> Any:
-    """A value in the form in which it can be put: a number of the right type, or a tensor that broadcasts to ``target``
-    (and, where ``exact``, has the dtype)."""
-    if isinstance(value, (bool, int, float, complex)):
-        return converted(value, x.dtype)
-    if not isinstance(value, Tensor):
-        if hasattr(value, "__index__") and not isinstance(value, np.ndarray):
-            return converted(operator.index(value), x.dtype)
-        module = "numpy." if type(value).__module__ == "numpy" else ""
-        raise TypeError(f"can't assign a {module}{type(value).__name__} to a {legacy_type_name(x._spec)}")
-    value = _without_leading_ones(value, len(target))
-    if exact:
-        check_put(value, x, target)
+    if chosen.indexed:
+        _put(self if not chosen.steps else chosen.view(), chosen, value)
+        return
+    if isinstance(value, Tensor) and value.shape != tuple(chosen.shape) and value.ndim:
+        value = _broadcast(value, chosen.shape)
+    if chosen.steps:
+        write_part(self, chosen.place(), value, chosen.view)
     else:
-        _check_expandable(value, target)
-    return value
+        overwrite(self, value)
+
+
+def _assignable(value: Any, x: Tensor) -> Any:
+    """A value in the form in which it can be put: a number of the right type, or a tensor."""
+    if isinstance(value, Tensor):
+        return value
+    if hasattr(value, "__index__") and not isinstance(value, np.ndarray):
+        value = operator.index(value)
+        if not -(2**63) <= value < 2**63:
+            raise ValueError("Overflow when unpacking long long")
+    if isinstance(value, (bool, int, float, complex)):
+        half = x.dtype.is_floating_point and x.dtype.itemsize == 2  # what is too large for it becomes infinite
+        return converted(value, float64 if half else x.dtype)
+    module = "numpy." if type(value).__module__ == "numpy" else ""
+    raise TypeError(f"can't assign a {module}{type(value).__name__} to a {legacy_type_name(x._spec)}")
+
+
+def _broadcast(value: Tensor, target: Sequence[int]) -> Tensor:
+    """A value as it is copied to a part of this shape. Where a gradient passes, the steps on the way have nodes."""
+    stripped = _without_leading_ones(value)
+    _check_expandable(stripped, target)
+    if not (thread.modes.grad and value.requires_grad):
+        return value if value.ndim <= len(target) else stripped
+    return stripped if stripped.shape == tuple(target) else expanded(stripped, tuple(target))
+
+
+def _put(part: Tensor, chosen: Selection, value: Any) -> None:
+    """Write to the places of a part that index tensors name."""
+    refuse_in_place(part, overlapping=True)
+    if isinstance(value, Tensor):
+        if value.ndim and value.shape[0] == 1:
+            value = _without_leading_ones(value)
+        refuse_shared_parts(part, (value,))
+    masked = _is_masked_fill(chosen, value)
+    if masked:
+        _check_fill(chosen, value, part)
+    places = chosen.places()
+    target = indexed_shape(places, chosen.shape, check_places(places, chosen.shape))
+    if isinstance(value, Tensor) and not masked:
+        check_put(value, part, target)
+    warn_of_overlap("index_put_", part)
+    become(part, ops.index_put(before_write(part), value, *places, accumulate=False))
+
+
+def _is_masked_fill(chosen: Selection, value: Any) -> bool:
+    """Whether one element is put wherever one mask is set, which PyTorch leaves to ``masked_fill_``."""
+    one = not isinstance(value, Tensor) or value._spec.numel == 1
+    return one and len(chosen.indexed) == 1 and chosen.indexed[0][1].dtype in (bool_, uint8)
+
+
+def _check_fill(chosen: Selection, value: Any, part: Tensor) -> None:
+    """Refuse what PyTorch's ``masked_fill_`` does: a mask of bytes, an element that the dtype can't hold."""
+    if chosen.indexed[0][1].dtype is uint8:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    if isinstance(value, Tensor) and value.dtype is not part.dtype:
+        converted(on_host(value).item(), part.dtype)
 
 
 def indexed_shape(places: Sequence[Tensor | None], shape: Sequence[int], common: tuple[int, ...]) -> list[int]:
@@ -348,11 +410,11 @@ def indexed_shape(places: Sequence[Tensor | None], shape: Sequence[int], common:
     return [*rest[:first], *common, *rest[first:]]
 
 
-def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+def _without_leading_ones(value: Tensor) -> Tensor:
     shape = tuple(value.shape)
-    while len(shape) > ndim and shape[0] == 1:
+    while shape and shape[0] == 1:
         shape = shape[1:]
-    return value if len(shape) == value.ndim else shape_ops.view(value, shape=shape)
+    return viewed(value, shape)
 
 
 def _check_expandable(value: Tensor, target: Sequence[int]) -> None:
@@ -389,27 +451,6 @@ def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
             f"shape {list(target)}"
         )
-
-
-def _replaced(x: Tensor, steps: Sequence[Step], places: Sequence[Tensor | None], value: Any) -> Tensor:
-    """``x`` with ``value`` where the steps and places lead."""
-    if not steps:
-        if places:
-            return ops.index_put(x, value, *places, accumulate=False)
-        return (assignment.copy if isinstance(value, Tensor) else assignment.fill)(x, value)
-    (kind, axis, *rest), deeper = steps[0], steps[1:]
-    if kind == "unsqueeze":
-        return shape_ops.view(
-            _replaced(shape_ops.unsqueeze(x, axis=axis), deeper, places, value), shape=tuple(x.shape)
-        )
-    if kind == "select":
-        if deeper or places:
-            value = _replaced(shape_ops.select(x, *rest, axis=axis), deeper, places, value)
-        return shape_ops.select_scatter(x, value, *rest, axis=axis)
-    start, length, step = rest
-    if deeper or places:
-        value = _replaced(shape_ops.slice_(x, start, axis=axis, length=length, step=step), deeper, places, value)
-    return shape_ops.slice_scatter(x, value, start, axis=axis, length=length, step=step)
 
 
 # -- as functions ------------------------------------------------------------------------------------------------------

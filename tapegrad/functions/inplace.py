@@ -13,6 +13,8 @@ from typing import Any
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.promotion import can_cast
+from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import converted
 from tapegrad.ops import assignment
@@ -21,22 +23,32 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write
 
 TWINS = """
-abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arcsin arctan arctan2 asin asinh atan
-atan2 atanh baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip conj_physical
-copysign cos cosh cumprod cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 float_power floor
-floor_divide fmod frac ge gt hypot index_add index_copy index_fill index_put le lerp lgamma log log10 log1p log2
-logical_and logical_not logical_or logical_xor logit lt masked_fill masked_scatter mul multiply nan_to_num ne neg
-negative pow put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid
-sign sin sinc sinh sqrt square sub subtract tan tanh tril triu true_divide trunc xlogy
+abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
+asin asinh atan atan2 atanh baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh cumprod cumsum deg2rad digamma div divide erf erfc
+erfinv exp exp2 expm1 fix float_power floor floor_divide fmod frac gcd heaviside hypot i0 igamma igammac index_add
+index_copy index_fill index_put index_reduce lcm ldexp lerp lgamma log log10 log1p log2 logical_and logical_not
+logical_or logical_xor logit masked_fill masked_scatter mul multiply mvlgamma nan_to_num neg negative nextafter pow
+put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc
+sinh sqrt square sub subtract tan tanh tril triu true_divide trunc xlogy
 """.split()  # noqa: SIM905 - a table is easier to read without the quotes
 """Methods whose in-place twin is the same name with an underscore."""
+
+FUNCTIONS = """
+abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil clamp clamp_max clamp_min
+clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fill fix floor frac gcd i0 index_put lcm ldexp log log10
+log1p log2 logit nan_to_num neg negative rad2deg reciprocal relu round rsqrt sigmoid sin sinc sinh sqrt square tan tanh
+trunc xlogy zero
+""".split()  # noqa: SIM905
+"""In-place methods that are functions of ``torch`` too."""
 
 AUGMENTED = {
     "__iadd__": "add", "__isub__": "sub", "__imul__": "mul", "__itruediv__": "div", "__ifloordiv__": "floor_divide",
     "__ipow__": "pow", "__imod__": "remainder", "__iand__": "__and__", "__ior__": "__or__", "__ixor__": "__xor__",
+    "__ilshift__": "__lshift__", "__irshift__": "__rshift__", "__idiv__": "div",
 }  # fmt: skip
 """Augmented assignments and the method that computes them."""
 
@@ -53,32 +65,29 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False) -> None:
     """
     spec = tensor._spec
     if thread.modes.grad and spec.requires_grad:
-        edge = edge_of(tensor)
         if tensor._view is not None:
             refuse_view(tensor)
-            if edge_of(tensor._view.base) is None:
+            if tensor._view.base._edge is None:
                 raise RuntimeError(
                     "a view of a leaf Variable that requires grad is being used in an in-place operation."
                 )
-        if edge is None:
+        if passes_for_leaf(tensor):
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_IN_PLACE)
     if spec.strides is not None and not overlapping and overlaps_itself(spec.shape, spec.strides):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(SHOWN_TWICE)
 
 
 def before_write(tensor: Tensor) -> Tensor:
     """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
-    value, spec = value_of(tensor), tensor._spec.fresh.replace(overrides=False)
-    before = wrap(value, spec, edge_of(tensor))
+    value, spec = value_of(tensor), tensor._spec.fresh
+    before = wrap(value, spec, edge_of(tensor) if thread.modes.grad else None)
     if thread.modes.saved_hooks:  # which may share it: it must not turn out to share the storage that is written to
         before._storage = Storage(value, spec.strides)
         before._storage.admit(before)
-    before._tangent = tensor._tangent
+    if spec.dual:
+        before._tangent = tensor._tangent
     return before
 
 
@@ -91,7 +100,8 @@ def become(tensor: Tensor, result: Tensor) -> Tensor:
     """
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
-        result = cast(result, dtype=tensor.dtype)
+        edge, result = result._edge, cast(result, dtype=tensor.dtype)
+        result._edge = edge  # no node for the cast: that of the operator takes gradients of the dtype that was written
     if result._edge is not None:
         refuse_view(tensor)
     write(tensor, value_of(result))
@@ -118,9 +128,15 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
 def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The in-place twin of a method."""
 
+    rule = RULES.get(name, ORDINARY)
+    overlapping, apart, ordinary = bool(rule.overlapping), rule.apart, rule is ORDINARY
+
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        refuse_in_place(self)
-        return become(self, function(before_write(self), *args, **kwargs))
+        refuse_in_place(self, overlapping=overlapping)
+        if apart and self._storage is not None:
+            refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args)
+        result = function(before_write(self), *args, **kwargs)
+        return become(self, result if ordinary else rule.apply(name, self, result))
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
     return wrapped(method, name, out_allowed=False)
@@ -130,11 +146,11 @@ def declare_twins() -> None:
     """Declare the twins of all methods that exist; called once, when every family has been imported."""
     methods = NAMESPACES["Tensor"]
     for name in TWINS:
-        if name in methods:
-            methods[f"{name}_"] = in_place(f"{name}_", methods[name])
+        methods[f"{name}_"] = in_place(f"{name}_", methods[name])
     for name, twin in AUGMENTED.items():
-        if twin in methods:
-            methods[name] = in_place(name, methods[twin])
+        methods[name] = in_place(name, methods[twin])
+    functions = NAMESPACES["torch"]
+    functions |= {f"{name}_": methods[f"{name}_"] for name in FUNCTIONS}
 
 
 @public("Tensor", out=False)
@@ -147,18 +163,21 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         takes_all = self.dtype.is_floating_point and self.dtype.itemsize < 4  # as infinity, if need be
         value = value if takes_all and not isinstance(value, complex) else converted(value, self.dtype)
-    elif value.ndim:
+        refuse_in_place(self, overlapping=True)
+        return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"))
+    if value.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
         )
     refuse_in_place(self)
-    return become(self, assignment.fill(before_write(self), value))
+    return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"))
 
 
 @public("Tensor", out=False)
 def zero_(self: Tensor) -> Tensor:
     """Replace every element by zero."""
-    return fill_(self, 0)
+    refuse_in_place(self, overlapping=True)
+    return become(self, assignment.zero(before_write(self)))
 
 
 @public("Tensor", out=False)
@@ -169,6 +188,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         RuntimeError: ``src`` can't be broadcast to this shape.
     """
     refuse_in_place(self)
+    if self._storage is not None:
+        refuse_shared_parts(self, (src,))
     if broadcast_shapes([self.shape, src.shape]) != tuple(self.shape):
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "

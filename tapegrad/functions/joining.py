@@ -11,7 +11,7 @@ from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
 from tapegrad.functions.slicing import slice_bounds, sliced
-from tapegrad.functions.viewing import views_of
+from tapegrad.functions.viewing import parts_of, views_of
 from tapegrad.ops import joining as ops
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
@@ -241,14 +241,27 @@ def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, .
 
 @public("torch", "Tensor")
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``split`` into tensors that are not views."""
+    """``split`` into tensors that are not views for autograd, which may be written to if ``input`` isn't used then."""
     axis, size = _piece_length(input, split_size, dim)
-    return ops.unsafe_split(input, axis=axis, size=size)
+    return parts_of(input, ops.unsafe_split, axis=axis, size=size)
 
 
 @public("torch", "Tensor")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension, of these lengths."""
+    axis, sizes = _piece_lengths(input, split_sizes, dim)
+    return views_of(input, ops.split_with_sizes, axis=axis, sizes=sizes) if sizes else ()
+
+
+@public("torch", "Tensor")
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """``split_with_sizes`` into tensors that are not views for autograd."""
+    axis, sizes = _piece_lengths(input, split_sizes, dim)
+    return parts_of(input, ops.unsafe_split_with_sizes, axis=axis, sizes=sizes) if sizes else ()
+
+
+def _piece_lengths(input: Tensor, split_sizes: Sequence[int], dim: int) -> tuple[int, tuple[int, ...]]:
+    """The axis and the lengths of the pieces of ``split_with_sizes``."""
     if input.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     axis = wrap_dim(dim, input.ndim)
@@ -262,7 +275,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
             f"split_with_sizes expects split_sizes to sum exactly to {input.shape[axis]} (input tensor's size at "
             f"dimension {axis}), but got split_sizes={list(sizes)}"
         )
-    return views_of(input, ops.split_with_sizes, axis=axis, sizes=sizes) if sizes else ()
+    return axis, tuple(sizes)
 
 
 def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, tuple[int, ...] | int]:
@@ -287,11 +300,11 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public("torch", "Tensor")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``chunk`` into tensors that are not views."""
+    """``chunk`` into tensors that are not views for autograd."""
     axis, size = _chunks(input, chunks, dim)
     if isinstance(size, tuple):
-        return ops.split_with_sizes(input, axis=axis, sizes=size)
-    return ops.unsafe_split(input, axis=axis, size=size)
+        return parts_of(input, ops.unsafe_split_with_sizes, axis=axis, sizes=size)
+    return parts_of(input, ops.unsafe_split, axis=axis, size=size)
 
 
 @public("torch", out=False)

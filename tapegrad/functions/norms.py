@@ -16,6 +16,30 @@ from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 
+@public("torch", "Tensor")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """``input`` with those slices along ``dim`` shrunk whose p-norm is larger than ``maxnorm``.
+
+    Raises:
+        RuntimeError: ``p`` is not positive, ``maxnorm`` is negative, the tensor has fewer than 2 dimensions.
+
+    >>> import tapegrad as torch
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    check_norm_dtype("vector_norm", input, None)
+    axis = wrap_dim(dim, input.ndim)
+    axes = tuple(other for other in range(input.ndim) if other != axis)
+    return reductions.renorm(input, ord=p, axis=axes, limit=float(maxnorm))
+
+
 def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
     """Refuse integers, and a ``dtype`` in which the norm can't be taken.
 

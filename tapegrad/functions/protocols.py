@@ -31,16 +31,25 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
     if is_traced(value):
         return f"{name}(..., size={tuple(self.shape)}, dtype={self.dtype}, traced={value})"
-    node, tangent = self.grad_fn, tangent_of(self)
+    tangent = tangent_of(self)
     return tensor_str(
         to_host(value),
         dtype=self.dtype,
         device_suffix=None if self.device is resolve(get_default_device()) else str(self.device),
         requires_grad=self._spec.requires_grad,
-        grad_fn_name=None if node is None else type(node).__name__,
+        grad_fn_name=_shown_node(self),
         tangent=None if tangent is None else repr(tangent),
         class_prefix=f"{name}(",
     )
+
+
+def _shown_node(tensor: Tensor) -> str | None:
+    """How a tensor's ``grad_fn`` is shown: also where a view must not be used any more, after a write."""
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:
+        return "Invalid"
+    return None if node is None else type(node).__name__
 
 
 @public("Tensor", out=False)

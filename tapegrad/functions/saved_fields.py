@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from tapegrad.dispatch import Plan
-from tapegrad.ops import conv, elementwise, indexing, losses, matmul, patches, reductions, resampling
+from tapegrad.ops import conv, elementwise, indexing, losses, matmul, patches, reductions, resampling, strided
 
 Field = Callable[[Plan], Any]
 
@@ -68,6 +68,10 @@ conv.convolution.computed_fields = {
 conv.conv_transpose.computed_fields = {
     "bias_sym_sizes_opt": bias_sizes, "padding": low_padding, "transposed": always(True),
 }  # fmt: skip
+strided.as_strided.computed_fields = {
+    "size": lambda plan: plan.settings["shape"], "stride": lambda plan: plan.settings["strides"],
+}  # fmt: skip
+strided.as_strided.saved_names = {"storage_offset": "offset"}
 reductions.mean.computed_fields = reductions.mean_all.computed_fields = {"self_sym_numel": numel}
 matmul.addbmm.computed_fields = {
     "batch1_sym_argsize_0": size(1, 0), "batch1_sym_argsize_1": size(1, 1), "batch2_sym_argsize_2": size(2, 2),

@@ -19,7 +19,7 @@ from tapegrad.functions.scalars import (
     unsupported,
 )
 from tapegrad.ops import elementwise, special
-from tapegrad.ops.operator import Operator
+from tapegrad.ops.operator import Operator, cast
 from tapegrad.tensor.tensor import Tensor
 
 # -- pairs of tensors --------------------------------------------------------------------------------------------------
@@ -72,6 +72,21 @@ def copysign(input: Tensor, other: Any) -> Tensor:
     x, y = operands("copysign", input, other)
     refuse("copysign_cpu", (x, y), COMPLEX)
     return elementwise.copysign(x, y) if isinstance(y, Tensor) else elementwise.copysign_number(x, y)
+
+
+@public("torch", "Tensor")
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The number after each of ``input`` in the direction of ``other`` that their dtype can hold.
+
+    >>> import tapegrad as torch
+    >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps
+    tensor(True)
+    """
+    dtype = common_dtype(input, other)
+    if dtype.category != FLOATING:
+        raise unsupported("nextafter_cpu", dtype)
+    x, y = (value if value.dtype is dtype else cast(value, dtype=dtype) for value in (input, other))
+    return elementwise.nextafter(x, y)
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import broadcast_to as broadcast_to_op
 from tapegrad.ops.operator import conj as conj_op
 from tapegrad.tensor import geometry
-from tapegrad.tensor.spec import Size, legacy_type_name
+from tapegrad.tensor.spec import Size, core_type_name
 from tapegrad.tensor.tensor import Tensor
 
 # -- asking ------------------------------------------------------------------------------------------------------------
@@ -445,7 +445,7 @@ def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     extra = len(shape) - input.ndim
     if extra < 0:
         raise RuntimeError(
-            f"expand({legacy_type_name(input._spec)}{{{list(input.shape)}}}, size={list(shape)}): the number of sizes "
+            f"expand({core_type_name(input._spec)}{{{list(input.shape)}}}, size={list(shape)}): the number of sizes "
             f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({input.ndim})"
         )
     target = list(shape)

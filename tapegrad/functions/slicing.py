@@ -72,7 +72,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def slice_bounds(length: int, start: Any, end: Any, step: int) -> tuple[int, int]:
     """The first item of a Python slice of a dimension, and how many there are."""
     places = range(*slice(start, end, step).indices(length))
-    return (places.start if len(places) else 0), len(places)
+    return places.start, len(places)
 
 
 @public("torch", "Tensor")

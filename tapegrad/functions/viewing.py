@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.dispatch.views import creation_of, in_reals
+from tapegrad.dispatch.views import Made, creation_of, in_reals
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.ops import elementwise, joining, strided
@@ -22,6 +22,7 @@ from tapegrad.tensor import geometry
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.spec import Spec, named_strides
+from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, View, counter_of, share, value_of, wrap
 
 Move = Callable[..., Geometry | None]
@@ -97,8 +98,6 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     if input.dtype is not result.dtype or op is conj:
         return _in_other_dtype(input, result, op, numbers, settings)
     as_view(input, result, strides, input._offset + start + (step * numbers[0] if numbers else 0))
-    if input._view is not None and input._view.made is not None:
-        result._view.made = (input, op, numbers, settings)  # type: ignore[union-attr]
     if input._spec.dual and result._spec.dual:
         set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
     return result
@@ -111,7 +110,9 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     lens = LENSES.get(op, lambda lens: lens)(input._lens)
     as_view(input, result, named_strides(place.shape, place.strides), place.offset, lens=lens)
     if result._view is not None:
-        result._view.made = (input, op, numbers, settings)
+        result._view.made = Made(input, op, numbers, settings, None)
+        if op in (elementwise.real, elementwise.imag):
+            result._view.made = Made(input, ops.view_as_real, (), {}, in_reals(geometry_of(input)))
     return result
 
 
@@ -134,6 +135,22 @@ def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
     return results
 
 
+def parts_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
+    """``views_of`` as PyTorch's unsafe functions have them: on the memory of ``input``, but each counts its own writes.
+
+    For autograd they are no views, except those that inference mode makes of a normal tensor.
+    """
+    results = views_of(input, op, axis, **settings)
+    for result in results:
+        result._counter = Counter()
+        if result._view is not None and thread.modes.inference:
+            result._view.version = 0
+        else:
+            result._view = None
+            result._spec = result._spec.replace(requires_grad=result._edge is not None)
+    return results
+
+
 def as_view(
     input: Tensor, result: Tensor, strides: tuple[int, ...] | None, offset: int, creation: str | None = None,
     lens: int | None = None,
@@ -146,7 +163,8 @@ def as_view(
         result._spec = result._spec.replace(inference=spec.inference)
     if not spec.inference:
         base = input if view is None else view.base
-        result._view = View(base, creation_of(input, creation), counter_of(input).version)
+        made = None if view is None or view.made is None else Made(input, None, (), {}, None)
+        result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
         if spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
             result._spec = result._spec.replace(requires_grad=True)
     return share(result, input, offset, lens)

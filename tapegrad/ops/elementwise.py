@@ -587,9 +587,9 @@ def heaviside(x, y):
     return jnp.where(x == 0, y, (x > 0).astype(x.dtype))
 
 
-@elementwise(x=lambda g, x, y: where(eq(x, y), 0, g), y=lambda g, y: zeros_of(g, shape=tuple(g.shape), dtype=as_dtype(g.dtype)))
+@elementwise(x=lambda g, x, y: where(eq(x, y), 0, g), y=_zero, promote="none")
 def nextafter(x, y):
-    """The number after ``x`` on the way to ``y`` that the dtype can hold."""
+    """The number after ``x`` on the way to ``y`` (of the same dtype) that the dtype can hold."""
     return jnp.nextafter(x, y)
 
 

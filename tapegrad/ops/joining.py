@@ -63,6 +63,12 @@ def split_with_sizes(x, *, axis, sizes):
     return tuple(lax.slice_in_dim(x, end - size, end, axis=axis) for end, size in zip(ends, sizes, strict=True))
 
 
+@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+def unsafe_split_with_sizes(x, *, axis, sizes):
+    """``split_with_sizes`` into tensors of their own."""
+    return split_with_sizes.function(x, axis=axis, sizes=sizes)
+
+
 @linear(xs=lambda g, xs_shapes, i: _block(g, xs_shapes, i), promote="common")
 def block_diag(*xs):
     """Matrices along the diagonal of a large one, zeros elsewhere."""

@@ -278,7 +278,7 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
 OWN = frozenset((
     "sum_to", "zeros_of", "compared", "filled_like", "share", "on_diagonal", "causal_mask", "truncate", "scatter_kept",
     "scatter_count", "weighted_rows", "resample", "resample_adjoint", "plane_gather", "shift", "recurrence",
-    "products_before", "pad_adjoint", "circular_pad1d", "circular_pad2d", "circular_pad3d", "floored",
+    "products_before", "copy_slices", "window_adjoint", "pad_adjoint", "circular_pad1d", "circular_pad2d", "circular_pad3d", "floored",
 ))  # fmt: skip
 """Operators that PyTorch has no counterpart of."""
 
@@ -287,8 +287,9 @@ NAMED = frozenset((
     "_scaled_dot_product_cudnn_attention", "_convolution", "cudnn_convolution", "_fused_rms_norm",
     *[name.partition(".")[0] for name in IDENTITIES.values() if isinstance(name, str)],
     "convolution", "hardtanh_backward", "leaky_relu_backward", "threshold_backward", "hardshrink_backward",
-    "softshrink_backward", "diagonal_copy", "split_with_sizes", "fill", "copy", "max_pool2d_with_indices",
-    "searchsorted", "binary_cross_entropy", "im2col", "col2im", "alias", "_to_copy", "detach",
+    "softshrink_backward", "diagonal_copy", "split_with_sizes", "unsafe_split_with_sizes", "fill", "copy",
+    "max_pool2d_with_indices",
+    "searchsorted", "binary_cross_entropy", "im2col", "col2im", "alias", "_to_copy", "detach", "as_strided",
     "unique_dim",
 ))  # fmt: skip
 """Names of ``aten`` that no function here has, but operators or programs do."""

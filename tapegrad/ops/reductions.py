@@ -452,6 +452,37 @@ def vector_norm(x, *, ord, axis, keepdims=False, dtype=None):
     return _norm(x, ord, axis, keepdims).astype(_real_dtype(x))
 
 
+def renorm_scale(x, ord, axis, limit):
+    """What ``renorm`` multiplies slices of ``x`` by, their norms, and the derivative of the one by the other."""
+    norm = vector_norm(x, ord=ord, axis=axis)
+    room = norm + 1e-7
+    scale, slope = where(norm > limit, limit / room, 1), where(norm > limit, -limit / (room * room), 0)
+    return spread(scale, shape=x.shape, axis=axis), norm, slope
+
+
+def renorm_gradient(g, x, ord, axis, limit):
+    """The gradient of ``renorm``: of the product with the scale, and through the norm."""
+    scale, norm, slope = renorm_scale(x, ord, axis, limit)
+    to_norm = cast(slope * along(g, x, axis, False), dtype=dtypes.as_dtype(x.dtype))
+    return g * scale + norm_gradient(to_norm, x, norm, ord, axis)
+
+
+def renorm_tangent(t, x, ord, axis, limit):
+    """The tangent of ``renorm``."""
+    scale, norm, slope = renorm_scale(x, ord, axis, limit)
+    return t * scale + x * spread(slope * norm_tangent(t, x, norm, ord, axis, False), shape=x.shape, axis=axis)
+
+
+@general(
+    x=lambda g, x, ord, axis, limit: renorm_gradient(g, x, ord, axis, limit),
+    jvp=lambda t_x, x, ord, axis, limit: renorm_tangent(t_x, x, ord, axis, limit),
+)
+def renorm(x, *, ord, axis, limit):
+    """``x`` with those parts shrunk whose p-norm over ``axis``, p = ``ord`` > 0, is larger than a limit."""
+    norm = _norm(x, ord, axis, True)
+    return (x * jnp.where(norm > limit, limit / (norm + 1e-7), 1)).astype(x.dtype)
+
+
 def dist_gradient(g, x, y, out, ord):
     """The gradient of the norm of the broadcast difference ``x - y``, at each element of it."""
     difference = x - y

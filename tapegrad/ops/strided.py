@@ -82,6 +82,9 @@ def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size)
     return from_row(memory, x.shape, x_strides) if fills else gather(memory, x.shape, x_strides, x_offset)
 
 
+copy_slices.wraps_numbers, copy_slices.plain_inputs = True, frozenset()
+"""What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept."""
+
 views.operators.update(
     as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex
 )

@@ -145,9 +145,13 @@ class Spec:
 
     @property
     def fresh(self) -> Spec:
-        """This spec for a value of its own: neither shared nor written, without gaps in memory."""
-        dense = self.strides is None or is_dense(self.shape, self.strides)
-        return self.replace(plain=True, window=False, strides=self.strides if dense else None)
+        """This spec for a value of its own: neither shared nor written, of no class, without gaps in memory."""
+        fresh = self._siblings.get(("fresh",))
+        if fresh is None:
+            dense = self.strides is None or is_dense(self.shape, self.strides)
+            changes = {"plain": True, "window": False, "overrides": False, "strides": self.strides if dense else None}
+            fresh = self._siblings["fresh",] = self.replace(**changes)
+        return fresh
 
     @property
     def layout(self) -> tuple[int, ...]:
@@ -172,3 +176,11 @@ def legacy_type_name(spec: Spec) -> str:
              "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
     where = "" if spec.device.type == "cpu" else f".{spec.device.type}"
     return f"torch{where}.{names.get(spec.dtype.name, spec.dtype.name)}Tensor"
+
+
+def core_type_name(spec: Spec) -> str:
+    """What messages of PyTorch's core call a tensor type: newer dtypes go by the names they have in C++."""
+    legacy = legacy_type_name(spec)
+    if spec.dtype.name in ("bfloat16", "bool", "complex64", "complex128"):
+        return f"{spec.device.type.upper()}{legacy.rpartition('.')[2].removesuffix('Tensor')}Type"
+    return legacy

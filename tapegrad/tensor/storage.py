@@ -64,15 +64,13 @@ class Storage:
         edition: how often ``value`` was replaced.
         live: whether it has been written to.
         counter: counts writes, for all members that have no counter of their own.
-        members: weak references to the tensors that show it.
-        founder: the tensor that had the value before there was a storage. Its own value is kept in step, for a thread
-            that looked at its spec just before; besides, the old value is free.
+        members: weak references to the tensors that show it, the oldest first.
         watcher: told before each write.
         serial: tells storages apart, also from those that are gone.
     """
 
     __slots__ = (
-        "value", "strides", "edition", "live", "counter", "members", "founder", "watcher", "serial", "__weakref__",
+        "value", "strides", "edition", "live", "counter", "members", "watcher", "serial", "__weakref__",
     )  # fmt: skip
 
     _serials = count(1).__next__
@@ -83,7 +81,6 @@ class Storage:
         self.live = False
         self.counter = Counter()
         self.members: list[weakref.ref[Any]] = []
-        self.founder: weakref.ref[Any] | None = None
         self.watcher: Callable[[Storage], None] | None = None
         self.serial = Storage._serials()
 
@@ -111,9 +108,21 @@ class Storage:
             self.watcher(self)
         self.value = value
         self.edition += 1
-        founder = None if self.founder is None else self.founder()
-        if founder is not None and founder._storage is self and not founder._spec.window:
-            founder._value = value
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Let members not keep what was written over.
+
+        Those that show all of the memory are kept in step, for a thread that looked at the spec while that was plain;
+        windows read again when somebody asks. Where there are many members, a write can't afford to tell them all.
+        """
+        for member in self.members[:16]:
+            tensor = member()
+            if tensor is not None and tensor._storage is self:
+                if not tensor._spec.window:
+                    tensor._value = self.value
+                elif self.edition > 1:  # the first write may meet a thread that reads a plain tensor
+                    tensor._value = None
 
     def comes_from(self, edge: Edge, counter: Counter | None = None) -> None:
         """Let the node that made the present data find it again, and learn of later writes."""
@@ -146,8 +155,17 @@ def storage_made_by(edge: Edge, value: Any, strides: tuple[int, ...] | None) -> 
     """The storage of an output of a node: the one that handles on it share, while it is as the node made it."""
     node, output_nr = edge
     made = None if node.output_storages is None else node.output_storages.get(output_nr)
-    storage = None if made is None else made.storage()
-    if storage is None or made is None or made.counter.version != made.version or storage.value is not value:
+    if made is None:
         storage = Storage(value, strides)
         storage.comes_from(edge)
+        return storage
+    present = made.storage()
+    unwritten = made.counter.version == made.version
+    if unwritten and present is not None and present.value is value:
+        return present
+    storage = Storage(value, strides)
+    if unwritten:  # a part of a memory, or one that nobody holds any more: writes to it still count
+        storage.counter = made.counter
+        if present is None:
+            storage.comes_from(edge)
     return storage

@@ -91,8 +91,8 @@ class Tensor:
 
     @property
     def output_nr(self) -> int:
-        """Which output of its ``grad_fn`` this tensor is."""
-        edge = edge_of(self)
+        """Which output of its ``grad_fn`` this tensor is; of a view whose ``grad_fn`` is out of date, which it was."""
+        edge = self._edge
         return 0 if edge is None else edge[1]
 
     @property
@@ -129,14 +129,17 @@ class View:
         creation: why it may not be written to where gradients are recorded, or None.
         version: the version of the data that its place in the graph belongs to.
         leaf: whether the user said that it requires grad, of a view that nothing recorded.
-        made: of a view in another dtype, how it was made: (the tensor before, the operator, numbers, settings).
+        made: how it came to show its base as other numbers, if it does: ``Made`` in ``dispatch/views.py``.
+        turn: of a view that was written to, the sequence number of the place that it will get, and the version then:
+            the node is made when somebody asks for it, but takes its turn in backward as if it had been made at once.
     """
 
-    __slots__ = ("base", "creation", "version", "leaf", "made")
+    __slots__ = ("base", "creation", "version", "leaf", "made", "turn")
 
-    def __init__(self, base: Tensor, creation: str | None, version: int, made: tuple | None = None) -> None:
+    def __init__(self, base: Tensor, creation: str | None, version: int, made: Any = None) -> None:
         self.base, self.creation, self.version, self.made = base, creation, version, made
         self.leaf = False
+        self.turn: tuple[int, int] | None = None
 
 
 remakers: list[Callable[[Tensor, View], None]] = []
@@ -150,6 +153,14 @@ def edge_of(tensor: Tensor) -> Edge | None:
     if stale and (tensor._edge is not None or view.base._spec.requires_grad):  # type: ignore[union-attr]
         remakers[0](tensor, view)
     return tensor._edge
+
+
+def passes_for_leaf(tensor: Tensor) -> bool:
+    """Whether a tensor counts as a leaf where PyTorch doesn't look for a view's new place in the graph.
+
+    So does a view that nothing recorded, though its base was written to and has a history by now.
+    """
+    return tensor._edge is None and (tensor._view is None or tensor._view.turn is None)
 
 
 def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
@@ -184,17 +195,17 @@ def value_of(tensor: Tensor) -> Any:
 
 def look(tensor: Tensor) -> Any:
     """The value of a window, read again if its storage has been written to since."""
-    storage = tensor._storage
+    storage, value = tensor._storage, tensor._value  # in this order: a write first counts, and then clears the value
     assert storage is not None
-    if tensor._seen != storage.edition:
-        edition, spec = storage.edition, tensor._spec
-        tensor._value = (
-            storage.value if shows_all(tensor, storage)
-            else read_window(storage.value, memory_layout(storage), tuple(spec.shape), spec.layout, tensor._offset,
-                             spec.dtype.numpy, tensor._lens)
-        )  # fmt: skip
-        tensor._seen = edition
-    return tensor._value
+    if tensor._seen == storage.edition:
+        return value
+    edition, spec = storage.edition, tensor._spec
+    value = storage.value
+    if not shows_all(tensor, storage):
+        place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
+        value = read_window(value, memory_layout(storage), *place)
+    tensor._value, tensor._seen = value, edition
+    return value
 
 
 def memory_layout(storage: Storage) -> tuple[int, ...]:
@@ -229,8 +240,6 @@ def _new_storage(tensor: Tensor) -> Storage:
                 storage = storage_made_by(edge, value, strides)
             else:
                 storage = (InferenceStorage if tensor._spec.inference else Storage)(value, strides)
-            if storage.founder is None:
-                storage.founder = weakref.ref(tensor)
             join(tensor, storage)
         return tensor._storage  # type: ignore[return-value]
 
@@ -268,11 +277,17 @@ def enliven(tensor: Tensor) -> Storage:
     """The storage of a tensor that is about to be written to. No member of it is plain afterwards."""
     storage = storage_of(tensor)
     if not storage.live:
-        with making:
+        make_live(storage)
+    return storage
+
+
+def make_live(storage: Storage) -> None:
+    """Let the members of a storage read their values through it."""
+    with making:
+        if not storage.live:
             storage.live = True
             for member in storage.living():
                 _leave_plain(member, storage)
-    return storage
 
 
 def write(tensor: Tensor, value: Any) -> None:

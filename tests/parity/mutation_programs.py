@@ -10,6 +10,12 @@ A program is a list of lines of Python over ``torch`` and tensors that are named
 so that a failure can be pasted into a shell. ``disagreement`` runs the lines on two modules at once and compares what
 can be seen of every tensor after each of them; ``minimal`` leaves out what isn't needed for a disagreement.
 ``mutation_steps`` draws programs.
+
+Note [What is not compared]
+PyTorch's backward may give out a gradient as a view that is expanded, or one that was added to in place and so has a
+version; and nodes that are made by ``create_graph`` follow its formulas. All this is PyTorch's way of computing, of which
+no program should know. So programs take derivatives by ``derivative``, which makes a contiguous tensor with a node of its own,
+behind which nobody looks; of other gradients they see the values, and the versions of ``.grad`` are not compared.
 """
 
 from __future__ import annotations
@@ -38,7 +44,11 @@ def compiled(line: str) -> CodeType:
 
 @lru_cache
 def custom_functions(module: Any) -> dict[str, Any]:
-    """A custom function that writes to its argument, one that gives it back, and one that gives a view of it."""
+    """What the lines of a program may call, apart from ``torch``.
+
+    ``Double`` writes to its argument, ``Same`` gives it back, ``Flat`` gives a view of it. ``derivative(root, x)`` is
+    differentiable again; ``values(grads)`` tells what gradients are. See Note [What is not compared].
+    """
 
     class Double(module.autograd.Function):
         @staticmethod
@@ -69,7 +79,23 @@ def custom_functions(module: Any) -> dict[str, Any]:
         def backward(ctx, grad):
             return grad.reshape(ctx.shape) * 5
 
-    return {"Double": Double, "Same": Same, "Flat": Flat}
+    class Derivative(module.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.new_zeros(x.shape) + x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 1
+
+    def derivative(root, x):
+        (grad,) = module.autograd.grad(root, x, create_graph=True, allow_unused=True)
+        return None if grad is None else Derivative.apply(grad)
+
+    def values(grads):
+        return [grad if grad is None else [grad.tolist(), grad.requires_grad] for grad in grads]
+
+    return {"Double": Double, "Same": Same, "Flat": Flat, "derivative": derivative, "values": values}
 
 
 class Player:
@@ -96,13 +122,13 @@ class Player:
         except Exception as error:  # what it raises is what is compared
             outcome = ["raised", type(error).__name__, sentence(error)]
         for name, item in self.pool.items():
-            if not isinstance(item, self.module.Tensor):
+            if not self.is_tensor(item):
                 del self.names[name]
         return outcome
 
     def told(self, value: Any) -> Any:
         """A result: tensors of the pool by their names."""
-        if isinstance(value, self.module.Tensor):
+        if self.is_tensor(value):
             return self.name_of(value) or self.seen(value)
         if isinstance(value, (tuple, list)):
             return [self.told(item) for item in value]
@@ -120,17 +146,7 @@ class Player:
 
     def seen(self, tensor: Any) -> Account:
         """The data of one tensor, and how it lies in memory."""
-        return {
-            "value": plain(tensor.detach().tolist()),
-            "dtype": str(tensor.dtype).rpartition(".")[2],
-            "shape": list(tensor.shape),
-            "stride": list(tensor.stride()),
-            "storage_offset": tensor.storage_offset(),
-            "is_contiguous": tensor.is_contiguous(),
-            "_version": attempt(lambda: tensor._version),
-            "requires_grad": tensor.requires_grad,
-            "is_inference": tensor.is_inference(),
-        }
+        return {name: attempt(lambda field=field: field(tensor)) for name, field in DATA.items()}
 
     def history(self) -> Account:
         """What can be seen of how the pool came about: the graph behind it, what views what, gradients, memory."""
@@ -145,16 +161,40 @@ class Player:
 
     def place(self, tensor: Any, graph: Graph) -> Account:
         """The place of one tensor in the graph, and its gradient."""
-        base, grad = tensor._base, tensor.grad
-        return {
-            "grad_fn": attempt(lambda: graph.number(tensor.grad_fn)),
-            "output_nr": attempt(lambda: tensor.output_nr),
-            "is_leaf": attempt(lambda: tensor.is_leaf),
-            "retains_grad": tensor.retains_grad,
-            "_is_view": tensor._is_view(),
-            "_base": None if base is None else self.name_of(base) or "unnamed",
-            "grad": None if grad is None else [self.name_of(grad), self.seen(grad)],
-        }
+        found = {name: attempt(lambda field=field: field(tensor)) for name, field in PLACE.items()}
+        found["grad_fn"] = attempt(lambda: graph.number(tensor.grad_fn))
+        base, grad = tensor._base, attempt(lambda: tensor.grad)
+        found["_base"] = None if base is None else self.name_of(base) or "unnamed"
+        if self.is_tensor(grad):
+            grad = {**self.seen(grad), "name": self.name_of(grad), "_version": None}
+        return {**found, "grad": grad}
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, self.module.Tensor)
+
+
+DATA: dict[str, Callable[[Any], Any]] = {
+    "value": lambda tensor: plain(tensor.detach().tolist()),
+    "dtype": lambda tensor: str(tensor.dtype).rpartition(".")[2],
+    "shape": lambda tensor: list(tensor.shape),
+    "stride": lambda tensor: list(tensor.stride()),
+    "storage_offset": lambda tensor: tensor.storage_offset(),
+    "is_contiguous": lambda tensor: tensor.is_contiguous(),
+    "_version": lambda tensor: tensor._version,
+    "requires_grad": lambda tensor: tensor.requires_grad,
+    "is_inference": lambda tensor: tensor.is_inference(),
+}
+"""What can be seen of a tensor without asking for its history; or what that raises."""
+
+PLACE: dict[str, Callable[[Any], Any]] = {
+    "output_nr": lambda tensor: tensor.output_nr,
+    "is_leaf": lambda tensor: tensor.is_leaf,
+    "retains_grad": lambda tensor: tensor.retains_grad,
+    "_is_view": lambda tensor: tensor._is_view(),
+}
+
+
+DERIVATIVE = "DerivativeBackward"
 
 
 class Graph:
@@ -177,6 +217,8 @@ class Graph:
         """Every node that can be reached, and what comes next."""
         found: dict[str, Any] = {}
         for node in self.nodes:  # grows meanwhile
+            if node.name() == DERIVATIVE:
+                continue
             found[self.number(node)] = [[self.number(after), slot] for after, slot in node.next_functions]
         return found
 

@@ -84,11 +84,11 @@ class Writer:
             self.lines.append(line)
 
     def too_large(self) -> bool:
-        """Whether a tensor has become so large, or its numbers have, that results would not be exact."""
-        return any(
-            x.numel() > MOST_ELEMENTS or x.ndim > 3 or any(y.numel() and not (y.abs() < LARGEST).all() for y in (x.detach(), x.grad) if y is not None)
-            for x in self.world.pool.values()
-        )
+        """Whether a tensor has become so large, or its numbers so odd, that results would not be exact."""
+        pool = self.world.pool.values()
+        if any(x.numel() > MOST_ELEMENTS or x.ndim > 3 for x in pool):
+            return True
+        return not all(is_exact(y.detach()) for x in pool for y in (x, x.grad) if y is not None)
 
     def in_context(self, line: str) -> str:
         if not self.chance(14):
@@ -113,8 +113,9 @@ class Writer:
         return self.world.names[name]
 
     def may_be_written(self, x: Any) -> bool:
-        """See Note [Undefined writes]."""
-        return len(set(elements(x))) == x.numel()
+        """Whether it is defined what a write to a tensor does. See Note [Undefined writes]."""
+        refused = any(stride == 0 and length > 1 for stride, length in zip(x.stride(), x.shape, strict=True))
+        return len(set(elements(x))) == x.numel() or (self.daring and refused)
 
     def apart(self, x: Any, y: Any) -> bool:
         """Whether ``y`` may be read while ``x`` is written to. See Note [Undefined writes]."""
@@ -124,7 +125,8 @@ class Writer:
 
     def target(self) -> str | None:
         """A tensor to write to."""
-        return self.tensor(lambda x: self.may_be_written(x) and may_have_history(x))
+        name = self.tensor(lambda x: self.may_be_written(x) and may_have_history(x))
+        return name if name and self.may_be_written(self[name]) else None
 
     def axis(self, x: Any) -> int:
         if self.daring and self.chance(20):
@@ -156,6 +158,14 @@ def elements(x: Any) -> list[int]:
 
 def memory_and_geometry(x: Any) -> tuple:
     return x.data_ptr(), x.shape, x.stride(), x.dtype
+
+
+def is_exact(x: Any) -> bool:
+    """Whether all numbers are small multiples of 1/16; integers that are the bits of floats may be what they are."""
+    if x.dtype is pytorch.int32 or not x.numel():
+        return True
+    scaled = (pytorch.view_as_real(x.resolve_conj()) if x.is_complex() else x) * 16
+    return bool(((scaled.abs() < 16 * LARGEST) & (scaled == scaled.round())).all())
 
 
 def is_dense(x: Any) -> bool:
@@ -404,7 +414,7 @@ def write(w: Writer) -> str | None:
     if w.chance(30):
         text = view_of(w, name)
         outcome = value_of(w, text)
-        if outcome is None or not (w.may_be_written(outcome) or w.daring):
+        if outcome is None or not w.may_be_written(outcome):
             return None
         x = outcome
     operand = w.operand(x)
@@ -469,6 +479,8 @@ def assign(w: Writer) -> str | None:
     x = w[name]
     key = w.choice((index, index, index, fancy_index))(w, x)
     part = value_of(w, name + key)
+    if part is not None and part._base is not None and not w.may_be_written(part):
+        return None
     return f"{name}{key} = {w.operand(part if part is not None else x)}"
 
 
@@ -489,7 +501,9 @@ def augment(w: Writer) -> str | None:
         return None
     text = name + (index(w, w[name]) if w.chance(60) else "")
     part = value_of(w, text)
-    return part is not None and f"{text} {w.choice(('+=', '*=', '-='))} {w.operand(part)}" or None
+    if part is None or not w.may_be_written(part):
+        return None
+    return f"{text} {w.choice(('+=', '*=', '-='))} {w.operand(part)}"
 
 
 @step(3)
@@ -525,7 +539,7 @@ def change(w: Writer) -> str | None:
         f"{name}.requires_grad_()", f"{name}.requires_grad_()", f"{name}.requires_grad = False", f"{name}.detach_()",
         f"{name}.retain_grad()", f"{name}.retain_grad()", f"{name}.grad = None", f"{name}.data = {other}",
         f"{name}.data = {other}.data", f"{name}.set_({other})", f"torch.autograd.graph.increment_version({name})",
-        f"torch._C._autograd._unsafe_set_version_counter(({name},), (5,))", f"torch.utils.swap_tensors({name}, {other})",
+        f"torch._C._autograd._unsafe_set_version_counter(({name},), (5,))",
         f"with torch.autograd._unsafe_preserve_version_counter({name}): {name}.detach().mul_(2)",
     )  # fmt: skip
     return w.choice(forms)
@@ -549,7 +563,7 @@ def listen(w: Writer) -> str | None:
     hook = w.choice((f"lambda grad: log.append(('{name}', grad.tolist()))", "lambda grad: grad * 2"))
     if w.chance(20):
         return f"{name}.grad_fn.register_hook(lambda *grads: log.append('{name}'))"
-    if w[name]._is_view():  # PyTorch 2.13 crashes if the hook is the first to ask for a history that was written over
+    if w[name]._base is not None:  # PyTorch 2.13 crashes if the hook is the first to ask for a history that was written over
         return f"{name}.is_leaf, {name}.register_hook({hook})"
     return f"{name}.register_hook({hook})"
 
@@ -600,8 +614,8 @@ def gradients(w: Writer) -> str | None:
         return None
     names = sorted({name for _ in range(w.number(1, 2)) if (name := w.tensor(lambda x: x.requires_grad))})
     keep = w.choice(("retain_graph=True", "", "retain_graph=True"))
-    call = f"torch.autograd.grad({text}, [{', '.join(names)}], {keep}{', ' if keep else ''}allow_unused={not w.daring})"
-    return call
+    options = f"{keep}{', ' if keep else ''}allow_unused={not w.daring}"
+    return f"values(torch.autograd.grad({text}, [{', '.join(names)}], {options}))"
 
 
 @step(4)
@@ -609,13 +623,13 @@ def second_order(w: Writer) -> str | None:
     text, name = root(w), w.tensor(lambda x: x.requires_grad)
     if text is None or name is None:
         return None
-    return f"{w.new_name()}, = torch.autograd.grad({text}, {name}, create_graph=True, allow_unused=True)"
+    return f"{w.new_name()} = derivative({text}, {name})"
 
 
 @step(1)
 def take_gradient(w: Writer) -> str | None:
     name = w.tensor(lambda x: x.grad is not None)
-    return name and w.choice((f"{w.new_name()} = {name}.grad", f"{name}.grad.zero_()", f"{name}.grad.add_(1)"))
+    return name and w.choice((f"{w.new_name()} = {name}.grad.data", f"{name}.grad *= 0", f"{name}.grad += 1"))
 
 
 @step(3)

@@ -59,12 +59,9 @@ VIEWS = {
     "diagonal": lambda torch, x: x.diagonal(),
     "diagonal, offset": lambda torch, x: x.diagonal(1),
     "unfold": lambda torch, x: x.unfold(1, 2, 2),
-    "unfold that overlaps": lambda torch, x: x.unfold(1, 2, 1),
     "as_strided": lambda torch, x: x.as_strided((2, 2), (4, 1), 5),
-    "as_strided that overlaps": lambda torch, x: torch.as_strided(x, (2, 2), (1, 1)),
     "detach": lambda torch, x: x.detach(),
     "data": lambda torch, x: x.data,
-    "alias": lambda torch, x: torch.ops.aten.alias.default(x) if hasattr(torch.ops.aten, "alias") else x.view_as(x),
     "atleast_3d": lambda torch, x: torch.atleast_3d(x),
     "positive": lambda torch, x: x.positive(),
     "real of real": lambda torch, x: x.real,
@@ -375,6 +372,17 @@ def views_of_integers(torch):
     return x, v, flags, x._version
 
 
+def windows_that_overlap_themselves(torch):
+    """All that may be written to them is one number."""
+    x = counted(torch, 3, 4)
+    u, s = x.unfold(1, 2, 1), torch.as_strided(x, (2, 2), (1, 1))
+    x.mul_(2)
+    seen = [now(u, s)]
+    u[1].fill_(5)
+    s.zero_()
+    return seen, places(x, u, s)
+
+
 def empty_views(torch):
     x = counted(torch, 3)
     e = x[3:]
@@ -403,7 +411,8 @@ def the_base_of_views_of_detached(torch):
 
 TOGETHER = [
     overlapping, through_views_of_views, reading_in_every_order, detached_and_data, swapped_halves, rows_in_a_loop,
-    a_view_of_an_expanded_tensor, assigned_slices, views_of_integers, empty_views, a_0_dim_view_of_itself,
+    a_view_of_an_expanded_tensor, assigned_slices, views_of_integers,
+    windows_that_overlap_themselves, empty_views, a_0_dim_view_of_itself,
     the_base_of_views_of_detached,
 ]  # fmt: skip
 

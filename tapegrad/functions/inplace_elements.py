@@ -1,0 +1,199 @@
+"""In-place methods that have no functional twin, and those whose twin is written otherwise.
+
+``apply_`` and its relatives call a Python function for each element: they are slow, and no gradient passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.host import from_host, to_host
+from tapegrad.functions.dropout import alpha_dropout, dropout, feature_alpha_dropout
+from tapegrad.functions.inplace import become, before_write, in_place, refuse_in_place
+from tapegrad.functions.inplace_parts import write_part
+from tapegrad.functions.inplace_rules import refuse_shared_parts
+from tapegrad.functions.naming import renamed
+from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.scalars import converted, is_number, wrong_type
+from tapegrad.functions.shape import expanded
+from tapegrad.functions.unary import polygamma
+from tapegrad.functions.viewing import geometry_of, view_of
+from tapegrad.ops import assignment, elementwise, strided
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.spec import legacy_type_name
+from tapegrad.tensor.tensor import Tensor, put, value_of
+
+# -- comparisons -------------------------------------------------------------------------------------------------------
+
+
+def _comparing(name: str, node: str) -> Callable[..., Tensor]:
+    compare = NAMESPACES["Tensor"][name]
+
+    def method(self: Tensor, other: Any) -> Tensor:
+        refuse_in_place(self)
+        if self._storage is not None:
+            refuse_shared_parts(self, (other,))
+        outcome, before = compare(self, other), before_write(self)
+        recorded = thread.modes.grad and (before.requires_grad or (isinstance(other, Tensor) and other.requires_grad))
+        if not recorded:
+            return become(self, outcome)
+        if isinstance(other, Tensor):
+            return become(self, renamed(assignment.compared(before, other, outcome), f"{node}Backward1"))
+        return become(self, renamed(assignment.compared(before, None, outcome), f"{node}Backward0"))
+
+    method.__name__ = method.__qualname__ = f"{name}_"
+    method.__doc__ = f"In-place version of ``{name}``: zeros and ones of this dtype. The gradient is zero."
+    return method
+
+
+for _name, _node in {
+    "eq": "Eq", "ne": "Ne", "not_equal": "Ne", "lt": "Lt", "less": "Lt", "le": "Le", "less_equal": "Le", "gt": "Gt",
+    "greater": "Gt", "ge": "Ge", "greater_equal": "Ge",
+}.items():  # fmt: skip
+    public("Tensor", out=False)(_comparing(_name, _node))
+
+
+# -- twins written otherwise -------------------------------------------------------------------------------------------
+
+
+@public("Tensor", out=False)
+def conj_physical_(self: Tensor) -> Tensor:
+    """Replace the elements by their complex conjugates."""
+    refuse_in_place(self)
+    return become(self, renamed(elementwise.conj_physical(before_write(self)), "ConjPhysicalBackward1"))
+
+
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    return polygamma(n, self)
+
+
+NAMESPACES["Tensor"]["polygamma_"] = in_place("polygamma_", _polygamma)
+
+
+@public("Tensor", out=False)
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Put a number on the main diagonal; in a tall matrix, if ``wrap``, again below each square.
+
+    Raises:
+        RuntimeError: fewer than 2 dimensions, or more of different lengths.
+
+    >>> import tapegrad as torch
+    >>> torch.zeros(2, 2).fill_diagonal_(5)
+    tensor([[5., 0.],
+            [0., 5.]])
+    """
+    if not is_number(fill_value):
+        raise wrong_type("fill_diagonal_", "fill_value", 1, fill_value, "Number")
+    shape, strides, offset = geometry_of(self)
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step, count = sum(strides), min(shape)
+    _fill_window(self, Geometry((count,), (step,), offset), fill_value)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        more = -(-shape[0] * shape[1] // (shape[1] + 1)) - count
+        _fill_window(self, Geometry((more,), (step,), offset + strides[0] * (shape[1] + 1)), fill_value)
+    return self
+
+
+def _fill_window(self: Tensor, place: Geometry, value: Any) -> None:
+    shape, strides, offset = place
+    write_part(
+        self, place, converted(value, self.dtype),
+        lambda: view_of(self, strided.as_strided, offset, shape=shape, strides=strides),
+    )  # fmt: skip
+
+
+# -- element by element ------------------------------------------------------------------------------------------------
+
+
+def _refuse_recorded(name: str, *tensors: Tensor) -> None:
+    if any(tensor.requires_grad for tensor in tensors):
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+        )
+
+
+def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable) -> Tensor:
+    """Replace each element by what a function of it and of those of other tensors gives; not counted as a write."""
+    _refuse_recorded(name, self, *others)
+    for position, other in enumerate(others):
+        if other.dtype is not self.dtype:
+            argument = ("other", "x")[0] if len(others) == 1 else "xy"[position]
+            raise TypeError(
+                f"{name}: expected {legacy_type_name(self._spec)} for '{argument}' (got {legacy_type_name(other._spec)})"
+            )
+    arrays = [to_host(value_of(x)) for x in (self, *(expanded(other, tuple(self.shape)) for other in others))]
+    results = [function(*elements) for elements in zip(*(array.ravel().tolist() for array in arrays), strict=True)]
+    array = np.array([_element(result, self) for result in results], self.dtype.numpy).reshape(arrays[0].shape)
+    put(self, from_host(array, self.device))
+    return self
+
+
+def _element(result: Any, like: Tensor) -> Any:
+    if not is_number(result):
+        raise TypeError(f"must be real number, not {type(result).__name__}")
+    return result if like.dtype.category > 1 else int(result)
+
+
+@public("Tensor", out=False)
+def apply_(self: Tensor, callable: Callable) -> Tensor:
+    """Replace each element by what a Python function makes of it. No gradient passes, and it does not count as a write.
+
+    Raises:
+        RuntimeError: the tensor requires grad.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([1.0, 2.0]).apply_(lambda v: v + 1)
+    tensor([2., 3.])
+    """
+    return _map("apply_", self, (), callable)
+
+
+@public("Tensor", out=False)
+def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
+    """Replace each element by what a Python function makes of it and that of ``tensor``. See ``apply_``."""
+    return _map("map_", self, (tensor,), callable)
+
+
+@public("Tensor", out=False)
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable) -> Tensor:
+    """Replace each element by what a Python function makes of it and those of ``x`` and ``y``. See ``apply_``."""
+    return _map("map2_", self, (x, y), callable)
+
+
+# -- functions of torch ------------------------------------------------------------------------------------------------
+
+
+def _writing(name: str) -> Callable[..., Tensor]:
+    function = NAMESPACES["nn.functional"][name]
+
+    def written(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, **kwargs, inplace=True)
+
+    written.__name__ = written.__qualname__ = f"{name}_"
+    written.__doc__ = f"``nn.functional.{name}`` with ``inplace=True``."
+    return written
+
+
+for _name in ("selu", "celu", "rrelu", "threshold"):
+    public("torch", out=False)(_writing(_name))
+
+
+def _dropping(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def written(input: Tensor, p: float, train: bool) -> Tensor:
+        return function(input, p, train, True)
+
+    written.__name__ = written.__qualname__ = name
+    written.__doc__ = f"``nn.functional.{name.rstrip('_')}`` with ``inplace=True``."
+    return written
+
+
+for _name, _function in (("dropout_", dropout), ("alpha_dropout_", alpha_dropout),
+                         ("feature_alpha_dropout_", feature_alpha_dropout)):  # fmt: skip
+    public("torch", out=False)(_dropping(_name, _function))

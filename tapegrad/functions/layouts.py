@@ -1,0 +1,86 @@
+"""Memory formats: in which order new tensors lie in memory, and how programs ask for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.tensor.geometry import (
+    CHANNELS_LAST,
+    Ints,
+    channels_last_strides,
+    contiguous_strides,
+    is_channels_last,
+    is_contiguous,
+    preserved_strides,
+)
+from tapegrad.tensor.layout import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.tensor import Tensor
+
+RANKS = {channels_last: 4, channels_last_3d: 5}
+"""The formats that only tensors of one number of dimensions can have."""
+
+
+def checked_format(function: str, given: Any, default: memory_format = preserve_format) -> memory_format:
+    """A memory format given to a function.
+
+    Raises:
+        TypeError: PyTorch's message, for anything else.
+    """
+    if given is None:
+        return default
+    if not isinstance(given, memory_format):
+        kind = type(given).__name__
+        raise TypeError(f"{function}(): argument 'memory_format' must be torch.memory_format, not {kind}")
+    return given
+
+
+def format_strides(given: memory_format, shape: Ints) -> Ints:
+    """The strides of a new tensor in a format.
+
+    Raises:
+        RuntimeError: PyTorch's message, if there are no such of this number of dimensions.
+    """
+    if given not in RANKS:
+        return contiguous_strides(shape)
+    if len(shape) != RANKS[given]:
+        raise RuntimeError(f"required rank {RANKS[given]} tensor to use {str(given).removeprefix('torch.')} format")
+    return channels_last_strides(shape)
+
+
+def copy_strides(function: str, input: Tensor, given: Any) -> Ints:
+    """The strides of a copy of a tensor in a memory format; of one that is given none, like those of the tensor."""
+    chosen, shape = checked_format(function, given), tuple(input.shape)
+    if chosen is preserve_format:
+        return shape and preserved_strides(shape, input._spec.layout)
+    return format_strides(chosen, shape)
+
+
+def laid_out(made: Tensor, strides: Ints) -> Tensor:
+    """A tensor that nobody has seen yet, with its elements in another order in memory."""
+    named = named_strides(made.shape, strides)
+    if named != made._spec.strides:
+        made._spec = made._spec.replace(strides=named)
+    return made
+
+
+def has_format(input: Tensor, chosen: memory_format) -> bool:
+    """Whether a tensor lies in memory as a format says."""
+    shape, strides = tuple(input.shape), input._spec.strides
+    if chosen in RANKS:
+        return len(shape) == RANKS[chosen] and is_channels_last(shape, input._spec.layout)
+    return strides is None or is_contiguous(shape, strides)
+
+
+def suggested_format(input: Tensor) -> memory_format:
+    """The format that a tensor counts as having: by its strides, whatever gaps there are."""
+    shape, strides = tuple(input.shape), input._spec.strides
+    order = CHANNELS_LAST.get(len(shape))
+    if order is None or strides is None or not strides[1] or 0 in shape:
+        return contiguous_format
+    least = 0
+    for axis in order:
+        if strides[axis] < least or (axis == 0 and least == strides[1]):
+            return contiguous_format
+        least = strides[axis] * shape[axis]
+    return channels_last if len(shape) == 4 else channels_last_3d

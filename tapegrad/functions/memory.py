@@ -1,0 +1,244 @@
+"""Where the elements of a tensor lie, as programs ask for it; views by strides; copies in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.factory import is_integer, type_name
+from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, has_format, laid_out
+from tapegrad.functions.registry import public
+from tapegrad.functions.viewing import as_view, geometry_of
+from tapegrad.ops import shape as ops
+from tapegrad.ops import strided
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import Geometry, Ints, contiguous_strides, extent
+from tapegrad.tensor.layout import contiguous_format, preserve_format
+from tapegrad.tensor.placing import address_of, memory_of, nbytes_of
+from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.tensor import Tensor, describe, shows_all, storage_of, wrap
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor", out=False)
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours along each dimension, or along one, lie in memory.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3).t().stride(), torch.ones(2, 3).stride(0)
+    ((1, 3), 3)
+    """
+    strides = self._spec.layout
+    if dim is None:
+        return strides
+    if not is_integer(dim):
+        raise TypeError(f"stride(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
+    if self.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return strides[wrap_dim(dim, self.ndim)]
+
+
+@public("Tensor", out=False)
+def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
+    """Whether elements lie in row-major order without gaps, or as another memory format says."""
+    return has_format(self, checked_format("is_contiguous", memory_format))
+
+
+@public("Tensor", out=False)
+def storage_offset(self: Tensor) -> int:
+    """Where in its storage a tensor begins, in elements."""
+    return self._offset
+
+
+@public("Tensor", out=False)
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element; see Note [Addresses] in ``tensor/placing.py``. 0 if there is none.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, 3)
+    >>> x[1].data_ptr() - x.data_ptr(), x.clone().data_ptr() == x.data_ptr()
+    (12, False)
+    """
+    return address_of(storage_of(self)) + self._offset * self.dtype.itemsize if self._spec.numel else 0
+
+
+@public("Tensor", out=False)
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors show the same memory in the same way."""
+    same_memory = self is tensor or storage_of(self) is storage_of(tensor)
+    return same_memory and geometry_of(self) == geometry_of(tensor)
+
+
+# -- copies in an order ------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor", out=False)
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy, with gradients flowing back to ``input``; its elements lie as those of ``input``, if no format is given.
+
+    Raises:
+        RuntimeError: the format is one of tensors with another number of dimensions.
+    """
+    if memory_format is None:
+        return ops.clone(input)
+    strides = copy_strides("clone", input, memory_format)
+    return laid_out(ops.clone(input), strides)
+
+
+@public("Tensor", out=False)
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its elements lie in row-major order (or as a memory format says), else a copy.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, 3)
+    >>> x.contiguous() is x, x.t().contiguous().stride()
+    (True, (2, 1))
+    """
+    chosen = checked_format("contiguous", memory_format, contiguous_format)
+    if has_format(self, chosen):
+        return self
+    if chosen is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return laid_out(ops.clone(self), format_strides(chosen, tuple(self.shape)))
+
+
+# -- views by strides --------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor", out=False)
+def as_strided(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """The view of a tensor's memory with this shape, strides and offset, whatever part of it the tensor itself shows.
+
+    Args:
+        size, stride: of the view; strides are in elements, and may let elements overlap.
+        storage_offset: where it begins in the memory; where ``input`` does, if not given.
+
+    Raises:
+        RuntimeError: it reaches beyond the memory, or has a negative stride.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(6.0).as_strided((2, 2), (3, 1), 1)
+    tensor([[1., 2.],
+            [4., 5.]])
+    """
+    place = checked_place(input, size, stride, storage_offset)
+    arguments, settings = strided_arguments(input, place)
+    result = strided.as_strided(input, *arguments, **settings)
+    as_view(input, result, named_strides(place.shape, place.strides), place.offset)
+    if input._spec.dual and result._spec.dual:
+        set_tangent(result, as_strided(tangent_of(input), *place))  # type: ignore[arg-type]
+    return result
+
+
+def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What the operator ``as_strided`` is called with, besides the tensor."""
+    storage = storage_of(input)
+    whole = shows_all(input, storage)
+    row = None if whole else memory_of(input)
+    memory = None if row is None else wrap(row, describe(row, on=input.device))
+    settings = {"shape": place.shape, "strides": place.strides, "x_strides": input._spec.layout,
+                "size": input._spec.numel if row is None else row.size}  # fmt: skip
+    return (place.offset, input._offset, memory), settings
+
+
+def checked_place(
+    input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided"
+) -> Geometry:
+    """Where a view by strides lies.
+
+    Raises:
+        TypeError, RuntimeError: PyTorch's messages.
+    """
+    place = Geometry(
+        int_tuple(function, "size", size), int_tuple(function, "stride", stride),
+        input._offset if offset is None else int(offset),
+    )  # fmt: skip
+    if len(place.shape) != len(place.strides):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(step < 0 for step in place.strides):
+        raise RuntimeError(
+            f"{function}: Negative strides are not supported at the moment, got strides: {list(place.strides)}"
+        )
+    check_extent(place, input.dtype.itemsize)
+    needed, itemsize = extent(place), input.dtype.itemsize
+    available = nbytes_of(storage_of(input))
+    if needed * itemsize > available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(place.shape)}, strides {list(place.strides)}, storage offset {place.offset}, and "
+            f"itemsize {itemsize} requiring a storage size of {needed * itemsize} are out of bounds for storage of "
+            f"size {available}"
+        )
+    return place
+
+
+def check_extent(place: Geometry, itemsize: int) -> None:
+    """Refuse a shape, strides and an offset that no memory can have.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    if any(length < 0 for length in place.shape) or any(step < 0 for step in place.strides):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(place.shape)} and strides={list(place.strides)}"
+        )
+    if place.offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {place.offset}")
+
+
+def int_tuple(function: str, name: str, given: Any) -> Ints:
+    """A sequence of ints given to a function.
+
+    Raises:
+        TypeError: PyTorch's message, for anything else.
+    """
+    position = {"size": 1, "stride": 2}[name]
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(given)}"
+        )
+    for place, number in enumerate(given):
+        if not is_integer(number):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of "
+                f"type {type_name(number)} at pos {place}"
+            )
+    return tuple(int(number) for number in given)
+
+
+@public("torch", "Tensor", out=False)
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of what ``as_strided`` shows.
+
+    Raises:
+        RuntimeError: ``src`` has another shape than that, or the window reaches beyond the memory.
+    """
+    place = checked_place(input, size, stride, storage_offset)
+    if tuple(src.shape) != place.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(place.shape)}"
+        )
+    return strided.as_strided_scatter(input, src, place.offset, input._offset, shape=place.shape,
+                                      strides=place.strides, x_strides=input._spec.layout,
+                                      size=max(extent(place), extent(geometry_of(input))))  # fmt: skip
+
+
+@public("torch", "Tensor")
+def as_strided_copy(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """What ``as_strided`` shows, as a tensor of its own."""
+    place = checked_place(input, size, stride, storage_offset)
+    arguments, settings = strided_arguments(input, place)
+    return strided.as_strided_copy(input, *arguments, **settings)
+
+
+def default_strides(shape: Ints) -> Ints:
+    """The strides of a shape that is given without."""
+    return contiguous_strides(shape)

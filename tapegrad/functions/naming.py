@@ -1,0 +1,38 @@
+"""Names of nodes: PyTorch has two for one derivative where a function and its in-place twin are declared apart."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tapegrad.tape.node import name_of
+from tapegrad.tensor.tensor import Tensor
+
+IN_PLACE = {
+    f"{name}Backward0": f"{name}Backward1" for name in ("Elu", "Celu", "LeakyRelu", "Threshold", "RreluWithNoise")
+}
+"""What the node of an activation is called where it was computed in place."""
+
+
+def renamed(result: Tensor, name: str) -> Tensor:
+    """A result that was just computed, with another name for its node.
+
+    >>> import tapegrad as torch
+    >>> renamed(torch.ones(2, requires_grad=True).exp(), "ExpBackward1").grad_fn.name()
+    'ExpBackward1'
+    """
+    if result._edge is not None:
+        node: Any = result._edge[0]
+        node.__class__ = _class_named(type(node), name)
+    return result
+
+
+def renamed_in_place(result: Tensor) -> Tensor:
+    """A result that was just computed for an activation in place, with the name that its node has then."""
+    name = None if result._edge is None else IN_PLACE.get(name_of(result._edge[0]))
+    return result if name is None else renamed(result, name)
+
+
+@cache
+def _class_named(cls: type, name: str) -> type:
+    return type(name.rpartition("::")[2], (cls,), {"__slots__": (), "__module__": "builtins", "name": lambda node: name})

@@ -1,0 +1,76 @@
+"""Where tensors lie: moving them on their memory or to another, and memory of another size.
+
+Note [Addresses]
+Arrays never change, and a write moves the data; yet programs ask by ``data_ptr()`` who shares memory with whom. So
+addresses are made up: each storage has a stretch of them of its own, in which elements lie where strides and offsets
+say. They stay the same however often it is written to, and are never given to another storage.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.execution.dtypes import dtype as dtype_class
+from tapegrad.execution.windows import read_window, resized_row
+from tapegrad.tape.hooks import making
+from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, shows_all, storage_of
+
+STRETCH = 1 << 40
+"""How many addresses a storage has."""
+
+
+def address_of(storage: Storage) -> int:
+    """The address of a memory, 0 if there is none of it. See Note [Addresses]."""
+    return storage.serial * STRETCH if nbytes_of(storage) else 0
+
+
+def nbytes_of(storage: Storage) -> int:
+    """How many bytes a memory has."""
+    return storage.value.size * storage.value.dtype.itemsize
+
+
+def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, lens: int = 0) -> Tensor:
+    """Let a tensor show a part of a memory, whatever it showed before; nothing is read until somebody looks."""
+    make_live(storage)
+    shape, strides, offset = geometry
+    with making:
+        if tensor._storage is not storage:
+            tensor._storage = storage
+            storage.admit(tensor)
+        tensor._offset, tensor._lens = offset, lens
+        tensor._value, tensor._seen = None, -1
+        tensor._spec = tensor._spec.replace(
+            shape=shape, strides=named_strides(shape, strides), dtype=dtype, plain=False, window=True
+        )
+        _look_again(tensor, storage)
+    return tensor
+
+
+def _look_again(tensor: Tensor, storage: Storage) -> None:
+    """Settle whether a tensor is a window of its memory, after either has changed."""
+    window = tensor._view is not None or not shows_all(tensor, storage)
+    tensor._spec = tensor._spec.replace(window=window)
+
+
+def resize_memory(storage: Storage, nbytes: int) -> None:
+    """Give a memory another size; what is new of it is zero. That is not counted as a write."""
+    make_live(storage)
+    with making:
+        for member in storage.living():
+            member._spec = member._spec.replace(window=True)
+    storage.replace(resized_row(storage.value, memory_layout(storage), nbytes))
+    storage.strides = None
+    with making:
+        for member in storage.living():
+            _look_again(member, storage)
+
+
+def memory_of(tensor: Tensor) -> Any:
+    """All of a tensor's memory as a row of elements, as the tensor shows them."""
+    storage = storage_of(tensor)
+    numpy_dtype = tensor.dtype.numpy
+    size = nbytes_of(storage) // numpy_dtype.itemsize
+    return read_window(storage.value, memory_layout(storage), (size,), (1,), 0, numpy_dtype, tensor._lens)

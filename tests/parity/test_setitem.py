@@ -1,0 +1,154 @@
+"""``x[index] = value``: every form of index and of value, on what may be written and on what may not."""
+
+import numpy as np
+import pytest
+import tapegrad
+from harness import Programs, agree, attempt, warned
+
+pytestmark = pytest.mark.parity
+
+PROGRAMS = program = Programs()
+
+VALUES = [[float(4 * row + column) for column in range(4)] for row in range(3)]
+
+
+def names(tensor):
+    """The node of a tensor, and those behind it."""
+    node = tensor.grad_fn
+    return None if node is None else [node.name(), [behind and behind.name() for behind, _ in node.next_functions]]
+
+
+def assigned(torch, index, value, make=lambda base: base, dtype="float32"):
+    """What is seen of a tensor of 3 rows and 4 columns, of which ``make`` gives the part that is written to."""
+    leaf = torch.tensor(VALUES).to(getattr(torch, dtype))
+    if leaf.is_floating_point() or leaf.is_complex():
+        leaf.requires_grad_()
+    base = leaf * 1
+    target, other = make(base), base[0]
+    value = value(torch) if callable(value) else value
+    failure = attempt(lambda: target.__setitem__(index(torch) if callable(index) else index, value))
+    account = [failure, base, target, other, base._version, names(base), names(target), target._is_view()]
+    if base.requires_grad:
+        (base * base.detach()).sum().abs().backward()
+        account.append(leaf.grad)
+    if hasattr(value, "is_leaf") and value.is_leaf and value.requires_grad:
+        account.append(value.grad)
+    return account
+
+
+BASIC = {
+    "int": 1, "negative int": -1, "numpy int": np.int64(2), "slice": slice(0, 2), "all": slice(None), "ellipsis": ...,
+    "steps": slice(None, None, 2), "open slice": slice(1, None), "negative slice": slice(-2, None),
+    "empty slice": slice(2, 1), "ints": (1, 2), "int and slice": (1, slice(1, 3)), "slices": (slice(0, 2), slice(1, 4, 2)),
+    "column": (slice(None), 1), "last column": (..., -1), "new first": None, "new in between": (slice(None), None, 2),
+    "ellipsis at the end": (1, ...), "ellipsis between": (0, ..., 1), "tuple of nothing": (), "true": True, "false": False,
+    "true and more": (True, 1), "new twice": (None, 1, None), "long bounds": slice(-100, 100),
+}  # fmt: skip
+
+INDEXED = {
+    "list": [2, 0], "pair of lists": ([0, 2], [1, 3]), "list and slice": ([0, 2], slice(1, 3)), "slice and list": (slice(1, 3), [0, 3]),
+    "int and list": (1, [0, 3]), "list and int": ([0, 2], -1), "lists around a dimension": ([[0], [2]], [1, 3]),
+    "tensor": lambda torch: torch.tensor([0, 2]), "int32 tensor": lambda torch: torch.tensor([0, 2], dtype=torch.int32),
+    "negative places": lambda torch: torch.tensor([-1, 0]), "0-dim tensor": lambda torch: torch.tensor(1),
+    "0-dim tensors": lambda torch: (torch.tensor(1), torch.tensor(2)), "0-dim truth": lambda torch: torch.tensor(True),
+    "no places": lambda torch: torch.tensor([], dtype=torch.int64), "mask": lambda torch: torch.tensor(VALUES) > 5,
+    "mask of rows": lambda torch: torch.tensor([True, False, True]), "mask of nothing": lambda torch: torch.tensor(VALUES) > 99,
+    "mask of columns": lambda torch: (slice(None), torch.tensor([True, False, False, True])),
+    "row and mask": lambda torch: (1, torch.tensor([True, False, False, True])),
+    "list of truths": [True, False, True], "numpy places": np.array([0, 2]), "numpy mask": np.array([True, False, True]),
+    "matrix of places": lambda torch: torch.tensor([[0, 1], [2, 0]]),
+    "places and new": lambda torch: (torch.tensor([0, 2]), None, slice(0, 2)),
+    "places, new, places": lambda torch: (torch.tensor([0, 2]), None, torch.tensor([1, 3])),
+    "ellipsis and places": lambda torch: (..., torch.tensor([0, 2])), "steps and places": lambda torch: (slice(None, None, 2), torch.tensor([0, 3])),
+    "tensor in a slice": lambda torch: slice(torch.tensor(1), torch.tensor(3)),
+    "uint8 mask": lambda torch: torch.tensor([1, 0, 1], dtype=torch.uint8),
+}  # fmt: skip
+
+WRONG = {
+    "beyond": 3, "beyond below": -4, "second beyond": (0, 4), "too many": (0, 0, 0), "float": 1.5, "string": "a",
+    "step zero": slice(0, 2, 0), "negative step": slice(2, 0, -1), "list beyond": [0, 5], "places beyond": lambda torch: torch.tensor([0, 3]),
+    "places below": lambda torch: torch.tensor([-4]), "mask too short": lambda torch: torch.tensor([True, False]),
+    "mask too deep": lambda torch: torch.ones(3, 4, 1, dtype=torch.bool), "float places": lambda torch: torch.tensor([0.0]),
+    "places that don't broadcast": lambda torch: (torch.tensor([0, 1]), torch.tensor([0, 1, 2])), "dictionary": {},
+    "second places beyond": lambda torch: (torch.tensor([0, 1]), torch.tensor([0, 4])), "beyond with places": ([0, 1], 4),
+}  # fmt: skip
+
+
+def scalar(torch):
+    return torch.tensor(2.5, requires_grad=True)
+
+
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
+@pytest.mark.parametrize("index", [*BASIC, *INDEXED])
+def test_a_number_is_put(index):
+    agree(lambda torch: assigned(torch, {**BASIC, **INDEXED}[index], 7.5))
+
+
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
+@pytest.mark.parametrize("index", [*BASIC, *INDEXED])
+def test_a_tensor_is_put(index):
+    agree(lambda torch: assigned(torch, {**BASIC, **INDEXED}[index], scalar))
+
+
+@pytest.mark.parametrize("index", WRONG)
+def test_wrong_indices(index):
+    """PyTorch has by then written what comes before the place that is out of range; here nothing is written."""
+
+    def program(torch):
+        return [assigned(torch, WRONG[index], value)[:1] + assigned(torch, WRONG[index], value)[4:8] for value in (7.5, scalar)]
+
+    agree(program)
+    account = assigned(tapegrad, WRONG[index], 7.5)
+    assert account[0] is not None and account[1].tolist() == VALUES and account[4] == 0
+
+
+PARTS = {
+    "int": 1, "slice": slice(0, 2), "steps": (slice(None), slice(1, None, 2)), "all": slice(None), "ellipsis": ...,
+    "places": [1, 0], "mask": lambda torch: torch.tensor([True, False, True]), "ints": (0, 1), "new": (None, 1),
+    "column": (slice(None), 2),
+}  # fmt: skip
+
+SOURCES = {
+    "row": lambda torch: torch.tensor([9.0, 8.0, 7.0, 6.0], requires_grad=True),
+    "leading ones": lambda torch: torch.ones(1, 1, 4, requires_grad=True),
+    "two rows": lambda torch: torch.tensor([[9.0, 8.0, 7.0, 6.0], [5.0, 4.0, 3.0, 2.0]], requires_grad=True),
+    "a column": lambda torch: torch.tensor([[9.0], [8.0]], requires_grad=True), "three": lambda torch: torch.tensor([1.0, 2.0, 3.0]),
+    "one": lambda torch: torch.tensor([1.5], requires_grad=True), "integers": lambda torch: torch.tensor([1, 2, 3, 4]),
+    "0-dim integer": lambda torch: torch.tensor(3), "double": lambda torch: torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64, requires_grad=True),
+    "half": lambda torch: torch.tensor(1.5, dtype=torch.float16), "complex": lambda torch: torch.tensor([1.0 + 2.0j]), "truth": lambda torch: torch.tensor(True),
+    "nothing": lambda torch: torch.ones(0), "int": 3, "bool": True, "complex number": 1j, "huge": 1e60, "numpy float": np.float64(2.5),
+    "numpy array": np.ones(4), "list": [1.0, 2.0, 3.0, 4.0], "none": None, "string": "a", "transposed": lambda torch: torch.ones(4, 2).t(),
+    "numpy bool": np.bool_(True),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("part", PARTS)
+def test_sources(part, source):
+    agree(lambda torch: assigned(torch, PARTS[part], SOURCES[source]))
+
+
+TARGETS = {
+    "a transposed view": lambda base: base.t(), "rows": lambda base: base[1:], "columns": lambda base: base[:, ::2],
+    "a view of a view": lambda base: base[1:].t()[1:], "other lengths": lambda base: base.view(2, 6),
+    "a new tensor": lambda base: base.clone().t(), "itself": lambda base: base.view(3, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("index", ["int", "slice", "column", "ellipsis", "all", "ints", "steps", "list", "mask of nothing", "new first", "tensor", "row and list"])
+def test_views_are_written_through(target, index):
+    forms = {**BASIC, **INDEXED, "row and list": (0, [0, 1]), "column": (slice(None), 0), "list": [0, -1], "tensor": lambda torch: torch.tensor([-1]),
+             "ints": (0, 1), "mask of nothing": ()}  # fmt: skip
+    for value in (7.5, lambda torch: torch.tensor(2.5, requires_grad=True)):
+        agree(lambda torch: assigned(torch, forms[index], value, TARGETS[target]))  # noqa: B023 - called at once
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "complex64", "float64", "float16"])
+def test_dtypes_are_kept(dtype):
+    def program(torch):
+        values = (3, 2.7, True, -1, 1j, 300, lambda torch: torch.tensor(1.5), lambda torch: torch.tensor(2), lambda torch: torch.tensor(True))
+        return [assigned(torch, index, value, dtype=dtype) for value in values for index in ((1, 2), slice(0, 2), [0, 1])]
+
+    agree(program, rtol=1e-3)
