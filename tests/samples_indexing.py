@@ -85,6 +85,9 @@ SLICES = [
         (A, TWICE, array(3, 3), 0), (A, places(2, 0), array(2, 2), 1), (A, ONE, array(1, 3), 0), (S, ZERO, S, 0),
         (A, NONE, E, 0),
     )],
+    *[Sample("index_add_scaled", (x, index, source, 2.5), {"axis": axis}) for x, index, source, axis in (
+        (A, TWICE, array(3, 3), 0), (A, places(2, 0), array(2, 2), 1), (S, ZERO, S, 0),
+    )],
     *[Sample("index_copy", (x, index, source), {"axis": axis}) for x, index, source, axis in (
         (A, places(1), array(1, 3), 0), (A, places(2, 0), array(2, 2), 1), (S, places(0), array(1), 0),
     )],

@@ -66,7 +66,7 @@ class AccumulateGrad(Node):
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         grad, variable = grads[0], self.variable
-        if grad is not None:
+        if grad is not None and self._is_leaf():
             with _accumulating:
                 present = variable._grad
                 if present is None:
@@ -79,12 +79,22 @@ class AccumulateGrad(Node):
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         grad, variable = grads[0], self.variable
-        if grad is not None:
+        if grad is not None and self._is_leaf():
             with _accumulating:
                 variable._grad = separate(grad) if variable._grad is None else variable._grad + grad
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
+
+    def _is_leaf(self) -> bool:
+        """Whether the leaf still requires grad.
+
+        Raises:
+            RuntimeError: it is no leaf any more; it was detached, and written to.
+        """
+        if edge_of(self.variable) is not None:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
+        return self.variable._spec.requires_grad
 
     def _post_accumulate(self) -> None:
         """Hooks of the leaf, which see its new ``.grad``."""

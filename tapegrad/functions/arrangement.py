@@ -12,18 +12,6 @@ from tapegrad.ops import shape as ops
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("torch", "Tensor")
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, with gradients flowing back to ``input``. The memory format makes no difference here."""
-    return ops.clone(input)
-
-
-@public("Tensor")
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself: tensors are always contiguous here."""
-    return self
-
-
 # -- several times -----------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.spec import legacy_type_name
-from tapegrad.tensor.storage import Counter, Storage
+from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
     Tensor,
     counter_of,
@@ -73,6 +73,7 @@ def detach_(input: Tensor) -> Tensor:
     storage_of(input)  # while its node is known: it must learn of writes to what it saved
     input._edge = None
     input._spec = input._spec.replace(requires_grad=False)
+    tell_views(input)
     if input._hooks is not None:  # what was registered on this version is the leaf's from here on
         input._leaf_hooks = NodeHooks()
         input._leaf_hooks.attach_tensor(0, input._hooks)
@@ -377,12 +378,6 @@ def share_memory_(self: Tensor) -> Tensor:
 def is_tensor(obj: Any, /) -> bool:
     """Whether ``obj`` is a tensor."""
     return isinstance(obj, Tensor)
-
-
-@public("torch", out=False)
-def is_storage(obj: Any, /) -> bool:
-    """Whether ``obj`` is a storage."""
-    return isinstance(obj, Storage)
 
 
 @public("torch", out=False)

@@ -12,7 +12,7 @@ from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
-from tapegrad.execution.host import address, to_host, transfer
+from tapegrad.execution.host import to_host, transfer
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.functions.attributes import legacy_dtype
 from tapegrad.functions.construction import warn_scalar_requires_grad
@@ -188,12 +188,6 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
     """The tensor itself (in another dtype, if one is given): there are no sparse tensors here."""
     return self if dtype is None else to(self, dtype)
-
-
-@public("Tensor", out=False)
-def data_ptr(self: Tensor) -> int:
-    """The address of the data, the same for tensors that share it. Arrays never change: a write moves the data."""
-    return address(value_of(self)) if self._spec.numel else 0
 
 
 # To NumPy and Python ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.dtypes import COMPLEX, int32, int64
+from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.functions.arguments import wrap_dim
@@ -15,12 +15,12 @@ from tapegrad.functions.arrangement import repeat_each
 from tapegrad.functions.indexing import outside
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import converted, is_number, no_overload
+from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
 from tapegrad.functions.shape import expanded, ravel
 from tapegrad.functions.sorting import numbers, on_host
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
-from tapegrad.ops.elementwise import mul, remainder
+from tapegrad.ops.elementwise import remainder
 from tapegrad.ops.operator import Operator, broadcast_shapes
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, fresh
@@ -166,6 +166,10 @@ _REDUCTIONS: dict[str, Operator] = {
 }  # fmt: skip
 
 
+_NOT_REDUCED = {"mean": (BOOL,), "amax": (COMPLEX,), "amin": (COMPLEX,)}
+"""The categories of dtypes that PyTorch doesn't reduce."""
+
+
 @public("torch", "Tensor")
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
@@ -180,6 +184,8 @@ def scatter_reduce(
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     axis = _check_scatter(input, dim, index, src)
+    if input.dtype.category in _NOT_REDUCED.get(reduce, ()):
+        raise unsupported(f"scatter_gather_tensor_cpu_reduce_{reduce}", input.dtype)
     src = _part(src, index)
     if reduce in ("mean", "amax", "amin"):
         return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=bool(include_self))
@@ -287,7 +293,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     _check_slices("index_add", input, index, source, axis)
     check_range(index, axis, _length(input, axis))
     if alpha != 1:
-        source = mul(source, converted(alpha, source.dtype))
+        return ops.index_add_scaled(input, index, source, converted(alpha, source.dtype), axis=axis)
     return ops.index_add(input, index, source, axis=axis)
 
 
@@ -305,11 +311,15 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = wrap_dim(dim, input.ndim)
     _check_slices("index_reduce", input, index, source, axis)
+    if input.dtype.category in ((BOOL, COMPLEX) if input.ndim < 2 else _NOT_REDUCED.get(reduce, ())):
+        kernel = {"mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
+        raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)
     if outside(index, 0, _length(input, axis)) is not None:
         raise IndexError("index out of range in self")
     column = shape_ops.view(index, shape=tuple(-1 if d == axis else 1 for d in range(input.ndim)))
     index = expanded(column, tuple(source.shape)) if input.ndim else column
-    return renamed(scatter_reduce(input, axis, index, source, reduce, include_self=include_self), "IndexReduceBackward0")
+    result = scatter_reduce(input, axis, index, source, reduce, include_self=include_self)
+    return renamed(result, "IndexReduceBackward0")
 
 
 @public("torch", "Tensor")

@@ -12,18 +12,17 @@ import numpy as np
 
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.functions.dropout import alpha_dropout, dropout, feature_alpha_dropout
-from tapegrad.functions.inplace import become, before_write, in_place, refuse_in_place
-from tapegrad.functions.inplace_parts import write_part
+from tapegrad.functions.inplace import become, before_write, fill_, in_place, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_shared_parts
+from tapegrad.functions.memory import as_strided
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.functions.scalars import converted, is_number, wrong_type
+from tapegrad.functions.scalars import is_number, wrong_type
 from tapegrad.functions.shape import expanded
 from tapegrad.functions.unary import polygamma
-from tapegrad.functions.viewing import geometry_of, view_of
-from tapegrad.ops import assignment, elementwise, strided
+from tapegrad.functions.viewing import geometry_of
+from tapegrad.ops import assignment, elementwise
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, put, value_of
 
@@ -94,19 +93,11 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
     step, count = sum(strides), min(shape)
-    _fill_window(self, Geometry((count,), (step,), offset), fill_value)
+    fill_(as_strided(self, (count,), (step,), offset), fill_value)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
         more = -(-shape[0] * shape[1] // (shape[1] + 1)) - count
-        _fill_window(self, Geometry((more,), (step,), offset + strides[0] * (shape[1] + 1)), fill_value)
+        fill_(as_strided(self, (more,), (step,), offset + strides[0] * (shape[1] + 1)), fill_value)
     return self
-
-
-def _fill_window(self: Tensor, place: Geometry, value: Any) -> None:
-    shape, strides, offset = place
-    write_part(
-        self, place, converted(value, self.dtype),
-        lambda: view_of(self, strided.as_strided, offset, shape=shape, strides=strides),
-    )  # fmt: skip
 
 
 # -- element by element ------------------------------------------------------------------------------------------------
@@ -124,10 +115,9 @@ def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable
     _refuse_recorded(name, self, *others)
     for position, other in enumerate(others):
         if other.dtype is not self.dtype:
-            argument = ("other", "x")[0] if len(others) == 1 else "xy"[position]
-            raise TypeError(
-                f"{name}: expected {legacy_type_name(self._spec)} for '{argument}' (got {legacy_type_name(other._spec)})"
-            )
+            argument = "other" if len(others) == 1 else "xy"[position]
+            expected, got = legacy_type_name(self._spec), legacy_type_name(other._spec)
+            raise TypeError(f"{name}: expected {expected} for '{argument}' (got {got})")
     arrays = [to_host(value_of(x)) for x in (self, *(expanded(other, tuple(self.shape)) for other in others))]
     results = [function(*elements) for elements in zip(*(array.ravel().tolist() for array in arrays), strict=True)]
     array = np.array([_element(result, self) for result in results], self.dtype.numpy).reshape(arrays[0].shape)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tapegrad.execution.dtypes import BOOL
-from tapegrad.functions.naming import renamed
+from tapegrad.functions.naming import renamed, underivable
 from tapegrad.functions.scalars import unsupported
 from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops.checks import cpp_name
@@ -35,15 +35,17 @@ class Rule(NamedTuple):
 
     Attributes:
         node: the name of its node, if the function has a node of another name.
-        overlapping: whether it may be given a tensor that shows a place several times; ``"deprecated"``: with a warning.
+        overlapping: whether it takes a tensor that shows a place several times; ``"deprecated"``: with a warning.
         apart: whether operands are refused that share a part of the memory with it.
         check: refuses a tensor and the result computed for it.
+        underivable: whether its derivative is refused under its own name.
     """
 
     node: str | None = None
     overlapping: bool | str = False
     apart: bool = True
     check: Callable[[Tensor, Tensor], None] | None = None
+    underivable: bool = False
 
     def apply(self, name: str, tensor: Tensor, result: Tensor) -> Tensor:
         """The result, checked and with a node of the right name."""
@@ -51,6 +53,8 @@ class Rule(NamedTuple):
             self.check(tensor, result)
         if self.overlapping == "deprecated":
             warn_of_overlap(name, tensor)
+        if self.underivable:
+            underivable(result, f"aten::{'floor_divide_' if name == '__ifloordiv__' else name}")
         return result if self.node is None else renamed(result, self.node)
 
 
@@ -74,9 +78,10 @@ def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any], place: Geometry
     for operand in operands:
         if isinstance(operand, (tuple, list)):
             refuse_shared_parts(tensor, operand, place)
-        elif isinstance(operand, Tensor) and operand._storage is storage and (operand is not tensor or place):
-            if _share_a_part(place or geometry_of(tensor), tensor.dtype.itemsize, operand):
-                raise RuntimeError(SHARED_IN_PART)
+        elif not isinstance(operand, Tensor) or operand._storage is not storage or (operand is tensor and not place):
+            continue
+        elif _share_a_part(place or geometry_of(tensor), tensor.dtype.itemsize, operand):
+            raise RuntimeError(SHARED_IN_PART)
 
 
 def _share_a_part(place: Geometry, itemsize: int, operand: Tensor) -> bool:
@@ -139,6 +144,19 @@ def _clamp(tensor: Tensor, result: Tensor) -> None:
         )
 
 
+def _ldexp(tensor: Tensor, result: Tensor) -> None:
+    if result.dtype.category > tensor.dtype.category:
+        raise RuntimeError(f"ldexp can't be cast to the desired output type {tensor.dtype.scalar_name}")
+
+
+def _mvlgamma(tensor: Tensor, result: Tensor) -> None:
+    if result.dtype.category > tensor.dtype.category:
+        raise RuntimeError(
+            f"mvlgamma: result type {tensor.dtype.scalar_name} can't be cast to the desired output type "
+            f"{result.dtype.scalar_name}"
+        )
+
+
 def _scan(kernel: str) -> Callable[[Tensor, Tensor], None]:
     def check(tensor: Tensor, result: Tensor) -> None:
         if tensor.dtype.category == BOOL:
@@ -163,6 +181,10 @@ RULES: dict[str, Rule] = {
     **{f"{name}_": Rule(check=_abs) for name in ("abs", "absolute")},
     **{f"{name}_": Rule(check=_clamp) for name in ("clamp", "clip", "clamp_min", "clamp_max")},
     **{f"{name}_": Rule(check=_scan(f"{name}_out_cpu")) for name in ("cumsum", "cumprod")},
+    **{f"{name}_": Rule(underivable=True) for name in ("floor_divide", "heaviside")},
+    "__ifloordiv__": Rule(underivable=True),
     "float_power_": Rule(check=_float_power),
+    "ldexp_": Rule(check=_ldexp),
+    "mvlgamma_": Rule(check=_mvlgamma),
 }  # fmt: skip
 """Twins that differ from the others, by name."""

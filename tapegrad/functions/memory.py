@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, has_format, laid_out
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
+from tapegrad.functions.shape import existing_dim
 from tapegrad.functions.viewing import as_view, geometry_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of
-from tapegrad.tensor.geometry import Geometry, Ints, contiguous_strides, extent
+from tapegrad.tensor.geometry import Geometry, Ints, extent
 from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.placing import address_of, memory_of, nbytes_of
 from tapegrad.tensor.spec import named_strides
@@ -35,9 +36,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
         return strides
     if not is_integer(dim):
         raise TypeError(f"stride(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
-    if self.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return strides[wrap_dim(dim, self.ndim)]
+    return strides[existing_dim(dim, self.ndim)]
 
 
 @public("Tensor", out=False)
@@ -108,9 +107,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 @public("torch", "Tensor", out=False)
-def as_strided(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """The view of a tensor's memory with this shape, strides and offset, whatever part of it the tensor itself shows.
 
     Args:
@@ -145,9 +142,7 @@ def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], 
     return (place.offset, input._offset, memory), settings
 
 
-def checked_place(
-    input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided"
-) -> Geometry:
+def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
     """Where a view by strides lies.
 
     Raises:
@@ -224,21 +219,7 @@ def as_strided_scatter(
             "expected src to have a size equal to the slice of self. "
             f"src size = {list(src.shape)}, slice size = {list(place.shape)}"
         )
-    return strided.as_strided_scatter(input, src, place.offset, input._offset, shape=place.shape,
-                                      strides=place.strides, x_strides=input._spec.layout,
-                                      size=max(extent(place), extent(geometry_of(input))))  # fmt: skip
-
-
-@public("torch", "Tensor")
-def as_strided_copy(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
-    """What ``as_strided`` shows, as a tensor of its own."""
-    place = checked_place(input, size, stride, storage_offset)
-    arguments, settings = strided_arguments(input, place)
-    return strided.as_strided_copy(input, *arguments, **settings)
-
-
-def default_strides(shape: Ints) -> Ints:
-    """The strides of a shape that is given without."""
-    return contiguous_strides(shape)
+    _, settings = strided_arguments(input, place)
+    settings["size"] = max(extent(place), extent(geometry_of(input)))
+    result = strided.copy_slices(input, src, place.offset, input._offset, **settings)
+    return renamed(laid_out(result, copy_strides("as_strided_scatter", input, None)), "AsStridedScatterBackward0")

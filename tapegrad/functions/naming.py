@@ -33,6 +33,24 @@ def renamed_in_place(result: Tensor) -> Tensor:
     return result if name is None else renamed(result, name)
 
 
+def underivable(result: Tensor, function: str) -> Tensor:
+    """A result that was just computed by an operator without a derivative, which is to be called by this name."""
+    if result._edge is not None:
+        node: Any = result._edge[0]
+        node.__class__ = _class_refusing(type(node), function)
+    return result
+
+
 @cache
 def _class_named(cls: type, name: str) -> type:
-    return type(name.rpartition("::")[2], (cls,), {"__slots__": (), "__module__": "builtins", "name": lambda node: name})
+    own = {"__slots__": (), "__module__": "builtins", "name": lambda node: name}
+    return type(name.rpartition("::")[2], (cls,), own)
+
+
+@cache
+def _class_refusing(cls: type, function: str) -> type:
+    def refuse(node: Any, grads: list, needed: Any) -> Any:
+        raise RuntimeError(f"derivative for {function} is not implemented")
+
+    own = {"__slots__": (), "__module__": "builtins", "apply": refuse, "apply_values": refuse}
+    return type(cls.__name__, (cls,), own)

@@ -29,10 +29,11 @@ def _is_view(self: Tensor) -> bool:
 @public("Tensor")
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dimension."""
-    return self.shape if dim is None else self.shape[_existing_dim(dim, self.ndim)]
+    return self.shape if dim is None else self.shape[existing_dim(dim, self.ndim)]
 
 
-def _existing_dim(dim: int, ndim: int) -> int:
+def existing_dim(dim: int, ndim: int) -> int:
+    """A dimension, as a non-negative number, of a tensor that must have some."""
     if ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dim(dim, ndim)
@@ -48,25 +49,6 @@ def dim(self: Tensor) -> int:
 def numel(self: Tensor) -> int:
     """The number of elements."""
     return self._spec.numel
-
-
-@public("Tensor")
-def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements apart neighbours along each dimension lie in memory."""
-    strides = self._spec.layout
-    return strides if dim is None else strides[_existing_dim(dim, self.ndim)]
-
-
-@public("Tensor")
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether elements lie in row-major order."""
-    return self._spec.strides is None or geometry.is_contiguous(self.shape, self._spec.strides)
-
-
-@public("Tensor")
-def storage_offset(self: Tensor) -> int:
-    """Where in its storage a tensor begins."""
-    return self._offset
 
 
 @public("Tensor")
@@ -243,9 +225,13 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     if dim is None:
         return view_of(input, ops.squeeze)
     if isinstance(dim, (tuple, list)):
-        axes = wrap_dims(dim, input.ndim) if dim else ()
-        return view_of(input, ops.squeeze_axes, axis=axes)
+        return view_of(input, ops.squeeze_axes, axis=squeeze_axes(dim, input.ndim))
     return view_of(input, ops.squeeze_axis, axis=wrap_dim(dim, input.ndim))
+
+
+def squeeze_axes(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Several dimensions to squeeze; of none, none."""
+    return wrap_dims(dims, ndim) if dims else ()
 
 
 @public("torch", "Tensor")

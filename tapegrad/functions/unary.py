@@ -212,6 +212,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     Raises:
         RuntimeError: ``p`` is less than 1.
     """
+    check(input, {BOOL: (RuntimeError, "The input tensor may not be a boolean tensor."), COMPLEX: "arange_cpu"})
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     return special.mvlgamma(input, p=p)

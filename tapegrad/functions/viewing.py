@@ -93,7 +93,7 @@ def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[
 
 def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
-    result = op(input, *numbers, **settings)
+    result = op.with_numbers(input, numbers, settings)
     strides, start, step = move_of(op, input._spec, numbers, settings)
     if input.dtype is not result.dtype or op is conj:
         return _in_other_dtype(input, result, op, numbers, settings)

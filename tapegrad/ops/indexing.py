@@ -25,6 +25,16 @@ def _read(x: Any, places: Any) -> Any:
     return x.at[places].get(mode="fill")
 
 
+_OF_TRUTHS = {"add": "max", "multiply": "min"}
+"""How booleans are added and multiplied."""
+
+
+def _update(places: Any, how: str, value: Any) -> Any:
+    """An array with a value set, added, ... at ``array.at[key]``; what is out of range is left."""
+    how = _OF_TRUTHS.get(how, how) if value.dtype == bool else how
+    return getattr(places, how)(value, mode="drop")
+
+
 def _vector(x: Any) -> Any:
     """A 0-dim array as one of a single element."""
     return x if x.ndim else x.reshape(1)
@@ -54,7 +64,7 @@ def index_put(x, value, *indices, accumulate):
     """``x`` with ``value`` (broadcast) put, or added, where ``index`` reads. See ``index`` for the indices."""
     places = x.at[_key(indices)]
     value = jnp.asarray(value).astype(x.dtype)
-    return places.add(value, mode="drop") if accumulate else places.set(value, mode="drop")
+    return _update(places, "add" if accumulate else "set", value)
 
 
 def _key(indices: Sequence[Any]) -> tuple:
@@ -112,7 +122,7 @@ def _scatter(x: Any, index: Any, src: Any, axis: int, how: str) -> Any:
     vector, places = _vector(x), _vector(index)
     key = [lax.broadcasted_iota(places.dtype, places.shape, d) for d in range(places.ndim)]
     key[axis] = places
-    return getattr(vector.at[tuple(key)], how)(_vector(src), mode="drop").reshape(x.shape)
+    return _update(vector.at[tuple(key)], how, _vector(src)).reshape(x.shape)
 
 
 # -- along one dimension, reduced --------------------------------------------------------------------------------------
@@ -272,7 +282,22 @@ def index_select(x, index, *, axis):
 @linear(x=lambda g: g, source=lambda g, index, source_shape, axis: _selected(g, index, source_shape, axis))
 def index_add(x, index, source, *, axis):
     """``x`` with slices added where ``index_select`` would read."""
-    return _slices(x, index, axis).add(_vector(source), mode="drop").reshape(x.shape)
+    return _update(_slices(x, index, axis), "add", _vector(source)).reshape(x.shape)
+
+
+@linear(
+    x=lambda g: g,
+    source=lambda g, index, source_shape, alpha, axis: _selected(g, index, source_shape, axis) * conj(alpha),
+    jvp=lambda t_x, t_source, x, index, alpha, axis: index_add(
+        zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype)) if t_x is None else t_x,
+        index, zeros_of(x, shape=(), dtype=as_dtype(x.dtype)) if t_source is None else t_source * alpha, axis=axis,
+    ),
+    node="IndexAddBackward0",
+)
+def index_add_scaled(x, index, source, alpha, *, axis):
+    """``x`` with ``alpha`` times slices added where ``index_select`` would read."""
+    source = source & (alpha != 0) if source.dtype == bool else (source * alpha).astype(x.dtype)
+    return _update(_slices(x, index, axis), "add", _vector(source)).reshape(x.shape)
 
 
 @linear(
@@ -333,7 +358,7 @@ def put(x, index, source, *, accumulate):
     """``x`` with elements put, or added, at places counted in row-major order."""
     places = x.reshape(-1).at[index.reshape(-1)]
     source = source.reshape(-1)
-    return (places.add(source, mode="drop") if accumulate else places.set(source, mode="drop")).reshape(x.shape)
+    return _update(places, "add" if accumulate else "set", source).reshape(x.shape)
 
 
 @linear(x=lambda g, index: put_number(g, 0, index), jvp=lambda t_x, index: put_number(t_x, 0, index))

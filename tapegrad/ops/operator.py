@@ -136,6 +136,11 @@ class Operator:
             return self._call(args, settings)
         return run(*args)
 
+    def with_numbers(self, x: Tensor, numbers: tuple, settings: dict) -> Any:
+        """``self(x, *numbers, **settings)`` for a tensor: numbers, which have no spec, take no detour here."""
+        run = self.plans.get((thread.modes, x._spec, *map(type, numbers), *settings.items()))
+        return dispatch.call(self, (x, *numbers), settings) if run is None else run(x, *numbers)
+
     def _call(self, args: tuple, settings: dict) -> Any:
         """The slow path: no plan yet, or some argument is no tensor."""
         for arg in args:

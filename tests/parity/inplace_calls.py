@@ -70,9 +70,9 @@ class Call(NamedTuple):
     lift: float = 0.0
 
 
-def plain(name: str, *args: Any, lift: float = 0.0, **kwargs: Any) -> Call:
+def plain(name: str, *args: Any, lift: float = 0.0, label: str = "", **kwargs: Any) -> Call:
     """A method with arguments that are no tensors."""
-    return Call(name, lambda torch, x, o: getattr(x, f"{name}_")(*args, **kwargs), lift)
+    return Call(label or name, lambda torch, x, o: getattr(x, f"{name}_")(*args, **kwargs), lift)
 
 
 def beside(name: str, operand: str = "y", label: str = "", **kwargs: Any) -> Call:
@@ -87,8 +87,8 @@ neg negative rad2deg reciprocal relu round rsqrt sgn sigmoid sign sin sinc sinh 
 """.split()] + [
     plain("acosh", lift=1), plain("arccosh", lift=1), plain("polygamma", 1), plain("mvlgamma", 2, lift=1),
     plain("cumsum", 1), plain("cumprod", 0), plain("renorm", 2, 0, 0.5), plain("fill_diagonal", 3.0),
-    plain("fill", 2), plain("clamp", 0.3, 0.6), plain("clip", min=0.4), plain("clamp_min", 0.4), plain("clamp_max", 0.6),
-    plain("pow", 2), plain("float_power", 2), plain("round", decimals=1), plain("tril", -1), plain("logit", 0.25),
+    plain("fill", 2), plain("clamp", 0.3, 0.6), plain("clip", min=0.4), plain("clamp_min", 0.4, label="clamp_min number"), plain("clamp_max", 0.6, label="clamp_max number"),
+    plain("pow", 2, label="pow number"), plain("float_power", 2, label="float_power number"), plain("round", decimals=1, label="round to decimals"), plain("tril", -1, label="tril below"), plain("logit", 0.25, label="logit eps"),
 ]  # fmt: skip
 
 BINARY = [beside(name) for name in """

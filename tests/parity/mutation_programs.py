@@ -13,9 +13,10 @@ can be seen of every tensor after each of them; ``minimal`` leaves out what isn'
 
 Note [What is not compared]
 PyTorch's backward may give out a gradient as a view that is expanded, or one that was added to in place and so has a
-version; and nodes that are made by ``create_graph`` follow its formulas. All this is PyTorch's way of computing, of which
-no program should know. So programs take derivatives by ``derivative``, which makes a contiguous tensor with a node of its own,
-behind which nobody looks; of other gradients they see the values, and the versions of ``.grad`` are not compared.
+version; and nodes that are made by ``create_graph`` follow its formulas. All this is PyTorch's way of computing, of
+which no program should know. So programs take derivatives by ``derivative``, which makes a contiguous tensor with a node
+of its own, behind which nobody looks; of other gradients they see the values, and the versions of ``.grad`` are not
+compared.
 """
 
 from __future__ import annotations

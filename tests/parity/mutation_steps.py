@@ -1,11 +1,11 @@
 """Programs that share and write to memory, drawn at random: what a step may be.
 
-Each step is drawn in view of what the program has done so far, by running it on PyTorch: a line that fails there is left
-out, except now and then, when it is what is wanted. Shapes, strides and numbers are few, so that kernels are compiled once;
-numbers are small integers (and halves), so that results are exact and equal.
+Each step is drawn in view of what the program has done so far, by running it on PyTorch: a line that fails there is
+left out, except now and then, when it is what is wanted. Shapes, strides and numbers are few, so that kernels are
+compiled once; numbers are small integers (and halves), so that results are exact and equal.
 
 Note [Undefined writes]
-PyTorch refuses to write to memory that it knows to overlap: expanded tensors; operands that are the dense, shifted same.
+PyTorch refuses to write to memory that it knows to overlap: expanded tensors, operands that are the same block shifted.
 Where it doesn't know (windows of ``unfold``, ``as_strided``; parts with gaps between them), the result depends on the
 order in which elements are written. Such steps are not drawn: ``Writer.may_be_written`` and ``Writer.apart`` see to it.
 """
@@ -137,7 +137,8 @@ class Writer:
         """Something that can be broadcast to a tensor, to compute with it or write it there."""
         if numbers and self.chance(25):
             return self.scalar(x)
-        names = [name for name, y in self.world.pool.items() if broadcasts(y, x) and self.apart(x, y) and y.dtype == x.dtype]
+        suits = lambda y: y.dtype == x.dtype and broadcasts(y, x) and self.apart(x, y)
+        names = [name for name, y in self.world.pool.items() if suits(y)]
         if names and self.chance(85):
             return self.choice(names)
         return literal(self, tuple(x.shape), x.dtype)
@@ -152,8 +153,8 @@ def elements(x: Any) -> list[int]:
     size, start = x.element_size(), x.data_ptr()
     if not x.numel():
         return []
-    steps = [[place * stride * size for place in range(length)] for length, stride in zip(x.shape, x.stride(), strict=True)]
-    return [start + sum(place) for place in product(*steps)]
+    axes = zip(x.shape, x.stride(), strict=True)
+    return [start + sum(place) for place in product(*([i * stride * size for i in range(n)] for n, stride in axes))]
 
 
 def memory_and_geometry(x: Any) -> tuple:
@@ -169,8 +170,8 @@ def is_exact(x: Any) -> bool:
 
 
 def is_dense(x: Any) -> bool:
-    found = elements(x)
-    return len(set(found)) == len(found) and (not found or max(found) - min(found) == (len(found) - 1) * x.element_size())
+    found = sorted(elements(x))
+    return found == [*range(found[0], found[0] + x.nbytes, x.element_size())] if found else True
 
 
 def may_have_history(x: Any) -> bool:
@@ -339,7 +340,8 @@ def index(w: Writer, x: Any) -> str:
 
 
 SUFFIXES: list[Callable[[Writer, Any], str | None]] = [
-    lambda w, x: f".view({in_shape(w, x)})", lambda w, x: f".reshape({in_shape(w, x)})", index, index, index, permute, expand,
+    lambda w, x: f".view({in_shape(w, x)})", lambda w, x: f".reshape({in_shape(w, x)})", index, index, index, permute,
+    expand,
     with_axes("transpose", 2), unary("t"), with_axes("swapaxes", 2), with_axes("movedim", 2), with_axes("squeeze", 1),
     unary("squeeze"), with_axes("unsqueeze", 1), narrow, select, select, diagonal, unfold, as_strided, other_dtype,
     as_parts, unary("flatten"), unary("detach"), unary("detach"), unary("alias"), unary("ravel"),
@@ -398,8 +400,8 @@ def compute(w: Writer) -> str | None:
         return None
     operand = w.operand(w[name])
     forms = (
-        f"{name} * {operand}", f"{name} + {operand}", f"{name} - {operand}", f"{name} * {name}", f"-{name}", f"{name}.abs()",
-        f"{name}.relu()", f"{name}.clone()", f"{name}.contiguous()", f"{name}.sum()", f"{name}.add({operand}, alpha=2)",
+        f"{name} * {operand}", f"{name} + {operand}", f"{name} - {operand}", f"{name} * {name}", f"-{name}",
+        f"{name}.abs()", f"{name}.relu()", f"{name}.clone()", f"{name}.contiguous()", f"{name}.sum()", f"{name}.add({operand}, alpha=2)",
     )  # fmt: skip
     return f"{w.new_name()} = {w.choice(forms)}"
 
@@ -488,9 +490,11 @@ def fancy_index(w: Writer, x: Any) -> str:
     if not x.ndim:
         return w.choice(("[...]", "[()]", "[None]"))
     last = x.shape[0] - 1
-    forms = [f"[{mask(w, x)}]", f"[[{last}, 0]]" if last > 0 else "[[0]]", "[torch.tensor([0])]", f"[torch.tensor({max(last, 0)})]"]
+    forms = [f"[{mask(w, x)}]", f"[[{last}, 0]]" if last > 0 else "[[0]]"]
+    forms += ["[torch.tensor([0])]", f"[torch.tensor({max(last, 0)})]"]
     if x.ndim > 1:
-        forms += ["[:, [0]]", "[[0], [0]]", "[..., torch.tensor([0, 1])]", "[0, torch.tensor([True, False])]", "[None, [0]]"]
+        forms += ["[:, [0]]", "[[0], [0]]", "[..., torch.tensor([0, 1])]", "[0, torch.tensor([True, False])]"]
+        forms += ["[None, [0]]"]
     return w.choice(forms)
 
 
@@ -506,16 +510,21 @@ def augment(w: Writer) -> str | None:
     return f"{text} {w.choice(('+=', '*=', '-='))} {w.operand(part)}"
 
 
+TURNS = [
+    with_axes("transpose_", 2), unary("t_"), unary("squeeze_"), with_axes("unsqueeze_", 1), with_axes("swapaxes_", 2),
+    with_axes("squeeze_", 1),
+]  # fmt: skip
+
+
 @step(3)
 def turn_in_place(w: Writer) -> str | None:
     name = w.target()
     if name is None:
         return None
     x = w[name]
-    forms = [with_axes("transpose_", 2), unary("t_"), unary("squeeze_"), with_axes("unsqueeze_", 1), with_axes("swapaxes_", 2), with_axes("squeeze_", 1)]
     if w.chance(20):
         return f"{name}{as_strided(w, x)}".replace("as_strided", "as_strided_")
-    return name + w.choice(forms)(w, x)
+    return name + w.choice(TURNS)(w, x)
 
 
 @step(1)
@@ -563,7 +572,7 @@ def listen(w: Writer) -> str | None:
     hook = w.choice((f"lambda grad: log.append(('{name}', grad.tolist()))", "lambda grad: grad * 2"))
     if w.chance(20):
         return f"{name}.grad_fn.register_hook(lambda *grads: log.append('{name}'))"
-    if w[name]._base is not None:  # PyTorch 2.13 crashes if the hook is the first to ask for a history that was written over
+    if w[name]._base is not None:  # PyTorch crashes if this is the first to ask for a history that was written over
         return f"{name}.is_leaf, {name}.register_hook({hook})"
     return f"{name}.register_hook({hook})"
 

@@ -1,4 +1,4 @@
-"""Views of leaves, leaves that are views: detaching, requiring grad before and after, ``data``; what keeps what alive."""
+"""Views of leaves, leaves that are views: detaching, requiring grad, ``data``; what keeps what alive."""
 
 import gc
 import weakref

@@ -1,0 +1,298 @@
+"""Storages as programs see them: ``untyped_storage()``, a row of bytes, and ``storage()``, a row of elements."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from tapegrad.errors import warn_once
+from tapegrad.execution.devices import device, device_of, get_default_device
+from tapegrad.execution.dtypes import dtype, get_default_dtype, uint8
+from tapegrad.execution.host import filled, resolve
+from tapegrad.functions.attributes import LEGACY_DTYPES
+from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.storage import Counter, Storage
+from tapegrad.tensor.tensor import Tensor, make_live, storage_of, wrap
+
+_handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
+"""By the storage's serial, the object that stands for it, so that there is one only."""
+
+
+def storage_of_dtype(count: int, d: dtype, on: device) -> Storage:
+    """A new memory of so many elements, which are zero."""
+    storage = Storage(filled((count,), 0, d, on))
+    make_live(storage)
+    return storage
+
+
+def shown(storage: Storage, d: dtype) -> Tensor:
+    """The elements of a memory, as far as there are whole ones; writing to them is not counted elsewhere."""
+    spot = Geometry((nbytes_of(storage) // d.itemsize,), (1,))
+    tensor = place(wrap(None, Spec.of(spot.shape, d, device_of(storage.value))), storage, spot, d)
+    tensor._counter = Counter()
+    return tensor
+
+
+class UntypedStorage:
+    """The memory of one or several tensors, as bytes.
+
+    ``UntypedStorage(8)`` is new memory; that of a tensor is ``x.untyped_storage()``.
+
+    >>> import tapegrad as torch
+    >>> x = torch.zeros(2)
+    >>> x.untyped_storage().nbytes(), x[1:].untyped_storage() is x.untyped_storage()
+    (8, True)
+    """
+
+    __slots__ = ("storage", "__weakref__")
+
+    storage: Storage
+
+    def __init__(self, size: Any = 0, *, device: Any = None) -> None:
+        on = resolve(get_default_device() if device is None else device_named(device))
+        self.storage = storage_of_dtype(size if isinstance(size, int) else len(size), uint8, on)
+        if not isinstance(size, int):
+            for index, byte in enumerate(size):
+                self[index] = byte
+        _handles[self.storage.serial] = self
+
+    @property
+    def bytes(self) -> Tensor:
+        """The bytes as a tensor, which shows this memory."""
+        return shown(self.storage, uint8)
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return nbytes_of(self.storage)
+
+    size = __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; see Note [Addresses] in ``tensor/placing.py``."""
+        return address_of(self.storage)
+
+    @property
+    def _cdata(self) -> int:
+        return self.storage.serial
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        return device_of(self.storage.value)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is a GPU's."""
+        return self.device.type == "cuda"
+
+    def element_size(self) -> int:
+        """1: elements are bytes."""
+        return 1
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Give the memory another size in bytes, for all tensors that show it; new bytes are zero.
+
+        Raises:
+            RuntimeError: a negative size.
+        """
+        if size < 0:
+            raise RuntimeError(f"Expected size to be nonnegative, got {size}")
+        if size != self.nbytes():
+            resize_memory(self.storage, size)
+        return self
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            part = self.bytes[index]
+            return _copy_of(part)
+        return self.bytes[_position(index, self.nbytes())].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.bytes[index if isinstance(index, slice) else _position(index, self.nbytes())] = value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[int]:
+        """The bytes as Python ints."""
+        return self.bytes.tolist()
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Replace every byte."""
+        self.bytes.fill_(value)
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
+        """Replace the bytes by those of another storage."""
+        self.bytes.copy_(source.untyped().bytes)
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A copy."""
+        return _copy_of(self.bytes)
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {byte}\n" for byte in self.tolist())
+        return f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def _copy_of(part: Tensor) -> UntypedStorage:
+    return untyped_storage(part.clone())
+
+
+def _position(index: Any, count: int) -> int:
+    """An index into a storage, checked and counted from the beginning.
+
+    Raises:
+        TypeError, IndexError: PyTorch's messages.
+    """
+    try:
+        position = operator.index(index)
+    except TypeError:
+        raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}") from None
+    if not -count <= position < count:
+        raise IndexError(f"index {position} out of range for storage of size {count}")
+    return position % count
+
+
+def device_named(given: Any) -> device:
+    """A device by its name, or itself."""
+    return given if isinstance(given, device) else device(given)
+
+
+class TypedStorage:
+    """The memory of a tensor, as elements of its dtype. PyTorch means to remove it: use ``untyped_storage()``."""
+
+    __slots__ = ("_untyped_storage", "dtype")
+
+    dtype: dtype
+
+    def __init__(self, wrap_storage: UntypedStorage | None = None, dtype: dtype | None = None) -> None:
+        self._untyped_storage = UntypedStorage() if wrap_storage is None else wrap_storage
+        self.dtype = dtype or get_default_dtype()
+
+    @property
+    def elements(self) -> Tensor:
+        """The elements as a tensor, which shows this memory."""
+        return shown(self._untyped_storage.storage, self.dtype)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory, as bytes."""
+        return self._untyped_storage
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """The number of bytes of one element."""
+        return self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        return self._untyped_storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is a GPU's."""
+        return self._untyped_storage.is_cuda
+
+    def resize_(self, size: int) -> TypedStorage:
+        """Give the memory another size in elements, for all tensors that show it; new elements are zero."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return typed_storage(self.elements[index].clone())
+        return self.elements[_position(index, self.size())].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.elements[index if isinstance(index, slice) else _position(index, self.size())] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        return self.elements.tolist()
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Replace every element."""
+        self.elements.fill_(value)
+        return self
+
+    def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
+        """Replace the elements by those of another storage."""
+        self.elements.copy_(source.elements)
+        return self
+
+    def clone(self) -> TypedStorage:
+        """A copy."""
+        return typed_storage(self.elements.clone())
+
+    def pickle_storage_type(self) -> str:
+        """The name of the old class of storages of this dtype."""
+        return next(f"{name}Storage" for name, d in LEGACY_DTYPES.items() if d is self.dtype)
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {element}\n" for element in self.tolist())
+        kind = f"dtype={self.dtype}, device={self.device}"
+        return f"{lines}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
+
+
+@public("Tensor", out=False)
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory of this tensor, as bytes; the same object for all tensors that share it."""
+    storage = storage_of(self)
+    handle = _handles.get(storage.serial)
+    if handle is None:
+        handle = object.__new__(UntypedStorage)
+        handle.storage = storage
+        handle = _handles.setdefault(storage.serial, handle)
+    return handle
+
+
+def typed_storage(tensor: Tensor) -> TypedStorage:
+    """The memory of a tensor, as elements of its dtype."""
+    return TypedStorage(untyped_storage(tensor), tensor.dtype)
+
+
+@public("Tensor", out=False)
+def storage(self: Tensor) -> TypedStorage:
+    """The memory of this tensor, as elements of its dtype. Deprecated in favour of ``untyped_storage()``."""
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()"
+    )
+    return typed_storage(self)
+
+
+@public("torch", out=False)
+def is_storage(obj: Any, /) -> bool:
+    """Whether ``obj`` is a storage."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+NAMESPACES.setdefault("torch", {}).update(UntypedStorage=UntypedStorage, TypedStorage=TypedStorage)
