@@ -248,26 +248,6 @@ def test_nodes_are_not_pickled_but_functions_are():
         pickle.dumps(Double.apply(torch.ones(3, requires_grad=True)).grad_fn)
 
 
-def test_writing_to_the_base_of_an_output_is_refused():
-    """PyTorch lets the write pass and complains when the view's ``grad_fn`` is read; here memory isn't shared yet."""
-
-    class View(Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.view(-1)
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
-    base = torch.ones(3, requires_grad=True).clone()
-    view = View.apply(base)
-    with pytest.raises(NotImplementedError, match="living tensors view"):
-        base.add_(1)
-    del view
-    assert base.add_(1).tolist() == [2, 2, 2]
-
-
 def test_the_picture_of_a_custom_function():
     class Several(Exp):
         @staticmethod

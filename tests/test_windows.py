@@ -73,13 +73,14 @@ OTHERS = {
 
 @pytest.mark.parametrize(("shape", "strides", "offset"), BOXES.values(), ids=BOXES)
 def test_boxes(shape, strides, offset):
-    assert boxes.is_box(24, shape, strides, offset)
+    assert boxes.box_kind((24,), shape, strides, offset)
     check(F32, (4, 6), (6, 1), shape, strides, offset)
+    check(F32, (24,), (1,), shape, strides, offset)
 
 
 @pytest.mark.parametrize(("shape", "strides", "offset"), OTHERS.values(), ids=OTHERS)
 def test_what_is_no_box_goes_by_index(shape, strides, offset):
-    assert not boxes.is_box(24, shape, strides, offset)
+    assert boxes.box_kind((4, 6), shape, strides, offset) == boxes.box_kind((24,), shape, strides, offset) == ""
     check(F32, (4, 6), (6, 1), shape, strides, offset)
 
 
@@ -155,7 +156,7 @@ def test_offsets_share_a_kernel():
 def test_a_box_needs_no_index_arrays():
     def lowered(box):
         window = Window((5,), (7,), F32, F32)
-        return str(jax.make_jaxpr(lambda memory, offset: window.read(memory, offset, box))(jnp.zeros(35), 0))
+        return str(jax.make_jaxpr(lambda value, offset: window.read(value, (7, 1), offset, box))(jnp.zeros((5, 7)), 0))
 
-    assert "gather" in lowered(False)
-    assert "gather" not in lowered(True)
+    assert "gather" in lowered(boxes.NO_BOX)
+    assert not {"gather", "reshape[new_sizes=(35,)"} & set(lowered(boxes.OWN).split())

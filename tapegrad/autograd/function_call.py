@@ -22,13 +22,14 @@ from tapegrad.autograd.function_node import (
 from tapegrad.autograd.profiler_recorder import run_recorded
 from tapegrad.dispatch.nodes import gradient_edge, node_made
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
-from tapegrad.dispatch.views import take_history
+from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.viewing import as_view
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, count_write, counter_of, passes_for_leaf, value_of, wrap
 
 SAVED_AS_IS = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
@@ -121,11 +122,12 @@ def save(node: BackwardCFunction) -> None:
     Raises:
         TypeError: it is no tensor.
     """
-    saved = []
+    saved, dirty = [], dirty_tensors(node)
     for position, tensor in enumerate(marked(node, "to_save")):
         if isinstance(tensor, Tensor):
             edge = gradient_edge(tensor)
-            saved.append(SavedTensor.of(tensor, edge, is_output=edge is not None and edge[0] is node))
+            own = edge is not None and (edge[0] is node or (tensor._view is not None and among(tensor, dirty)))
+            saved.append(SavedTensor.of(tensor, edge, is_output=own))
         elif tensor is None:
             saved.append(SavedTensor.empty(NOTHING))
         else:
@@ -139,6 +141,8 @@ def wired(node: BackwardCFunction, inputs: list[Tensor], raw: tuple, recorded: b
     """The outputs of forward with their places in the graph."""
     dirty, constant = dirty_tensors(node), constant_tensors(node)
     for tensor in dirty:
+        if tensor._spec.inference and not thread.modes.inference:
+            raise RuntimeError(INFERENCE_IN_PLACE)
         count_write(tensor)
     forbidden = marked(node, "to_save") if with_setup else ()
     node.input_slots = len(raw)
@@ -191,9 +195,10 @@ def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: boo
     """An output that was marked dirty: itself, with new history.
 
     Raises:
-        RuntimeError: it is a leaf that requires grad, or a view, and not the only output.
+        RuntimeError: it is a leaf that requires grad, or a view of one, or a view created in a way that forbids it, or a
+            view and not the only output.
     """
-    if out._edge is None and out._spec.requires_grad:
+    if out._spec.requires_grad and passes_for_leaf(out):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if not is_input:
         warnings.warn(
@@ -201,8 +206,12 @@ def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: boo
             "should be passed to ctx.mark_dirty().",
             stacklevel=5,
         )
-    if out._view is not None and count > 1:
-        raise RuntimeError(WRITTEN_VIEW)
+    if out._view is not None:
+        if count > 1:
+            raise RuntimeError(WRITTEN_VIEW)
+        refuse_view(out)
+        if out._view.base._spec.requires_grad and out._view.base._edge is None:
+            raise RuntimeError(VIEW_OF_LEAF)
     take_history(out, (node, position))
     return out
 

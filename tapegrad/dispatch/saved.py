@@ -372,5 +372,7 @@ def second_backward(freed: Any) -> str:
 def modified_output(spec: Spec, node: Node, output_nr: int) -> str:
     """The message for an output that a node saved and that was written to, also by later nodes."""
     assert node.output_storages is not None
-    _, counter, expected = node.output_storages[output_nr]
-    return modified(spec, (node, output_nr), counter.version, expected, node, counter.writes)
+    _, counter, expected, place = node.output_storages[output_nr]
+    shown = None if place is None else place()
+    edge = (node, output_nr) if shown is None else (shown, 0)
+    return modified(spec, edge, counter.version, expected, node, counter.writes)

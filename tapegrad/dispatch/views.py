@@ -15,6 +15,7 @@ function, in a custom function, without being recorded. A view of a view inherit
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, gradient_edge, rebase
 from tapegrad.dispatch.saved import second_backward
 from tapegrad.errors import CREATION
+from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.kernel import Kernel
 from tapegrad.tape.modes import switched, thread
@@ -33,6 +35,7 @@ from tapegrad.tensor.tensor import (
     Tensor,
     View,
     counter_of,
+    edge_of,
     remakers,
     storage_of,
     value_of,
@@ -55,13 +58,15 @@ class Part(NamedTuple):
     strides: tuple[int, ...]
     x_strides: tuple[int, ...]
     size: int
+    box: str
+    x_box: str
     base_split: bool = False
     part_split: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the operators are told."""
-        return {name: getattr(self, name) for name in ("shape", "strides", "x_strides", "size")}
+        return {name: getattr(self, name) for name in ("shape", "strides", "x_strides", "size", "box", "x_box")}
 
     def of(self, base: Any, offset: int, x_offset: int) -> Any:
         """The part of an array or a tensor that lies like the base."""
@@ -79,10 +84,10 @@ class Part(NamedTuple):
 
 
 class Made(NamedTuple):
-    """How a view came to show its base as other numbers (of another dtype, or conjugated): by an operator on ``origin``.
+    """How a view came to show its base as other numbers (of another dtype, or conjugated).
 
-    ``place``: where what that gives lies in memory, if the view is a window on it; None if it is it. Without an operator
-    it is a window on ``origin``, which is such a view.
+    By an operator on ``origin``; ``place`` is where what that gives lies in memory, if the view is a window on it, and
+    None if it is it. Without an operator, the view is a window on ``origin``, which shows such numbers already.
     """
 
     origin: Tensor
@@ -99,9 +104,10 @@ def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
     part_split = view.dtype.is_complex and not base.dtype.is_complex
     whole, place = (whole if not base_split else in_reals(whole)), (place if not part_split else in_reals(place))
     first = min(place.offset, whole.offset)
-    size = max(extent(place), extent(whole)) - first
-    part = Part(place.shape, place.strides, whole.strides, max(size, 0), base_split, part_split)
-    return part, place.offset - first, whole.offset - first
+    size = max(extent(place), extent(whole), first) - first
+    offset, x_offset = place.offset - first, whole.offset - first
+    boxes = box_kinds(size, (place.shape, place.strides, offset), (whole.shape, whole.strides, x_offset))
+    return Part(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split), offset, x_offset
 
 
 def in_reals(geometry: Geometry) -> Geometry:
@@ -204,6 +210,15 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
         rebase(view.base, _through(view.base, tensor, edge))
         require_grad(view.base)
         view.turn = next_sequence_nr(), tensor._version
+        if isinstance(edge[0], OperatorNode) and edge[0].plan.saved_outputs:
+            _name_by_place(tensor, edge)
+
+
+def _name_by_place(tensor: Tensor, edge: Edge) -> None:
+    """Let errors name what a node saved of its output after the view that it was written through."""
+    node, output_nr = edge
+    place = weakref.ref(edge_of(tensor)[0])  # type: ignore[index]
+    node.output_storages[output_nr] = node.output_storages[output_nr]._replace(place=place)  # type: ignore[index]
 
 
 def _through(base: Tensor, view: Tensor, edge: Edge) -> Edge:
@@ -267,11 +282,7 @@ def remake(tensor: Tensor, view: View) -> None:
     """
     if view.creation is not None:
         raise RuntimeError(refusal(tensor, "its base or another view of its base has been"))
-    if view.made is not None:
-        edge = _made_again(tensor, view.made)
-    else:
-        part, *offsets = part_of(view.base, tensor)
-        edge = replayed("as_strided", view.base, part, (*offsets, None))
+    edge = _window(view.base, tensor) if view.made is None else _made_again(tensor, view.made)
     if view.turn is not None and view.turn[1] == tensor._version:
         edge[0].sequence_nr = view.turn[0]
     rebase(tensor, edge)
@@ -279,20 +290,42 @@ def remake(tensor: Tensor, view: View) -> None:
 
 
 def _made_again(tensor: Tensor, made: Made) -> Edge:
-    """The place of a view that shows its base as other numbers."""
-    origin = made.origin
-    if made.op is None:
-        part, *offsets = part_of(origin, tensor)
-        return replayed("as_strided", origin, part, (*offsets, None))
-    stand_in = wrap(value_of(origin), origin._spec.fresh.replace(requires_grad=True), gradient_edge(origin))
-    with switched(grad=True):
-        shown = made.op(stand_in, *made.numbers, **made.settings)
-    if made.place is None:
-        return shown._edge
-    shown._spec = shown._spec.replace(strides=named_strides(made.place.shape, made.place.strides))
-    shown._offset = made.place.offset
-    part, *offsets = part_of(shown, tensor)
-    return replayed("as_strided", shown, part, (*offsets, None))
+    """The place of a view that shows its base as other numbers. All steps from the base on are new, as in PyTorch."""
+    steps = [(tensor, made)]
+    while (view := made.origin._view) is not None and view.made is not None:
+        tensor, made = made.origin, view.made
+        steps.append((tensor, made))
+    first = made.origin
+    shown = _at(first, gradient_edge(first) if view is None else _window(view.base, first))
+    for target, made in reversed(steps):
+        shown = _shown(shown, made, target)
+    assert shown._edge is not None
+    return shown._edge
+
+
+def _at(tensor: Tensor, edge: Edge | None) -> Tensor:
+    """A tensor with another place in the graph."""
+    stand_in = wrap(value_of(tensor), tensor._spec.fresh.replace(requires_grad=True), edge)
+    stand_in._offset = tensor._offset
+    return stand_in
+
+
+def _window(base: Tensor, tensor: Tensor) -> Edge:
+    """The place of a tensor that is a window on another one, which shows the same numbers."""
+    part, *offsets = part_of(base, tensor)
+    return replayed("as_strided", base, part, (*offsets, None))
+
+
+def _shown(origin: Tensor, made: Made, target: Tensor) -> Tensor:
+    """A view of what stands for its origin."""
+    if made.op is not None:
+        with switched(grad=True):
+            origin = made.op(origin, *made.numbers, **made.settings)
+        shape, strides, offset = made.place or Geometry(tuple(target.shape), target._spec.layout, target._offset)
+        origin._spec, origin._offset = origin._spec.replace(strides=named_strides(shape, strides)), offset
+        if made.place is None:
+            return origin
+    return _at(target, _window(origin, target))
 
 
 remakers.append(remake)

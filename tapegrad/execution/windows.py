@@ -22,77 +22,36 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution.bits import reinterpreted
-from tapegrad.execution.boxes import is_box, read_box, write_box
+from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
 from tapegrad.execution.kernel import WIDE, Kernel
-
-Ints = tuple[int, ...]
+from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
 
 CONJUGATED, NEGATED = 1, 2
 """Lenses, which may be added: a window shows the conjugates, or the negatives, of what is in memory."""
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------
+# -- of the memory's dtype ---------------------------------------------------------------------------------------------
 
 
-def positions(shape: Ints, strides: Ints, offset: Any, size: int) -> Any:
-    """Where in memory (of ``size`` elements) the elements of a window lie: integers of its shape."""
-    dtype = jnp.int32 if size < 2**31 else jnp.int64
-    result = jnp.full(shape, offset, dtype)
-    for axis, stride in enumerate(strides):
-        if stride and shape[axis] > 1:
-            result = result + stride * lax.broadcasted_iota(dtype, shape, axis)
-    return result
-
-
-def order(shape: Ints, strides: Ints) -> Ints:
-    """The dimensions in the order in which they lie in memory, the outermost first."""
-    return tuple(sorted(range(len(shape)), key=lambda axis: (-strides[axis] if shape[axis] != 1 else 0, axis)))
-
-
-def row(value: Any, strides: Ints) -> Any:
-    """The elements of a dense array in the order in which its strides lay them."""
-    axes = order(value.shape, strides)
-    return value.transpose(axes).reshape(-1)
-
-
-def from_row(elements: Any, shape: Ints, strides: Ints) -> Any:
-    """The array of this shape whose elements lie in memory in this order: the inverse of ``row``."""
-    axes = order(shape, strides)
-    inverse = tuple(sorted(range(len(axes)), key=axes.__getitem__))
-    return elements.reshape(tuple(shape[axis] for axis in axes)).transpose(inverse)
-
-
-def gather(memory: Any, shape: Ints, strides: Ints, offset: Any, box: bool = False) -> Any:
-    """The window on a row of elements; ``box`` if it is known to be one."""
+def gather(value: Any, value_strides: Ints, shape: Ints, strides: Ints, offset: Any, box: str) -> Any:
+    """The window on a memory; ``box`` says which kind it is known to be."""
     if 0 in shape:
-        return jnp.zeros(shape, memory.dtype)
+        return jnp.zeros(shape, value.dtype)
     if box:
-        return read_box(memory, shape, strides, offset)
-    if is_row_major(shape, strides):
-        return lax.dynamic_slice(memory, (offset,), (math.prod(shape),), allow_negative_indices=False).reshape(shape)
+        return read_box(value, value_strides, shape, strides, offset, box)
+    memory = row(value, value_strides)
     return memory.at[positions(shape, strides, offset, memory.size)].get(mode="promise_in_bounds")
 
 
-def scatter(memory: Any, window: Any, strides: Ints, offset: Any, box: bool = False) -> Any:
-    """The row of elements with those of the window replaced; ``box`` if it is known to be one."""
+def scatter(value: Any, value_strides: Ints, window: Any, strides: Ints, offset: Any, box: str) -> Any:
+    """The memory with the elements of the window replaced; ``box`` says which kind it is known to be."""
     if 0 in window.shape:
-        return memory
+        return value
     if box:
-        return write_box(memory, window, strides, offset)
-    if is_row_major(window.shape, strides):
-        return lax.dynamic_update_slice(memory, window.reshape(-1), (offset,), allow_negative_indices=False)
-    return memory.at[positions(window.shape, strides, offset, memory.size)].set(window, mode="promise_in_bounds")
-
-
-def is_row_major(shape: Ints, strides: Ints) -> bool:
-    """Whether a window is one block of memory, in order."""
-    step = 1
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if length != 1:
-            if stride != step:
-                return False
-            step *= length
-    return True
+        return write_box(value, value_strides, window, strides, offset, box)
+    memory = row(value, value_strides)
+    memory = memory.at[positions(window.shape, strides, offset, memory.size)].set(window, mode="promise_in_bounds")
+    return from_row(memory, value.shape, value_strides)
 
 
 # -- windows -----------------------------------------------------------------------------------------------------------
@@ -130,38 +89,45 @@ class Window(NamedTuple):
     def place(self, offset: Any) -> tuple[Ints, Ints, Any]:
         """Shape, strides and offset of what is read of the memory; the last dimension makes one element."""
         up, down = self.ratio
-        return (*self.shape, up), (*(stride * up // down for stride in self.strides), 1), offset * up // down
+        start = offset * up if down == 1 else divided(offset, down)[1]
+        return (*self.shape, up), (*(stride * up // down for stride in self.strides), 1), start
 
-    def is_box(self, size: int, offset: int) -> bool:
-        """Whether these are a box, of a memory of ``size`` elements."""
+    def box_kind(self, shape: Ints, strides: Ints, offset: int) -> str:
+        """Which kind these are, of a memory of this shape and strides."""
         window = self.retyped
-        return is_box(size * self.memory.itemsize // window.memory.itemsize, *window.place(offset))
+        if window is not self:
+            shape, strides = (math.prod(shape) * self.ratio[1],), (1,)
+        return box_kind(memory_lengths(shape, strides), *window.place(offset))
 
-    def read(self, memory: Any, offset: Any, box: bool) -> Any:
-        """What the window shows of a row."""
+    def read(self, value: Any, value_strides: Ints, offset: Any, box: str) -> Any:
+        """What the window shows of a memory."""
         window = self.retyped
-        items = window.items(_as_row_of(memory, window.memory), offset, box)
-        down = window.ratio[1]
-        last = lax.dynamic_index_in_dim(items, offset % down, -1, False, allow_negative_indices=False)
-        return self.through(last if down > 1 else items[..., 0])
+        if window is not self:
+            value, value_strides = _retyped_row(row(value, value_strides), self.dtype), (1,)
+        items, down = window.items(value, value_strides, offset, box), window.ratio[1]
+        if down == 1:
+            return self.through(items[..., 0])
+        part = divided(offset, down)[0]
+        return self.through(lax.dynamic_index_in_dim(items, part, -1, False, allow_negative_indices=False))
 
-    def write(self, memory: Any, shown: Any, offset: Any, box: bool) -> Any:
-        """The row in which the window shows this."""
+    def write(self, value: Any, value_strides: Ints, shown: Any, offset: Any, box: str) -> Any:
+        """The memory in which the window shows this."""
         window, shown = self.retyped, self.through(shown.astype(self.dtype))[..., None]
-        elements, down = _as_row_of(memory, window.memory), window.ratio[1]
-        if down > 1:
-            items = window.items(elements, offset, box)
-            shown = lax.dynamic_update_slice_in_dim(items, shown, offset % down, -1, allow_negative_indices=False)
-        shown = shown if shown.dtype == elements.dtype else reinterpreted(shown, elements.dtype)
-        _, strides, start = window.place(offset)
-        elements = scatter(elements, shown, strides, start, box)
-        rest = memory[elements.size * elements.dtype.itemsize // memory.dtype.itemsize :]
-        elements = _as_row_of(elements, self.memory)
-        return jnp.concatenate([elements, rest]) if rest.size else elements
+        if window is not self:
+            memory = _retyped_row(row(value, value_strides), self.dtype)
+            memory = scatter(memory, (1,), shown, window.place(offset)[1], offset, box)
+            return from_row(_retyped_row(memory, self.memory), value.shape, value_strides)
+        if self.ratio[1] > 1:
+            items, part = self.items(value, value_strides, offset, box), divided(offset, self.ratio[1])[0]
+            shown = lax.dynamic_update_slice_in_dim(items, shown, part, -1, allow_negative_indices=False)
+        if self.dtype != self.memory:
+            shown = reinterpreted(shown, self.memory)
+        _, strides, start = self.place(offset)
+        return scatter(value, value_strides, shown, strides, start, box)
 
-    def items(self, memory: Any, offset: Any, box: bool) -> Any:
+    def items(self, value: Any, value_strides: Ints, offset: Any, box: str) -> Any:
         """What the window shows, with the parts of one element of the memory in a last dimension."""
-        items = gather(memory, *self.place(offset), box)
+        items = gather(value, value_strides, *self.place(offset), box)
         return items if items.dtype == self.dtype else reinterpreted(items, self.dtype)
 
     def through(self, shown: Any) -> Any:
@@ -170,30 +136,28 @@ class Window(NamedTuple):
         return -shown if self.lens & NEGATED else shown
 
 
-def _as_row_of(memory: Any, dtype: np.dtype) -> Any:
-    """A row in another dtype, as far as there are whole elements of it."""
-    if memory.dtype == dtype:
-        return memory
+def _retyped_row(memory: Any, dtype: np.dtype) -> Any:
+    """A row in another dtype, the smaller or larger by a whole number."""
     count = max(dtype.itemsize // memory.dtype.itemsize, 1)
-    return reinterpreted(memory[: memory.size // count * count].reshape(-1, count), dtype).reshape(-1)
+    return reinterpreted(memory.reshape(-1, count), dtype).reshape(-1)
 
 
 @lru_cache(maxsize=4096)
-def reader(window: Window, memory_strides: Ints, box: bool) -> Callable:
+def reader(window: Window, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, offset) that reads a window on it."""
 
     def read(value: Any, offset: Any) -> Any:
-        return window.read(row(value, memory_strides), offset, box)
+        return window.read(value, memory_strides, offset, box)
 
     return Kernel(read, name="read_window", wide=window.memory in WIDE or window.dtype in WIDE).bind()
 
 
 @lru_cache(maxsize=4096)
-def writer(window: Window, memory_strides: Ints, box: bool) -> Callable:
+def writer(window: Window, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, shown, offset) that gives the value with what the window shows written into it."""
 
     def write(value: Any, shown: Any, offset: Any) -> Any:
-        return from_row(window.write(row(value, memory_strides), shown, offset, box), value.shape, memory_strides)
+        return window.write(value, memory_strides, shown, offset, box)
 
     return Kernel(write, name="write_window", wide=window.memory in WIDE or window.dtype in WIDE).bind()
 
@@ -210,7 +174,7 @@ def read_window(
         lens: the sum of ``CONJUGATED`` and ``NEGATED``, if it shows the conjugates or the negatives.
     """
     window = Window(shape, strides, value.dtype, dtype or value.dtype, lens)
-    return reader(window, memory_strides, window.is_box(value.size, offset))(value, offset)
+    return reader(window, memory_strides, window.box_kind(value.shape, memory_strides, offset))(value, offset)
 
 
 def write_window(
@@ -218,13 +182,14 @@ def write_window(
 ) -> Any:
     """``value`` with what a window shows replaced by ``shown``, which is cast. See ``read_window``."""
     window = Window(tuple(shown.shape), strides, value.dtype, dtype or value.dtype, lens)
-    return writer(window, memory_strides, window.is_box(value.size, offset))(value, shown, offset)
+    return writer(window, memory_strides, window.box_kind(value.shape, memory_strides, offset))(value, shown, offset)
 
 
 @lru_cache(maxsize=1024)
 def _resizer(memory_strides: Ints, dtype: np.dtype, size: int, wide: bool) -> Callable:
     def resize(value: Any) -> Any:
-        elements = _as_row_of(row(value, memory_strides), dtype)
+        elements = row(value, memory_strides)
+        elements = elements if elements.dtype == dtype else _retyped_row(elements, dtype)
         return jnp.pad(elements[:size], (0, max(size - elements.size, 0)))
 
     return Kernel(resize, name="resize", wide=wide).bind()

@@ -25,6 +25,7 @@ from tapegrad.functions import (
     identities,
     indexing,
     inplace_elements,
+    inplace_out,
     interpolation,
     joining,
     legacy,
@@ -52,5 +53,6 @@ from tapegrad.functions import (
     storages,
     subclass,
     unary,
+    view_copies,
     windows,
 )

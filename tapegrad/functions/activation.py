@@ -68,6 +68,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         raise ValueError("min_val cannot be greater than max_val")
     check(input, {BOOL: (RuntimeError, "Bool inputs not supported for hardtanh"), COMPLEX: NO_COMPLEX_CLAMP})
     number = float if input.dtype.category >= FLOATING else int
+    if not input.dtype.is_signed and (min_val < 0 or max_val < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return _apply(input, inplace, activations.hardtanh, min_val=number(min_val), max_val=number(max_val))
 
 

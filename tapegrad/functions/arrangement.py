@@ -11,7 +11,6 @@ from tapegrad.functions.shape import expanded, flatten, ravel, unsqueeze
 from tapegrad.ops import shape as ops
 from tapegrad.tensor.tensor import Tensor
 
-
 # -- several times -----------------------------------------------------------------------------------------------------
 
 

@@ -58,11 +58,13 @@ def detach(input: Tensor) -> Tensor:
 
 @public("Tensor", "torch", out=False)
 def detach_(input: Tensor) -> Tensor:
-    """Make this tensor a leaf that does not require grad.
+    """Make this tensor a leaf that does not require grad. In inference mode it does nothing, as PyTorch's.
 
     Raises:
         RuntimeError: it is a view.
     """
+    if thread.modes.inference:
+        return input
     if input._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "

@@ -12,16 +12,19 @@ from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
-from tapegrad.execution.host import to_host, transfer
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
+from tapegrad.execution.host import to_host, transfer
+from tapegrad.execution.windows import CONJUGATED
 from tapegrad.functions.attributes import legacy_dtype
 from tapegrad.functions.construction import warn_scalar_requires_grad
 from tapegrad.functions.factory import named_device, named_dtype, no_overload
+from tapegrad.functions.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.functions.registry import public
 from tapegrad.ops.conversion import truncate
 from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
+from tapegrad.tensor.layout import memory_format, preserve_format
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, describe, fresh, value_of, wrap
 
@@ -55,11 +58,17 @@ def _moved(tensor: Tensor, on: device_class) -> Tensor:
     return wrap(value, spec, (ToCopyBackward0(tensor), 0) if recorded else None)
 
 
-def converted_to(tensor: Tensor, d: dtype, on: device_class, copy: bool = False) -> Tensor:
-    """A tensor in a dtype and on a device: itself if it is so already and no copy is asked for.
+def converted_to(
+    tensor: Tensor, d: dtype, on: device_class, copy: bool = False, order: memory_format = preserve_format
+) -> Tensor:
+    """A tensor in a dtype, on a device and in a memory format: itself if it is so already and no copy is asked for.
 
     A conversion is recorded; its gradient has the dtype and the device of ``tensor``.
     """
+    if order is not preserve_format:
+        copy = copy or order is not suggested_format(tensor)
+        changed = converted_to(tensor, d, on, copy)
+        return changed if changed is tensor else laid_out(changed, copy_strides("to", tensor, order))
     moves = on is not tensor.device
     if d is tensor.dtype and not moves and not copy:
         return tensor
@@ -90,8 +99,7 @@ _TO = (
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``: this tensor in a dtype and on a device.
 
-    The tensor itself if nothing changes, unless ``copy=True``. ``non_blocking`` and ``memory_format`` change nothing
-    here.
+    The tensor itself if nothing changes, unless ``copy=True``. ``non_blocking`` changes nothing here.
     """
     if len(args) == 1 and not kwargs and type(args[0]) is dtype and args[0].name != "complex32":
         return converted_to(self, args[0], self.device)
@@ -105,15 +113,20 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         or not given.keys() <= {*names, "device", "dtype", "memory_format"}
     ):
         raise no_overload("to", args, kwargs, _TO)
+    order = given.get("memory_format")
+    if order is not None and not isinstance(order, memory_format):
+        raise no_overload("to", args, kwargs, _TO)
+    order = order or preserve_format
     if isinstance(given.get("tensor"), Tensor):
         other = given["tensor"]
-        return converted_to(self, other.dtype, other.device, bool(given.get("copy")))
+        return converted_to(self, other.dtype, other.device, bool(given.get("copy")), order)
     d, where = given.get("dtype"), given.get("device")
     return converted_to(
         self,
         self.dtype if d is None else named_dtype("to", d),
         self.device if where is None else named_device("to", where),
         bool(given.get("copy")),
+        order,
     )
 
 
@@ -131,7 +144,9 @@ def _to_names(args: tuple) -> tuple[str, ...]:
 
 def _declare_cast(name: str, d: dtype) -> None:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
-        return converted_to(self, d, self.device)
+        if memory_format is None:
+            return converted_to(self, d, self.device)
+        return converted_to(self, d, self.device, order=checked_format(name, memory_format))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"This tensor in the dtype ``{d}``; itself if it has it."
@@ -219,6 +234,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             )
     if self.dtype.numpy.kind not in "biufc":
         raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
+    if self._lens and not force:
+        bit, way = ("conjugate", "conj") if self._lens & CONJUGATED else ("negative", "neg")
+        raise RuntimeError(
+            f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{way}().numpy() instead."
+        )
     return host_array(self).copy()
 
 

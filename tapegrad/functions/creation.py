@@ -28,8 +28,10 @@ from tapegrad.functions.factory import (
     target,
     type_name,
 )
+from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, laid_out
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import python_number, unsupported
+from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.tensor import Tensor
 
 # One number everywhere ----------------------------------------------------------------------------------------------
@@ -57,9 +59,16 @@ def ones(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
 
 @public("torch")
 def empty(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
-    """A tensor of a size whose elements are to be written yet. Here they are zeros."""
+    """A tensor of a size whose elements are to be written yet. Here they are zeros.
+
+    Raises:
+        RuntimeError: a memory format of tensors with another number of dimensions.
+    """
     shape = size_of_arguments("empty", size, options)
-    return target("empty", options, like=True).full(shape, 0)
+    chosen = checked_format("empty", options.get("memory_format"), contiguous_format)
+    if chosen is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve")
+    return laid_out(target("empty", options, like=True).full(shape, 0), format_strides(chosen, shape))
 
 
 @public("torch")
@@ -78,7 +87,8 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
 
 def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> Tensor:
     made = target(function, options, input.dtype, input.device, like=True)
-    return made.full(tuple(input.shape), element(number, made.dtype))
+    strides = copy_strides(function, input, options.get("memory_format"))
+    return laid_out(made.full(tuple(input.shape), element(number, made.dtype)), strides)
 
 
 @public("torch", out=False)

@@ -78,7 +78,7 @@ class Selection:
         if step <= 0:
             raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
         first, count = slice_bounds(length, item.start, item.stop, step)
-        if always or count != length or (item.start is not None and operator.index(item.start) < 0):
+        if always or count != length or step != 1 or (item.start is not None and operator.index(item.start) < 0):
             self.steps.append(("slice", self.axis, first, count, step))
             self.shape[self.axis] = count
         self.axis += 1
@@ -87,7 +87,6 @@ class Selection:
         """A new dimension of length 1."""
         self.steps.append(("unsqueeze", self.axis))
         self.shape.insert(self.axis, 1)
-        self.gone -= 1
 
     def add_tensor(self, tensor: Tensor) -> None:
         """An index tensor for a dimension, or a mask for as many as it has."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import INFERENCE_IN_PLACE
+from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts
 from tapegrad.functions.naming import renamed
@@ -53,24 +53,23 @@ AUGMENTED = {
 """Augmented assignments and the method that computes them."""
 
 
-def refuse_in_place(tensor: Tensor, *, overlapping: bool = False) -> None:
+def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
     """Raise if ``tensor`` may not be written to now.
 
     Args:
         overlapping: whether it may show one place of its memory several times, as what was expanded does.
+        recorded: whether the write is recorded where gradients are.
 
     Raises:
         RuntimeError: in grad mode, a leaf that requires grad, a view of one, or a view whose creation forbids it; an
             inference tensor outside inference mode; memory that is shown several times. PyTorch's messages.
     """
     spec = tensor._spec
-    if thread.modes.grad and spec.requires_grad:
+    if recorded and thread.modes.grad and spec.requires_grad:
         if tensor._view is not None:
             refuse_view(tensor)
             if tensor._view.base._edge is None:
-                raise RuntimeError(
-                    "a view of a leaf Variable that requires grad is being used in an in-place operation."
-                )
+                raise RuntimeError(VIEW_OF_LEAF)
         if passes_for_leaf(tensor):
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if spec.inference and not thread.modes.inference:
@@ -129,10 +128,12 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
     """The in-place twin of a method."""
 
     rule = RULES.get(name, ORDINARY)
-    overlapping, apart, ordinary = bool(rule.overlapping), rule.apart, rule is ORDINARY
+    overlapping, apart, ordinary, recorded = bool(rule.overlapping), rule.apart, rule is ORDINARY, not rule.unrecorded
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        refuse_in_place(self, overlapping=overlapping)
+        if rule.first is not None:
+            rule.first(self, *args, **kwargs)
+        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and self._storage is not None:
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args)
         result = function(before_write(self), *args, **kwargs)
@@ -196,10 +197,3 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
             f"{list(broadcast_shapes([self.shape, src.shape]))}"
         )
     return become(self, assignment.copy(before_write(self), src))
-
-
-@public("Tensor", out=False)
-def _write_result(self: Tensor, result: Tensor) -> Tensor:
-    """Take the result of a function called with ``out=`` this tensor."""
-    refuse_in_place(self)
-    return become(self, result)

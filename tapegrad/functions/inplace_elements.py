@@ -62,7 +62,7 @@ for _name, _node in {
 @public("Tensor", out=False)
 def conj_physical_(self: Tensor) -> Tensor:
     """Replace the elements by their complex conjugates."""
-    refuse_in_place(self)
+    refuse_in_place(self, overlapping=not self.dtype.is_complex)
     return become(self, renamed(elementwise.conj_physical(before_write(self)), "ConjPhysicalBackward1"))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.dispatch.views import take_history
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_shared_parts, refuse_shown_twice
+from tapegrad.functions.memory import window_settings
 from tapegrad.functions.naming import renamed
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
@@ -34,11 +35,8 @@ def write_part(self: Tensor, place: Geometry, value: Any, view: Callable[[], Ten
     refuse_shown_twice(place)
     if base._storage is not None and isinstance(value, Tensor):
         refuse_shared_parts(self, (value,), place)
-    shape, strides, offset = place
-    spec = base._spec
-    result = strided.copy_slices(
-        before_write(base), value, offset, 0, shape=shape, strides=strides, x_strides=spec.layout, size=spec.numel
-    )
+    spec, offset = base._spec, place.offset
+    result = strided.copy_slices(before_write(base), value, offset, 0, **window_settings(base, place, spec.numel))
     write(base, value_of(result))
     if result._edge is not None:
         take_history(base, result._edge)

@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tapegrad.execution.dtypes import BOOL
+from tapegrad.execution.dtypes import BOOL, complex128, float64
 from tapegrad.functions.naming import renamed, underivable
-from tapegrad.functions.scalars import unsupported
+from tapegrad.functions.scalars import common_dtype, unsupported
 from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tensor.geometry import Geometry, is_dense, overlaps_itself
@@ -39,6 +39,8 @@ class Rule(NamedTuple):
         apart: whether operands are refused that share a part of the memory with it.
         check: refuses a tensor and the result computed for it.
         underivable: whether its derivative is refused under its own name.
+        unrecorded: whether autograd doesn't look at it: a leaf that requires grad may be given.
+        first: refuses a tensor and operands before anything else does.
     """
 
     node: str | None = None
@@ -46,6 +48,8 @@ class Rule(NamedTuple):
     apart: bool = True
     check: Callable[[Tensor, Tensor], None] | None = None
     underivable: bool = False
+    unrecorded: bool = False
+    first: Callable[[Tensor, Any], None] | None = None
 
     def apply(self, name: str, tensor: Tensor, result: Tensor) -> Tensor:
         """The result, checked and with a node of the right name."""
@@ -129,11 +133,12 @@ def _abs(tensor: Tensor, result: Tensor) -> None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
 
 
-def _float_power(tensor: Tensor, result: Tensor) -> None:
-    if result.dtype is not tensor.dtype:
+def _float_power(tensor: Tensor, exponent: Any) -> None:
+    wide = complex128 if common_dtype(tensor, exponent).is_complex else float64
+    if tensor.dtype is not wide:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {tensor.dtype.scalar_name} but the operation's result requires "
-            f"dtype {result.dtype.scalar_name}"
+            f"dtype {wide.scalar_name}"
         )
 
 
@@ -183,7 +188,8 @@ RULES: dict[str, Rule] = {
     **{f"{name}_": Rule(check=_scan(f"{name}_out_cpu")) for name in ("cumsum", "cumprod")},
     **{f"{name}_": Rule(underivable=True) for name in ("floor_divide", "heaviside")},
     "__ifloordiv__": Rule(underivable=True),
-    "float_power_": Rule(check=_float_power),
+    **{f"logical_{name}_": Rule(unrecorded=True) for name in ("not", "and", "or", "xor")},
+    "float_power_": Rule(first=_float_power),
     "ldexp_": Rule(check=_ldexp),
     "mvlgamma_": Rule(check=_mvlgamma),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.execution.boxes import box_kinds
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, has_format, laid_out
 from tapegrad.functions.naming import renamed
@@ -137,9 +138,16 @@ def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], 
     whole = shows_all(input, storage)
     row = None if whole else memory_of(input)
     memory = None if row is None else wrap(row, describe(row, on=input.device))
-    settings = {"shape": place.shape, "strides": place.strides, "x_strides": input._spec.layout,
-                "size": input._spec.numel if row is None else row.size}  # fmt: skip
+    settings = window_settings(input, place, input._spec.numel if row is None else row.size)
     return (place.offset, input._offset, memory), settings
+
+
+def window_settings(input: Tensor, place: Geometry, size: int) -> dict[str, Any]:
+    """The settings of operators on a window on a tensor's memory, which has so many elements."""
+    own = geometry_of(input)
+    box, x_box = box_kinds(size, place, own)
+    return {"shape": place.shape, "strides": place.strides, "x_strides": own.strides, "size": size, "box": box,
+            "x_box": x_box}  # fmt: skip
 
 
 def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
@@ -210,6 +218,8 @@ def as_strided_scatter(
 ) -> Tensor:
     """A copy of ``input`` with ``src`` in place of what ``as_strided`` shows.
 
+    The gradient of ``input`` is zero in the window and passes elsewhere; PyTorch 2.13 has it the other way round.
+
     Raises:
         RuntimeError: ``src`` has another shape than that, or the window reaches beyond the memory.
     """
@@ -219,7 +229,6 @@ def as_strided_scatter(
             "expected src to have a size equal to the slice of self. "
             f"src size = {list(src.shape)}, slice size = {list(place.shape)}"
         )
-    _, settings = strided_arguments(input, place)
-    settings["size"] = max(extent(place), extent(geometry_of(input)))
+    settings = window_settings(input, place, max(extent(place), extent(geometry_of(input))))
     result = strided.copy_slices(input, src, place.offset, input._offset, **settings)
     return renamed(laid_out(result, copy_strides("as_strided_scatter", input, None)), "AsStridedScatterBackward0")

@@ -10,7 +10,7 @@ from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.reduction import check_dtype, several_dims
-from tapegrad.functions.registry import public
+from tapegrad.functions.registry import out_writers, public
 from tapegrad.ops import reductions
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
@@ -200,12 +200,12 @@ def norm(
         RuntimeError: integers, an unknown order.
         NotImplementedError: ``"nuc"``.
     """
+    if out is not None:
+        return out_writers[0]("norm", norm, out, (input, p, dim, keepdim, None, dtype), {})
     p = 2 if p is None or (isinstance(p, str) and p == "fro") else p
     if isinstance(p, str):
-        result = matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    else:
-        result = vector_norm(input, p, dim, keepdim, dtype=dtype)
-    return result if out is None else out._write_result(result)
+        return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
 @public("Tensor", name="norm", out=False)

@@ -23,6 +23,7 @@ from tapegrad.functions.factory import (
     type_name,
 )
 from tapegrad.functions.generator import next_key, stream_of
+from tapegrad.functions.layouts import copy_strides, laid_out
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import random as ops
@@ -76,14 +77,16 @@ def randn(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -
 def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Numbers between 0 and 1, of the size, dtype and device of ``input``."""
     made = target("rand_like", options, input.dtype, input.device, like=True)
-    return _standard("rand_like", _UNIFORM, tuple(input.shape), made, generator)
+    strides = copy_strides("rand_like", input, options.get("memory_format"))
+    return laid_out(_standard("rand_like", _UNIFORM, tuple(input.shape), made, generator), strides)
 
 
 @public("torch", out=False)
 def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Normal numbers, of the size, dtype and device of ``input``."""
     made = target("randn_like", options, input.dtype, input.device, like=True)
-    return _standard("randn_like", _NORMAL, tuple(input.shape), made, generator)
+    strides = copy_strides("randn_like", input, options.get("memory_format"))
+    return laid_out(_standard("randn_like", _NORMAL, tuple(input.shape), made, generator), strides)
 
 
 # Whole numbers ------------------------------------------------------------------------------------------------------
@@ -122,7 +125,9 @@ def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: An
     if "high" not in given or not all(map(is_integer, given.values())):
         raise no_overload("randint_like", [input, *args], {}, (f"Tensor input, int high, *, {OPTIONS}",))
     made = target("randint_like", options, input.dtype, input.device, like=True)
-    return _integers(tuple(input.shape), made, int(given.get("low", 0)), int(given["high"]), generator)
+    strides = copy_strides("randint_like", input, options.get("memory_format"))
+    low, high = int(given.get("low", 0)), int(given["high"])
+    return laid_out(_integers(tuple(input.shape), made, low, high, generator), strides)
 
 
 def _integers(shape: tuple[int, ...], made: Target, low: int, high: int, generator: Any) -> Tensor:

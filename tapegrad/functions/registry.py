@@ -34,6 +34,19 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input",
 """NumPy's names of parameters, which PyTorch takes for its own."""
 
 
+out_writers: list[Callable] = []
+"""What calls a function and writes its result into the tensor given as ``out=``; ``inplace_out.py`` puts it here."""
+
+WITHOUT_OUT = frozenset("""
+adjoint argwhere bincount broadcast_to channel_shuffle chunk count_nonzero diag_embed diagflat diagonal diagonal_scatter
+flatten flip fliplr flipud imag index_fill index_put masked_fill masked_scatter moveaxis movedim narrow permute
+pixel_shuffle pixel_unshuffle positive put ravel real reshape roll rot90 rsub select select_scatter split_with_sizes
+squeeze std_mean swapaxes swapdims t tile trace transpose unbind unflatten unsafe_chunk unsafe_split
+unsafe_split_with_sizes unsqueeze var_mean view_as_complex view_as_real
+""".split())  # noqa: SIM905 - a table is easier to read without the quotes
+"""Functions that take no ``out=`` in PyTorch."""
+
+
 def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool = True) -> Callable:
     """Declare a function of PyTorch's vocabulary.
 
@@ -45,7 +58,7 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     """
 
     def decorate(function: Callable) -> Callable:
-        wrapper = wrapped(function, name or function.__name__, out)
+        wrapper = wrapped(function, name or function.__name__, out and (name or function.__name__) not in WITHOUT_OUT)
         for home in homes:
             for key in (name or function.__name__, *aliases):
                 table = NAMESPACES.setdefault(home, {})
@@ -93,9 +106,10 @@ def wrapped(function: Callable, name: str, out_allowed: bool) -> Callable:
                 if key in keyword and not isinstance(arg, Tensor):
                     raise TypeError(f"{name}(): argument '{key}' must be Tensor, not {type(arg).__name__}")
             if out_allowed and not own_out and "out" in kwargs:
-                target = kwargs.pop("out")
-                result = function(*args, **kwargs)
-                return result if target is None else write_out(name, target, result, args)
+                target = kwargs["out"]
+                kwargs = {key: arg for key, arg in kwargs.items() if key != "out"}
+                if target is not None:
+                    return out_writers[0](name, function, target, args, kwargs)
         return function(*args, **kwargs)
 
     wrapper.__name__ = wrapper.__qualname__ = name
@@ -206,19 +220,3 @@ def _as_class(result: Any, cls: type) -> Any:
         converted = [_as_class(item, cls) for item in result]
         return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
     return result
-
-
-def write_out(name: str, target: Any, result: Any, args: tuple) -> Any:
-    """Write a result into the tensor given as ``out=``.
-
-    Raises:
-        RuntimeError: when anything involved requires grad, or the result can't be cast to the target's dtype.
-    """
-    if isinstance(target, (tuple, list)):
-        return type(result)([write_out(name, t, r, args) for t, r in zip(target, result, strict=True)])
-    if thread.modes.grad and (target.requires_grad or result.requires_grad):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-    return target._write_result(result)

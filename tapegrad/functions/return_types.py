@@ -60,3 +60,10 @@ mode = declare("mode", "values", "indices")
 nanmedian = declare("nanmedian", "values", "indices")
 sort = declare("sort", "values", "indices")
 topk = declare("topk", "values", "indices")
+
+OUT = {
+    cls: declare(f"{cls.__name__}_out", *cls.names)
+    for cls in (aminmax, cummax, cummin, kthvalue, max, median, min, mode, nanmedian, sort, topk)
+}
+"""What functions called with ``out=`` return: by the class that they return without."""
+globals().update({cls.__name__: cls for cls in OUT.values()})

@@ -8,12 +8,16 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.functions.layouts import has_format, laid_out
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import PROPERTIES, public
+from tapegrad.functions.retyping import viewed_as
 from tapegrad.functions.viewing import geometry_of, view_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import broadcast_to as broadcast_to_op
 from tapegrad.ops.operator import conj as conj_op
 from tapegrad.tensor import geometry
+from tapegrad.tensor.layout import contiguous_format
 from tapegrad.tensor.spec import Size, core_type_name
 from tapegrad.tensor.tensor import Tensor
 
@@ -95,9 +99,11 @@ def infer_shape(shape: Sequence[int], count: int) -> tuple[int, ...]:
 def reshaped(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The elements of ``input`` in this shape, which may contain one -1: a view, or a copy where strides forbid it."""
     target = infer_shape(shape, input._spec.numel)
-    if input._spec.strides is not None and geometry.viewed(geometry_of(input), target) is None:
+    if has_format(input, contiguous_format):
+        return view_of(input, ops.view, shape=target)
+    if geometry.viewed(geometry_of(input), target) is None:
         return ops.unsafe_view(ops.clone(input), shape=target)
-    return view_of(input, ops.view, shape=target)
+    return renamed(view_of(input, ops.view, shape=target), "ReshapeAliasBackward0")
 
 
 def viewed(input: Tensor, shape: Sequence[int]) -> Tensor:
@@ -124,7 +130,7 @@ def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None =
     """
     args = args or ((size,) if size is not None else (dtype,) if dtype is not None else ())
     if len(args) == 1 and isinstance(args[0], dtype_class):
-        return _view_dtype(self, args[0])
+        return viewed_as(self, args[0])
     try:
         if not args:
             raise TypeError
@@ -136,24 +142,6 @@ def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None =
             " * (torch.dtype dtype)\n * (tuple of ints size)\n"
         ) from None
     return viewed(self, shape)
-
-
-def _view_dtype(self: Tensor, dtype: dtype_class) -> Tensor:
-    if dtype is self.dtype:
-        return view_of(self, ops.alias)
-    old, new = self.dtype.itemsize, dtype.itemsize
-    if old != new and self.ndim == 0:
-        raise RuntimeError(
-            f"self.dim() cannot be 0 to view {self.dtype.scalar_name} as {dtype.scalar_name} (different element sizes)"
-        )
-    if old < new and self.shape[-1] % (new // old):
-        raise RuntimeError(
-            f"self.size(-1) must be divisible by {new // old} to view {self.dtype.scalar_name} as {dtype.scalar_name} "
-            f"(different element sizes), but got {self.shape[-1]}"
-        )
-    if self.dtype.is_complex or dtype.is_complex:
-        raise NotImplementedError("view(dtype) of complex numbers is not supported; use view_as_real, view_as_complex")
-    return ops.bitcast(self, dtype=dtype)
 
 
 @public("torch", "Tensor")
@@ -210,13 +198,15 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {axis} "
             f"({input.shape[axis]}) in the input tensor"
         ) from None
-    return reshaped(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
+    return viewed(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
 
 
 @public("torch", "Tensor")
 def ravel(input: Tensor) -> Tensor:
-    """All elements along one dimension."""
-    return reshaped(input, (-1,) if input._spec.numel else (0,))
+    """All elements along one dimension: a view, of a copy where they don't lie in row-major order."""
+    if not has_format(input, contiguous_format):
+        input = laid_out(ops.clone(input), geometry.contiguous_strides(tuple(input.shape)))
+    return view_of(input, ops.view, shape=(input._spec.numel,))
 
 
 @public("torch", "Tensor")
@@ -274,29 +264,6 @@ def atleast_2d(*tensors: Any) -> Any:
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least three dimensions: vectors become (1, N, 1), matrices (M, N, 1)."""
     return _atleast(3, tensors)
-
-
-@public("torch", "Tensor")
-def view_as_real(input: Tensor) -> Tensor:
-    """The real and imaginary parts of a complex tensor along a new last dimension."""
-    if not input.dtype.is_complex:
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return view_of(input, ops.view_as_real)
-
-
-@public("torch", "Tensor")
-def view_as_complex(input: Tensor) -> Tensor:
-    """A last dimension of length 2, real and imaginary part, as complex numbers."""
-    if input.dtype.name not in ("float16", "float32", "float64"):
-        raise RuntimeError(
-            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{input.dtype.scalar_name}"
-        )
-    if input.ndim == 0:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if input.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    return view_of(input, ops.view_as_complex)
 
 
 # -- the order of dimensions -------------------------------------------------------------------------------------------

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.functions.registry import PROPERTIES, public
+from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import unsupported
-from tapegrad.functions.viewing import view_of
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.operator import conj as conj_op
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -261,50 +259,10 @@ def _largest_finite(name: str) -> float:
 # -- complex numbers ---------------------------------------------------------------------------------------------------
 
 
-@public("torch")
-def real(input: Tensor) -> Tensor:
-    """The real part, as a view; of a real tensor, the tensor itself."""
-    return view_of(input, elementwise.real) if input.dtype.is_complex else input
-
-
-@public("torch")
-def imag(input: Tensor) -> Tensor:
-    """The imaginary part, as a view.
-
-    Raises:
-        RuntimeError: the tensor is not complex.
-    """
-    if not input.dtype.is_complex:
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return view_of(input, elementwise.imag)
-
-
-PROPERTIES["real"] = property(real, doc="The real part; of a real tensor, the tensor itself.")
-PROPERTIES["imag"] = property(imag, doc="The imaginary part of a complex tensor.")
-
-
-@public("torch", "Tensor", out=False)
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; of a real tensor, the tensor itself."""
-    return conj_op(input) if input.dtype.is_complex else input
-
-
 @public("torch", "Tensor")
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
     return elementwise.conj_physical(input) if input.dtype.is_complex else input
-
-
-@public("torch", "Tensor", aliases=("resolve_neg",), out=False)
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation and negation are never postponed here."""
-    return input
-
-
-@public("torch", "Tensor", aliases=("is_neg",), out=False)
-def is_conj(input: Tensor) -> bool:
-    """False: conjugation and negation are never postponed here."""
-    return False
 
 
 @public("torch", out=True)

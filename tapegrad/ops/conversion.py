@@ -23,3 +23,6 @@ def truncate(x, *, dtype):
     if dtype.name == "uint32":
         return jnp.where(x < 0, x.astype(jnp.int32).astype(jnp.uint32), x.astype(jnp.uint32))
     return jnp.where((x >= -limit) & (x < limit), x, -limit).astype(via.numpy).astype(dtype.numpy)
+
+
+truncate.keeps_layout = True

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.execution.bits import reinterpreted
 from tapegrad.ops.operator import Operator, general, linear, sum_to, zeros_of
 
 Shape = tuple[int, ...]
@@ -118,12 +119,13 @@ def view_as_complex(x):
 
 @general()
 def bitcast(x, *, dtype):
-    """The bytes of ``x`` read as another real dtype; the last dimension changes if the sizes of the two differ."""
+    """The bytes of ``x`` read as another dtype; the last dimension changes if the sizes of the two differ."""
     old, new = np.dtype(x.dtype).itemsize, dtype.itemsize
     if old < new:
         x = x.reshape(*x.shape[:-1], x.shape[-1] * old // new, new // old)
-    result = lax.bitcast_convert_type(x, dtype.numpy)
-    return result.reshape(*x.shape[:-1], -1) if old > new else result
+        return reinterpreted(x, dtype.numpy)[..., 0]
+    parts = reinterpreted(x[..., None], dtype.numpy)
+    return parts[..., 0] if old == new else parts.reshape(*x.shape[:-1], -1)
 
 
 # -- parts of an array -------------------------------------------------------------------------------------------------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.scipy import special
 
@@ -61,7 +63,24 @@ def polygamma(x, *, n):
     if n == 1:
         return _trigamma(x)
     pole = (x <= 0) & (x == jnp.floor(x))
-    return jnp.where(pole, -math.inf if n % 2 == 0 else math.inf, special.polygamma(n, jnp.where(pole, 1, x)))
+    return jnp.where(pole, -math.inf if n % 2 == 0 else math.inf, _reflected_polygamma(jnp.where(pole, 1, x), n))
+
+
+def _reflected_polygamma(x, n):
+    """``(-1)^n polygamma(1 - x) - polygamma(x) = pi (d/dx)^n cot(pi x)`` takes care of the left side."""
+    left = x < 0.5
+    right = special.polygamma(n, jnp.where(left, 1 - x, x))
+    cotangent = 1 / jnp.tan(math.pi * (x - jnp.round(x)))
+    slope = math.pi ** (n + 1) * jnp.polyval(jnp.asarray(_cotangent_derivative(n), x.dtype), cotangent)
+    return jnp.where(left, (-1) ** n * right - slope, right)
+
+
+@cache
+def _cotangent_derivative(n: int) -> tuple[float, ...]:
+    """The ``n``-th derivative of the cotangent as a polynomial in it: each step is ``-(1 + c^2) d/dc``."""
+    if n == 0:
+        return (1.0, 0.0)
+    return tuple(np.polymul((-1.0, 0.0, -1.0), np.polyder(_cotangent_derivative(n - 1))).tolist())
 
 
 @elementwise(

@@ -2,88 +2,102 @@
 
 Note [Windows of tensors]
 A tensor of a given shape and ``x_strides`` lies in a memory of ``size`` elements from ``x_offset`` on. A window on that
-memory may show elements that the tensor doesn't; their gradient goes nowhere, as in PyTorch.
+memory may show elements that the tensor doesn't; their gradient goes nowhere, as in PyTorch. ``box`` and ``x_box`` say
+which kind of window the window, and the tensor, are known to be (Note [Boxes] in ``execution/boxes.py``): in here, the
+offsets are not known. A memory that the tensor fills is looked at as the tensor, another one as a row.
 """
 
 from __future__ import annotations
 
-import jax
+import math
+
 import jax.numpy as jnp
 
 from tapegrad.dispatch import views
-from tapegrad.execution.windows import from_row, gather, positions, row, scatter
+from tapegrad.execution.boxes import NO_BOX
+from tapegrad.execution.rows import fills, from_row, positions, row
+from tapegrad.execution.windows import gather, scatter
 from tapegrad.ops.operator import linear, sum_to
 from tapegrad.ops.shape import as_part, moving, view_as_complex, view_as_real
+from tapegrad.tensor.geometry import may_overlap
 
 
-def _fills(x, strides, size):
-    """Whether an array fills its memory, so that it can be laid there without looking at single places."""
-    return x.size == size and all(stride or length == 1 for length, stride in zip(x.shape, strides, strict=True))
+def _memory(x, strides, offset, size, box):
+    """A memory with the elements of ``x`` where they lie, and zeros elsewhere; and its strides."""
+    if fills(x.shape, strides, size):
+        return x, strides
+    return scatter(jnp.zeros(size, x.dtype), (1,), x, strides, offset, box), (1,)
 
 
-def _spread(x, strides, offset, size):
-    """A memory with the elements of ``x`` where they lie, and zeros elsewhere."""
-    if _fills(x, strides, size):
-        return row(x, strides)
-    return scatter(jnp.zeros(size, x.dtype), x, strides, offset)
+def _part(memory, memory_strides, shape, strides, offset, box):
+    """What a tensor with these strides shows of such a memory."""
+    if fills(shape, strides, memory.size):
+        return memory
+    return gather(memory, memory_strides, shape, strides, offset, box)
 
 
-def _gathered_sum(x, strides, offset, size):
-    """A memory in which each place has the sum of the elements of ``x`` that lie there."""
-    places = positions(x.shape, strides, offset, size)
-    return jnp.zeros(size, x.dtype).at[places].add(x, mode="promise_in_bounds")
+def _sum_into(memory, memory_strides, x, strides, offset, box):
+    """A memory of zeros in which each place gets the sum of the elements of ``x`` that lie there."""
+    x = jnp.sum(x, tuple(i for i, stride in enumerate(strides) if not stride), keepdims=True)
+    if box or not x.size:
+        return scatter(memory, memory_strides, x, strides, offset, box)
+    places = positions(x.shape, strides, offset, memory.size)
+    sums = row(memory, memory_strides).at[places].add(x, mode="promise_in_bounds")
+    return from_row(sums, memory.shape, memory_strides)
 
 
 @moving("offset", "x_offset")
 @linear(
-    x=lambda g, offset, x_offset, strides, x_shape, x_strides, size: window_adjoint(
-        g, offset, x_offset, strides=strides, shape=tuple(x_shape), x_strides=x_strides, size=size
+    x=lambda g, offset, x_offset, strides, x_shape, x_strides, size, box, x_box: window_adjoint(
+        g, offset, x_offset, strides=strides, shape=tuple(x_shape), x_strides=x_strides, size=size, box=box, x_box=x_box
     ),
-    jvp=lambda t_x, offset, x_offset, shape, strides, x_strides, size: as_strided(
-        t_x, offset, x_offset, None, shape=shape, strides=strides, x_strides=x_strides, size=size
+    jvp=lambda t_x, offset, x_offset, shape, strides, x_strides, size, box, x_box: as_strided(
+        t_x, offset, x_offset, None, shape=shape, strides=strides, x_strides=x_strides, size=size, box=box, x_box=x_box
     ),
     node="AsStridedBackward0",
 )
-def as_strided(x, offset, x_offset, memory, *, shape, strides, x_strides, size):
+def as_strided(x, offset, x_offset, memory, *, shape, strides, x_strides, size, box=NO_BOX, x_box=NO_BOX):
     """The window of this shape, strides and offset on a ``memory``: that of ``x`` alone, if it is None."""
-    elements = _spread(x, x_strides, x_offset, size) if memory is None else memory
-    return gather(elements, shape, strides, offset)
+    memory, lies = (memory, (1,)) if memory is not None else _memory(x, x_strides, x_offset, size, x_box)
+    return gather(memory, lies, shape, strides, offset, box)
 
 
 @moving("offset", "x_offset")
 @linear(
-    x=lambda g, offset, x_offset, x_shape, strides, x_strides, size: as_strided(
-        g, offset, x_offset, None, shape=tuple(x_shape), strides=strides, x_strides=x_strides, size=size
+    x=lambda g, offset, x_offset, x_shape, strides, x_strides, size, box, x_box: as_strided(
+        g, offset, x_offset, None, shape=tuple(x_shape), strides=strides, x_strides=x_strides, size=size, box=box,
+        x_box=x_box,
     ),
-)
-def window_adjoint(x, offset, x_offset, *, strides, shape, x_strides, size):
-    """The adjoint of ``as_strided`` of an array of this shape, which shows no element twice."""
-    elements = _gathered_sum(x, strides, offset, size)
-    if _fills(jax.ShapeDtypeStruct(shape, x.dtype), x_strides, size):
-        return from_row(elements, shape, x_strides)
-    return gather(elements, shape, x_strides, x_offset)
+)  # fmt: skip
+def window_adjoint(x, offset, x_offset, *, strides, shape, x_strides, size, box=NO_BOX, x_box=NO_BOX):
+    """The adjoint of ``as_strided`` of an array of this shape; of it, elements at one place share the gradient."""
+    own = fills(shape, x_strides, size)
+    zeros, lies = (jnp.zeros(shape, x.dtype), x_strides) if own else (jnp.zeros(size, x.dtype), (1,))
+    memory = _sum_into(zeros, lies, x, strides, offset, box)
+    if math.prod(shape) and may_overlap(shape, x_strides):
+        ones = jnp.ones(shape, jnp.real(x).dtype)
+        memory = memory / jnp.maximum(_sum_into(jnp.zeros(size, ones.dtype), (1,), ones, x_strides, x_offset, x_box), 1)
+    return _part(memory, lies, shape, x_strides, x_offset, x_box)
 
 
 @moving("offset", "x_offset")
 @linear(
-    x=lambda g, offset, x_offset, shape, strides, x_strides, size: copy_slices(
-        g, 0, offset, x_offset, shape=shape, strides=strides, x_strides=x_strides, size=size
+    x=lambda g, offset, x_offset, shape, strides, x_strides, size, box, x_box: copy_slices(
+        g, 0, offset, x_offset, shape=shape, strides=strides, x_strides=x_strides, size=size, box=box, x_box=x_box
     ),
-    source=lambda g, offset, x_offset, source_shape, shape, strides, x_strides, size: sum_to(
-        as_strided(g, offset, x_offset, None, shape=shape, strides=strides, x_strides=x_strides, size=size),
+    source=lambda g, offset, x_offset, source_shape, shape, strides, x_strides, size, box, x_box: sum_to(
+        as_strided(g, offset, x_offset, None, shape=shape, strides=strides, x_strides=x_strides, size=size, box=box,
+                   x_box=x_box),
         shape=tuple(source_shape),
     ),
     node="torch::autograd::CopySlices",
-)
-def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size):
+)  # fmt: skip
+def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size, box=NO_BOX, x_box=NO_BOX):
     """``x`` with a window on its memory replaced by ``source``, which is broadcast and cast."""
-    memory = scatter(_spread(x, x_strides, x_offset, size), as_part(source, shape, x.dtype), strides, offset)
-    fills = _fills(x, x_strides, size)
-    return from_row(memory, x.shape, x_strides) if fills else gather(memory, x.shape, x_strides, x_offset)
+    memory, lies = _memory(x, x_strides, x_offset, size, x_box)
+    memory = scatter(memory, lies, as_part(source, shape, x.dtype), strides, offset, box)
+    return _part(memory, lies, tuple(x.shape), x_strides, x_offset, x_box)
 
-
-copy_slices.wraps_numbers, copy_slices.plain_inputs = True, frozenset()
-"""What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept."""
 
 views.operators.update(
     as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex

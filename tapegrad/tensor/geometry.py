@@ -323,3 +323,17 @@ def is_channels_last(shape: Ints, strides: Ints) -> bool:
             return False
         step *= shape[axis]
     return bool(order)
+
+
+def may_overlap(shape: Ints, strides: Ints) -> bool:
+    """Whether several elements may lie in one place; False only if it is sure that none do.
+
+    >>> may_overlap((2, 3), (1, 2)), may_overlap((3, 3), (1, 1))
+    (False, True)
+    """
+    reach = 0
+    for stride, length in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n > 1):
+        if stride <= reach:
+            return True
+        reach += stride * (length - 1)
+    return False

@@ -49,11 +49,15 @@ class Counter:
 
 
 class Made(NamedTuple):
-    """What a node knows of the memory of one of its outputs: where it is now, and its version when the node made it."""
+    """What a node knows of the memory of one of its outputs: where it is now, and its version when the node made it.
+
+    ``place``: of what was written through a view, the node of the view's place then, after which errors name it.
+    """
 
     storage: weakref.ref[Storage]
     counter: Counter
     version: int
+    place: weakref.ref[Any] | None = None
 
 
 class Storage:

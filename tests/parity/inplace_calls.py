@@ -134,7 +134,6 @@ OTHERS = [
     Call("put accumulate", lambda t, x, o: x.put_(o.at([4, 4]), o.pair, accumulate=True)),
     Call("scatter", lambda t, x, o: x.scatter_(0, o.at([[1, 0, 1]]), o.one_row)),
     Call("scatter a number", lambda t, x, o: x.scatter_(0, o.at([[1, 0, 1]]), 3)),
-    Call("scatter add", lambda t, x, o: x.scatter_(0, o.at([[1, 0, 1]]), o.one_row.detach(), reduce="add")),
     Call("scatter_add", lambda t, x, o: x.scatter_add_(0, o.at([[1, 0, 1]]), o.one_row)),
     *(Call(f"scatter_reduce {how}", lambda t, x, o, how=how: x.scatter_reduce_(0, o.at([[1, 0, 1]]), o.one_row, how))
       for how in ("sum", "prod", "mean", "amax", "amin")),

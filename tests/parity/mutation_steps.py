@@ -3,33 +3,29 @@
 Each step is drawn in view of what the program has done so far, by running it on PyTorch: a line that fails there is
 left out, except now and then, when it is what is wanted. Shapes, strides and numbers are few, so that kernels are
 compiled once; numbers are small integers (and halves), so that results are exact and equal.
-
-Note [Undefined writes]
-PyTorch refuses to write to memory that it knows to overlap: expanded tensors, operands that are the same block shifted.
-Where it doesn't know (windows of ``unfold``, ``as_strided``; parts with gaps between them), the result depends on the
-order in which elements are written. Such steps are not drawn: ``Writer.may_be_written`` and ``Writer.apart`` see to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch as pytorch
 from hypothesis import strategies as st
-from mutation_programs import Player, quiet
+from mutation_programs import quiet
+from mutation_writer import LETTERS, Writer, flags, literal
 
-LETTERS = "abcdef"
 SHAPES = [(4,), (6,), (2, 3), (3, 2), (2, 2), (2, 2, 2)]
-MOST_ELEMENTS = 12
-LARGEST = 2**12
+DTYPES = [pytorch.float32] * 10 + [pytorch.float64, pytorch.complex64, pytorch.int64]
 
 STEPS: list[Callable[[Writer], str | None]] = []
 """What a step may be: functions which draw a line, or give None if the pool doesn't allow it. Some stand here often."""
 
 
 def step(weight: int) -> Callable[[Callable], Callable]:
+    """Put a function among the steps, so many times."""
+
     def enlist(function: Callable[[Writer], str | None]) -> Callable:
         STEPS.extend([function] * weight)
         return function
@@ -37,184 +33,7 @@ def step(weight: int) -> Callable[[Callable], Callable]:
     return enlist
 
 
-class Writer:
-    """Draws one program.
-
-    Attributes:
-        lines: the program so far.
-        world: PyTorch after these lines.
-        daring: whether the step that is drawn now may fail.
-    """
-
-    def __init__(self, draw: Callable) -> None:
-        self.draw = draw
-        self.lines: list[str] = []
-        self.world = Player(pytorch)
-        self.daring = False
-
-    def number(self, least: int, most: int) -> int:
-        return self.draw(st.integers(least, most))
-
-    def choice(self, options: Sequence) -> Any:
-        return options[self.number(0, len(options) - 1)] if len(options) > 1 else options[0]
-
-    def chance(self, percent: int) -> bool:
-        return self.number(1, 100) > 100 - percent
-
-    def write(self, length: int) -> list[str]:
-        """A program of about so many steps."""
-        self.keep(create(self, grad=80))
-        for _ in range(length):
-            self.daring = self.chance(25)
-            line = self.choice(STEPS)(self)
-            if line is not None:
-                self.keep(self.in_context(line))
-        return self.lines
-
-    def keep(self, line: str) -> None:
-        """Run a line on PyTorch and make it part of the program, if it works or may fail."""
-        outcome = self.world.step(line)
-        failed = isinstance(outcome, list) and outcome[:1] == ["raised"]
-        if self.too_large():
-            for name in [*self.world.pool]:
-                del self.world.names[name]
-            self.daring = False
-            self.keep(create(self))
-        elif not failed or self.daring:
-            self.lines.append(line)
-
-    def too_large(self) -> bool:
-        """Whether a tensor has become so large, or its numbers so odd, that results would not be exact."""
-        pool = self.world.pool.values()
-        if any(x.numel() > MOST_ELEMENTS or x.ndim > 3 for x in pool):
-            return True
-        return not all(is_exact(y.detach()) for x in pool for y in (x, x.grad) if y is not None)
-
-    def in_context(self, line: str) -> str:
-        if not self.chance(14):
-            return line
-        modes = ("no_grad", "no_grad", "no_grad", "inference_mode", "enable_grad")
-        return f"with torch.{self.choice(modes)}(): {line}"
-
-    # -- what a step speaks of
-
-    def new_name(self) -> str:
-        """A name for a result: a free one, as long as there are any, or that of a tensor that goes."""
-        free = [letter for letter in LETTERS if letter not in self.world.pool]
-        return free[0] if free else self.choice(LETTERS)
-
-    def tensor(self, suits: Callable[[Any], bool] | None = None) -> str | None:
-        """The name of a tensor of the pool which suits, or, now and then, of any."""
-        anything = suits is None or (self.daring and self.chance(30))
-        names = [name for name, x in self.world.pool.items() if anything or suits(x)]
-        return self.choice(names) if names else None
-
-    def __getitem__(self, name: str) -> Any:
-        return self.world.names[name]
-
-    def may_be_written(self, x: Any) -> bool:
-        """Whether it is defined what a write to a tensor does. See Note [Undefined writes]."""
-        refused = any(stride == 0 and length > 1 for stride, length in zip(x.stride(), x.shape, strict=True))
-        return len(set(elements(x))) == x.numel() or (self.daring and refused)
-
-    def apart(self, x: Any, y: Any) -> bool:
-        """Whether ``y`` may be read while ``x`` is written to. See Note [Undefined writes]."""
-        if memory_and_geometry(x) == memory_and_geometry(y) or set(elements(x)).isdisjoint(elements(y)):
-            return True
-        return self.daring and is_dense(x) and is_dense(y)
-
-    def target(self) -> str | None:
-        """A tensor to write to."""
-        name = self.tensor(lambda x: self.may_be_written(x) and may_have_history(x))
-        return name if name and self.may_be_written(self[name]) else None
-
-    def axis(self, x: Any) -> int:
-        if self.daring and self.chance(20):
-            return x.ndim
-        return self.number(-x.ndim, x.ndim - 1) if x.ndim else 0
-
-    def operand(self, x: Any, numbers: bool = True) -> str:
-        """Something that can be broadcast to a tensor, to compute with it or write it there."""
-        if numbers and self.chance(25):
-            return self.scalar(x)
-        suits = lambda y: y.dtype == x.dtype and broadcasts(y, x) and self.apart(x, y)
-        names = [name for name, y in self.world.pool.items() if suits(y)]
-        if names and self.chance(85):
-            return self.choice(names)
-        return literal(self, tuple(x.shape), x.dtype)
-
-    def scalar(self, x: Any) -> str:
-        number = self.choice((2, 3, -1, 0, 1))
-        return str(number if not x.dtype.is_floating_point or self.chance(30) else float(number))
-
-
-def elements(x: Any) -> list[int]:
-    """The addresses of the elements of a tensor."""
-    size, start = x.element_size(), x.data_ptr()
-    if not x.numel():
-        return []
-    axes = zip(x.shape, x.stride(), strict=True)
-    return [start + sum(place) for place in product(*([i * stride * size for i in range(n)] for n, stride in axes))]
-
-
-def memory_and_geometry(x: Any) -> tuple:
-    return x.data_ptr(), x.shape, x.stride(), x.dtype
-
-
-def is_exact(x: Any) -> bool:
-    """Whether all numbers are small multiples of 1/16; integers that are the bits of floats may be what they are."""
-    if x.dtype is pytorch.int32 or not x.numel():
-        return True
-    scaled = (pytorch.view_as_real(x.resolve_conj()) if x.is_complex() else x) * 16
-    return bool(((scaled.abs() < 16 * LARGEST) & (scaled == scaled.round())).all())
-
-
-def is_dense(x: Any) -> bool:
-    found = sorted(elements(x))
-    return found == [*range(found[0], found[0] + x.nbytes, x.element_size())] if found else True
-
-
-def may_have_history(x: Any) -> bool:
-    """Whether writing to a tensor is allowed as far as can be told cheaply: not to leaves that require grad."""
-    owner = x if x._base is None else x._base
-    return not (owner.requires_grad and owner.is_leaf)
-
-
-def broadcasts(y: Any, x: Any) -> bool:
-    """Whether ``y`` can be broadcast to the shape of ``x``."""
-    pairs = zip(reversed(y.shape), reversed(x.shape), strict=False)
-    return y.ndim <= x.ndim and all(own in (1, length) for own, length in pairs)
-
-
-def differentiable(x: Any) -> bool:
-    return x.dtype.is_floating_point or x.dtype.is_complex
-
-
 # -- making ------------------------------------------------------------------------------------------------------------
-
-
-def nested(w: Writer, shape: tuple[int, ...], dtype: Any) -> str:
-    start, turn = w.number(0, 4), w.number(1, 3)
-    count = 0
-
-    def part(lengths: tuple[int, ...]) -> Any:
-        nonlocal count
-        if lengths:
-            return [part(lengths[1:]) for _ in range(lengths[0])]
-        count += 1
-        value = (start + turn * count) % 5 - 2
-        return complex(value, count % 3 - 1) if dtype.is_complex else float(value) if dtype.is_floating_point else value
-
-    return repr(part(shape))
-
-
-def literal(w: Writer, shape: tuple[int, ...], dtype: Any, options: str = "") -> str:
-    if dtype not in (pytorch.float32, pytorch.int64, pytorch.complex64):
-        options += f", dtype={dtype}"
-    return f"torch.tensor({nested(w, shape, dtype)}{options})"
-
-
-DTYPES = [pytorch.float32] * 10 + [pytorch.float64, pytorch.complex64, pytorch.int64]
 
 
 @step(2)
@@ -255,10 +74,12 @@ FACTORS = {
 }  # fmt: skip
 
 
-def in_shape(w: Writer, x: Any) -> str:
-    if w.daring and w.chance(20):
-        return "5"
-    return w.choice(FACTORS.get(x.numel(), ["-1"]))
+def in_shape(name: str) -> Callable:
+    def reshape(w: Writer, x: Any) -> str:
+        shape = "5" if w.daring and w.chance(20) else w.choice(FACTORS.get(x.numel(), ["-1"]))
+        return f".{name}({shape or '()'})"
+
+    return reshape
 
 
 def unary(name: str) -> Callable:
@@ -303,10 +124,10 @@ def diagonal(w: Writer, x: Any) -> str | None:
 
 
 def unfold(w: Writer, x: Any) -> str | None:
-    return f".unfold({w.axis(x)}, 2, {w.choice((2, 1))})" if x.ndim and (x.ndim < 3) else None
+    return f".unfold({w.axis(x)}, 2, {w.choice((2, 1))})" if 0 < x.ndim < 3 else None
 
 
-def as_strided(w: Writer, x: Any) -> str | None:
+def as_strided(w: Writer, x: Any) -> str:
     shape, strides, offset = w.choice((
         ((2,), (1,), ""), ((2,), (2,), ""), ((2, 2), (1, 2), ""), ((2, 2), (2, 1), ""), ((2,), (1,), ", 1"),
         ((3,), (1,), ""), ((2,), (2,), ", 1"), ((2, 2), (1, 1), ""), ((2, 2), (0, 1), ""), ((), (), ", 2"),
@@ -316,14 +137,10 @@ def as_strided(w: Writer, x: Any) -> str | None:
 
 def other_dtype(w: Writer, x: Any) -> str | None:
     if x.dtype is pytorch.float32:
-        return ".view(torch.int32)" if w.daring or w.chance(40) else None
-    return ".view(torch.float32)" if x.dtype in (pytorch.int32, pytorch.complex64) else None
-
-
-def as_parts(w: Writer, x: Any) -> str | None:
-    if x.is_complex():
-        return w.choice((".real", ".imag", ".resolve_conj()"))
-    return ".real" if w.chance(20) else None
+        return w.choice((".view(torch.int32)", ".view(torch.complex64)", ".real")) if w.chance(40) else None
+    if x.dtype is pytorch.complex64:
+        return w.choice((".real", ".imag", ".real", ".view(torch.float32)", ".conj()"))
+    return ".view(torch.float32)" if x.dtype is pytorch.int32 else None
 
 
 def index(w: Writer, x: Any) -> str:
@@ -335,18 +152,16 @@ def index(w: Writer, x: Any) -> str:
         last = length + (w.daring and w.chance(15)) - 1
         items.append(w.choice((str(w.number(-length, max(last, 0))), ":", "1:", f"{w.number(0, 1)}::2", ":-1", "0:1")))
     if not items or w.chance(12):
-        items.insert(w.number(0, len(items)), w.choice(("...", "None")) if "..." not in items else "None")
+        items.insert(w.number(0, len(items)), w.choice(("...", "None")))
     return f"[{', '.join(items)}]"
 
 
 SUFFIXES: list[Callable[[Writer, Any], str | None]] = [
-    lambda w, x: f".view({in_shape(w, x)})", lambda w, x: f".reshape({in_shape(w, x)})", index, index, index, permute,
-    expand,
+    in_shape("view"), in_shape("reshape"), index, index, index, permute, expand, narrow, select, select,
     with_axes("transpose", 2), unary("t"), with_axes("swapaxes", 2), with_axes("movedim", 2), with_axes("squeeze", 1),
-    unary("squeeze"), with_axes("unsqueeze", 1), narrow, select, select, diagonal, unfold, as_strided, other_dtype,
-    as_parts, unary("flatten"), unary("detach"), unary("detach"), unary("alias"), unary("ravel"),
-    lambda w, x: ".data", lambda w, x: ".T" if x.ndim == 2 else ".mT" if x.ndim > 2 else None,
-    lambda w, x: ".view(torch.complex64)" if x.dtype is pytorch.float32 and w.chance(10) else None,
+    unary("squeeze"), with_axes("unsqueeze", 1), diagonal, unfold, as_strided, other_dtype, unary("flatten"),
+    unary("ravel"), unary("detach"), unary("detach"), lambda w, x: ".data", lambda w, x: "",
+    lambda w, x: ".T" if x.ndim == 2 else ".mT" if x.ndim > 2 else None,
 ]  # fmt: skip
 """Suffixes that make a view of a tensor (or what may be one)."""
 
@@ -354,9 +169,7 @@ SUFFIXES: list[Callable[[Writer, Any], str | None]] = [
 def view_of(w: Writer, name: str) -> str:
     """A view of a tensor, as an expression."""
     suffix = w.choice(SUFFIXES)(w, w[name])
-    if suffix == ".alias()":
-        return f"{name}.view_as({name})"
-    return f"{name}{suffix or '[...]'}"
+    return f"{name}{suffix}" if suffix else f"{name}.view_as({name})"
 
 
 @step(18)
@@ -385,9 +198,8 @@ def several_views(w: Writer) -> str | None:
         forms.append(f"split({max(x.shape[axis] // 2, 1)}, {axis})")
     if axis < x.ndim and x.shape[axis] == 2:
         forms += [f"unbind({axis})", f"split_with_sizes((1, 1), {axis})", f"unsafe_chunk(2, {axis})"]
-    pair = (w.new_name(), w.choice(LETTERS))
-    targets = f"{pair[0]}, {pair[1]}" if pair[0] != pair[1] else f"{pair[0]}, _"
-    return f"{targets} = {name}.{w.choice(forms)}"
+    one, other = w.new_name(), w.choice(LETTERS)
+    return f"{one}, {other if other != one else '_'} = {name}.{w.choice(forms)}"
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
@@ -401,7 +213,8 @@ def compute(w: Writer) -> str | None:
     operand = w.operand(w[name])
     forms = (
         f"{name} * {operand}", f"{name} + {operand}", f"{name} - {operand}", f"{name} * {name}", f"-{name}",
-        f"{name}.abs()", f"{name}.relu()", f"{name}.clone()", f"{name}.contiguous()", f"{name}.sum()", f"{name}.add({operand}, alpha=2)",
+        f"{name}.abs()", f"{name}.relu()", f"{name}.clone()", f"{name}.contiguous()", f"{name}.sum()",
+        f"{name}.add({operand}, alpha=2)",
     )  # fmt: skip
     return f"{w.new_name()} = {w.choice(forms)}"
 
@@ -412,48 +225,19 @@ def write(w: Writer) -> str | None:
     name = w.target()
     if name is None:
         return None
-    x, text = w[name], name
-    if w.chance(30):
-        text = view_of(w, name)
-        outcome = value_of(w, text)
-        if outcome is None or not w.may_be_written(outcome):
-            return None
-        x = outcome
+    text = view_of(w, name) if w.chance(30) else name
+    x = w.value(text)
+    if x is None or not w.may_be_written(x):
+        return None
     operand = w.operand(x)
     forms = (
         f".mul_({operand})", f".add_({operand})", f".sub_({operand})", f".copy_({w.operand(x, numbers=False)})",
         f".mul_({operand})", f".add_({operand}, alpha={w.choice((2, -1))})", f".fill_({w.scalar(x)})", ".zero_()",
         ".neg_()", ".abs_()", ".relu_()", f".clamp_({w.choice(('min=0', '-1, 1', 'max=1'))})", ".square_()", ".pow_(2)",
         f".div_({w.choice(('2', '0.5', '-1'))})", f".sub_({operand}, alpha=2)", ".detach().mul_(2)", ".data.add_(1)",
-        f".masked_fill_({mask(w, x)}, {w.scalar(x)})", *by_index(w, x),
+        f".masked_fill_({flags(w, x)}, {w.scalar(x)})", *by_index(w, x),
     )  # fmt: skip
     return text + w.choice(forms)
-
-
-def value_of(w: Writer, text: str) -> Any:
-    """A tensor that an expression gives on PyTorch, if it gives one."""
-    try:
-        return eval(text, w.world.names)
-    except Exception:
-        return None
-
-
-def mask(w: Writer, x: Any) -> str:
-    """An expression that gives booleans of the shape of a tensor."""
-    return f"torch.tensor({literal_flags(w, tuple(x.shape))!r})"
-
-
-def literal_flags(w: Writer, shape: tuple[int, ...]) -> Any:
-    bits, count = w.number(1, 7), 0
-
-    def part(lengths: tuple[int, ...]) -> Any:
-        nonlocal count
-        if lengths:
-            return [part(lengths[1:]) for _ in range(lengths[0])]
-        count += 1
-        return bool(bits >> count % 3 & 1)
-
-    return part(shape)
 
 
 def by_index(w: Writer, x: Any) -> list[str]:
@@ -461,8 +245,7 @@ def by_index(w: Writer, x: Any) -> list[str]:
     if not x.ndim or not all(x.shape):
         return []
     last, row = x.shape[0] - 1, (2, *x.shape[1:])
-    places = f"torch.tensor([{last}, 0])" if last else "torch.tensor([0, 0])"
-    source = literal(w, row, x.dtype)
+    places, source = f"torch.tensor([{last}, 0])", literal(w, row, x.dtype)
     forms = [f".index_add_(0, {places}, {source})", f".index_fill_(0, {places}, {w.scalar(x)})"]
     forms += [f".index_put_(({places},), {source}, accumulate=True)"]
     if last:
@@ -480,18 +263,18 @@ def assign(w: Writer) -> str | None:
         return None
     x = w[name]
     key = w.choice((index, index, index, fancy_index))(w, x)
-    part = value_of(w, name + key)
-    if part is not None and part._base is not None and not w.may_be_written(part):
-        return None
-    return f"{name}{key} = {w.operand(part if part is not None else x)}"
+    part = w.value(name + key)
+    if part is None:
+        return f"{name}{key} = {w.operand(x)}"
+    return f"{name}{key} = {w.operand(part, near=x)}" if part._base is None or w.may_be_written(part) else None
 
 
 def fancy_index(w: Writer, x: Any) -> str:
     if not x.ndim:
         return w.choice(("[...]", "[()]", "[None]"))
     last = x.shape[0] - 1
-    forms = [f"[{mask(w, x)}]", f"[[{last}, 0]]" if last > 0 else "[[0]]"]
-    forms += ["[torch.tensor([0])]", f"[torch.tensor({max(last, 0)})]"]
+    forms = [f"[{flags(w, x)}]", f"[[{last}, 0]]" if last > 0 else "[[0]]", "[torch.tensor([0])]"]
+    forms += [f"[torch.tensor({max(last, 0)})]"]
     if x.ndim > 1:
         forms += ["[:, [0]]", "[[0], [0]]", "[..., torch.tensor([0, 1])]", "[0, torch.tensor([True, False])]"]
         forms += ["[None, [0]]"]
@@ -504,7 +287,7 @@ def augment(w: Writer) -> str | None:
     if name is None:
         return None
     text = name + (index(w, w[name]) if w.chance(60) else "")
-    part = value_of(w, text)
+    part = w.value(text)
     if part is None or not w.may_be_written(part):
         return None
     return f"{text} {w.choice(('+=', '*=', '-='))} {w.operand(part)}"
@@ -512,19 +295,14 @@ def augment(w: Writer) -> str | None:
 
 TURNS = [
     with_axes("transpose_", 2), unary("t_"), unary("squeeze_"), with_axes("unsqueeze_", 1), with_axes("swapaxes_", 2),
-    with_axes("squeeze_", 1),
+    with_axes("squeeze_", 1), lambda w, x: as_strided(w, x).replace("as_strided", "as_strided_"),
 ]  # fmt: skip
 
 
 @step(3)
 def turn_in_place(w: Writer) -> str | None:
     name = w.target()
-    if name is None:
-        return None
-    x = w[name]
-    if w.chance(20):
-        return f"{name}{as_strided(w, x)}".replace("as_strided", "as_strided_")
-    return name + w.choice(TURNS)(w, x)
+    return name and name + w.choice(TURNS)(w, w[name])
 
 
 @step(1)
@@ -536,14 +314,29 @@ def write_out(w: Writer) -> str | None:
     return f"torch.{w.choice(('add', 'mul'))}({w.operand(x, numbers=False)}, {w.operand(x)}, out={name})"
 
 
+@step(2)
+def customize(w: Writer) -> str | None:
+    """A custom function that writes to its argument, or gives it back, or a view of it."""
+    name = w.target()
+    if name is None:
+        return None
+    text = name if w.chance(60) else view_of(w, name)
+    x = w.value(text)
+    if x is None or not w.may_be_written(x):
+        return None
+    return f"{w.choice((f'{w.new_name()} = ', ''))}{w.choice(('Double', 'Double', 'Same', 'Flat'))}.apply({text})"
+
+
 # -- flags and data ----------------------------------------------------------------------------------------------------
 
 
 @step(5)
 def change(w: Writer) -> str | None:
     name, other = w.tensor(), w.tensor()
-    if name is None:
+    if name is None or other is None:
         return None
+    if w[name].is_inference() != w[other].is_inference():
+        other = name
     forms = (
         f"{name}.requires_grad_()", f"{name}.requires_grad_()", f"{name}.requires_grad = False", f"{name}.detach_()",
         f"{name}.retain_grad()", f"{name}.retain_grad()", f"{name}.grad = None", f"{name}.data = {other}",
@@ -552,16 +345,6 @@ def change(w: Writer) -> str | None:
         f"with torch.autograd._unsafe_preserve_version_counter({name}): {name}.detach().mul_(2)",
     )  # fmt: skip
     return w.choice(forms)
-
-
-@step(2)
-def customize(w: Writer) -> str | None:
-    """A custom function that writes to its argument, or gives it back, or a view of it."""
-    name = w.target()
-    if name is None:
-        return None
-    text = name if w.chance(60) else view_of(w, name)
-    return f"{w.choice((f'{w.new_name()} = ', ''))}{w.choice(('Double', 'Double', 'Same', 'Flat'))}.apply({text})"
 
 
 @step(2)
@@ -599,8 +382,7 @@ def root(w: Writer) -> str | None:
     if name is None:
         return None
     x = w[name]
-    operand = w.operand(x, numbers=False)
-    text = w.choice((name, f"({name} * {operand})", f"({name} * {name})", f"({name} * 2)"))
+    text = w.choice((name, f"({name} * {w.operand(x, numbers=False)})", f"({name} * {name})", f"({name} * 2)"))
     return f"{text}.sum()" + (".real" if x.is_complex() else "")
 
 
@@ -622,17 +404,14 @@ def gradients(w: Writer) -> str | None:
     if text is None:
         return None
     names = sorted({name for _ in range(w.number(1, 2)) if (name := w.tensor(lambda x: x.requires_grad))})
-    keep = w.choice(("retain_graph=True", "", "retain_graph=True"))
-    options = f"{keep}{', ' if keep else ''}allow_unused={not w.daring}"
+    options = f"{w.choice(('retain_graph=True, ', '', 'retain_graph=True, '))}allow_unused={not w.daring}"
     return f"values(torch.autograd.grad({text}, [{', '.join(names)}], {options}))"
 
 
 @step(4)
 def second_order(w: Writer) -> str | None:
     text, name = root(w), w.tensor(lambda x: x.requires_grad)
-    if text is None or name is None:
-        return None
-    return f"{w.new_name()} = derivative({text}, {name})"
+    return f"{w.new_name()} = derivative({text}, {name})" if text and name else None
 
 
 @step(1)
@@ -661,7 +440,7 @@ def write_between(w: Writer) -> None:
 
 @st.composite
 def programs(draw: Callable) -> list[str]:
-    """Programs of 5 to 15 lines, valid on PyTorch but for one step in ten."""
-    writer = Writer(draw)
+    """Programs of 5 to 20 lines, valid on PyTorch but for one step in ten."""
+    writer = Writer(draw, partial(create, grad=80))
     with quiet():
-        return writer.write(writer.number(4, 14))
+        return writer.write(STEPS, writer.number(4, 14))

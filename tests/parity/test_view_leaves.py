@@ -139,6 +139,32 @@ def set_data_keeps_history(torch):
     return seen, attempt(lambda: gradients(torch, x, a))
 
 
+# -- inference mode ----------------------------------------------------------------------------------------------------
+
+
+@program
+def a_view_made_inside_drops_its_gradient(torch):
+    """It says that it requires grad, but its gradient goes nowhere."""
+    a = leaf(torch, 2)
+    with torch.inference_mode():
+        v = a.view(2, 1)
+    (v * 3).sum().backward()
+    return [v.requires_grad, v.is_leaf, v.grad, a.grad]
+
+
+@program
+def writes_inside_are_seen_and_counted(torch):
+    x = counted(torch, 3)
+    v = x[1:]
+    with torch.inference_mode():
+        u = x[:2]
+        x.add_(1)
+        u.mul_(2)
+        seen = places(x, v, u)
+        v[0] = 9
+    return seen, places(x, v, u)
+
+
 # -- lifetimes ---------------------------------------------------------------------------------------------------------
 
 

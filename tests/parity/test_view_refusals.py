@@ -1,5 +1,7 @@
 """Writes that are refused, and how: leaves, several views at once, views made unrecorded, overlapping memory."""
 
+import warnings
+
 import pytest
 from harness import Programs, agree, attempt
 from viewing import counted, gradients, leaf, name, now, place, places
@@ -274,10 +276,10 @@ def views_of_inference_tensors(torch):
     return (
         inside,
         [t.is_inference() for t in (v, u)],
-        [attempt(lambda t=t: t.mul_(2)) for t in (x, v, u)],
+        attempt(lambda: now(u * 2)),
+        [attempt(lambda t=t: t.mul_(2)) for t in (x, v, u)],  # PyTorch refuses when it has written
         [attempt(lambda t=t: t._version) for t in (x, v, u)],
         attempt(lambda: u.requires_grad_()),
-        attempt(lambda: now(u * 2)),
         u._is_view(),
         u._base is None,
     )
@@ -307,7 +309,6 @@ ONE = {
     "setitem of everything": lambda torch, x: x.__setitem__(slice(None), 5),
     "setitem, tensor": lambda torch, x: x.__setitem__(slice(None), torch.ones(())),
     "setitem, mask": lambda torch, x: x.__setitem__(x > 1.5, 5.0),
-    "setitem, index": lambda torch, x: x.__setitem__(torch.tensor([0]), 5.0),
     "add_": lambda torch, x: x.add_(1),
     "mul_": lambda torch, x: x.mul_(torch.tensor(2.0)),
     "neg_": lambda torch, x: x.neg_(),
@@ -317,19 +318,17 @@ ONE = {
     "copy_": lambda torch, x: x.copy_(torch.ones(())),
     "copy_ of itself": lambda torch, x: x.copy_(x),
     "masked_fill_": lambda torch, x: x.masked_fill_(torch.tensor(True), 5.0),
-    "index_fill_": lambda torch, x: x.index_fill_(0, torch.tensor([0]), 5.0),
     "index_add_": lambda torch, x: x.index_add_(0, torch.tensor([0]), x[:1].clone()),
     "index_copy_": lambda torch, x: x.index_copy_(0, torch.tensor([0]), x[:1].clone()),
     "scatter_": lambda torch, x: x.scatter_(0, torch.zeros_like(x, dtype=torch.int64), 5.0),
     "cumsum_": lambda torch, x: x.cumsum_(0),
     "lerp_": lambda torch, x: x.lerp_(torch.ones(()), 0.5),
     "addcmul_": lambda torch, x: x.addcmul_(torch.ones(()), torch.ones(())),
-    "tril_": lambda torch, x: x.tril_(),
     "relu_": lambda torch, x: x.relu_(),
     "floor_": lambda torch, x: x.floor_(),
     "logical_not_": lambda torch, x: x.logical_not_(),
     "eq_": lambda torch, x: x.eq_(1),
-    "out": lambda torch, x: torch.add(torch.ones(3, 2), 1, out=x),
+    "out": lambda torch, x: torch.add(torch.ones(x.shape), 1, out=x),
     "under no_grad": lambda torch, x: in_mode("no_grad", lambda torch, x: x.add_(1))(torch, x),
     "transpose_": lambda torch, x: x.transpose_(0, -1),
     "requires_grad, fill_": lambda torch, x: x.fill_(torch.tensor(5.0, requires_grad=True)),
@@ -349,7 +348,9 @@ def test_writes_to_tensors_that_overlap_themselves(write):
         return [attempt(lambda: now(write(torch, x))), place(x), now(x._base), x._version]
 
     def program(torch):
-        return [account(torch, OVERLAPPING[key]) for key in DEFINED]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return [account(torch, OVERLAPPING[key]) for key in DEFINED]
 
     agree(program)
 
@@ -378,7 +379,6 @@ TWO = {
     "add_, one element": lambda torch, x: x.add_(x[0]),
     "add_, one element of itself": lambda torch, x: x[:1].add_(x[0]),
     "fill_, one element": lambda torch, x: x.fill_(x[2]),
-    "add_, expanded": lambda torch, x: x.add_(x[:1].expand(6)),
     "add_, transposed": lambda torch, x: x[:4].view(2, 2).add_(x[:4].view(2, 2).t()),
     "copy_, transposed": lambda torch, x: x[:4].view(2, 2).copy_(x[:4].view(2, 2).t()),
     "transposed, add_": lambda torch, x: x[:4].view(2, 2).t().mul_(x[:4].view(2, 2)),

@@ -378,6 +378,7 @@ def saved_tensors_as_seen_by_the_user(torch):
     return seen, attempt(lambda: node._saved_self), attempt(lambda: node._saved_other)
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
     agree(function)

@@ -1,0 +1,161 @@
+"""Views that show the same memory as other numbers: real and imaginary parts, conjugates, other dtypes."""
+
+from __future__ import annotations
+
+from tapegrad.execution.dtypes import dtype as dtype_class
+from tapegrad.execution.windows import CONJUGATED, NEGATED
+from tapegrad.functions.registry import PROPERTIES, public
+from tapegrad.functions.viewing import sharing, view_of
+from tapegrad.ops import elementwise
+from tapegrad.ops import shape as ops
+from tapegrad.ops.operator import conj as conj_op
+from tapegrad.tensor.geometry import Ints
+from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.tensor import Tensor, share
+
+# -- complex numbers ---------------------------------------------------------------------------------------------------
+
+
+@public("torch")
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; of a real tensor, the tensor itself."""
+    return view_of(input, elementwise.real) if input.dtype.is_complex else input
+
+
+@public("torch")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    if not input.dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_of(input, elementwise.imag)
+
+
+PROPERTIES["real"] = property(real, doc="The real part; of a real tensor, the tensor itself.")
+PROPERTIES["imag"] = property(imag, doc="The imaginary part of a complex tensor.")
+
+
+@public("torch", "Tensor")
+def view_as_real(input: Tensor) -> Tensor:
+    """The real and imaginary parts of a complex tensor along a new last dimension.
+
+    Raises:
+        RuntimeError: it is not complex, or shows conjugates.
+    """
+    if not input.dtype.is_complex:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    if input._lens & CONJUGATED:
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+            "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+            "original."
+        )
+    return view_of(input, ops.view_as_real)
+
+
+@public("torch", "Tensor")
+def view_as_complex(input: Tensor) -> Tensor:
+    """A last dimension of length 2, real and imaginary part, as complex numbers.
+
+    Raises:
+        RuntimeError: there is no such dimension, or the parts of a number don't lie side by side at even places.
+    """
+    if input.dtype.name not in ("float16", "float32", "float64"):
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{input.dtype.scalar_name}"
+        )
+    if input.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    strides = input._spec.layout
+    if strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(stride % 2 for stride in strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if input._offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return view_of(input, ops.view_as_complex)
+
+
+@public("torch", "Tensor", aliases=("_conj",), out=False)
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([1 + 2j])
+    >>> x.conj(), x.conj().is_conj()
+    (tensor([1.-2.j]), True)
+    """
+    return view_of(input, conj_op) if input.dtype.is_complex else input
+
+
+@public("torch", "Tensor", out=False)
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself, or a copy if it shows the conjugates of what is in memory."""
+    return ops.clone(input) if input._lens & CONJUGATED else input
+
+
+@public("torch", "Tensor", out=False)
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, or a copy if it shows the negatives of what is in memory."""
+    return ops.clone(input) if input._lens & NEGATED else input
+
+
+@public("torch", "Tensor", out=False)
+def is_conj(input: Tensor) -> bool:
+    """Whether the tensor shows the conjugates of what is in memory."""
+    return bool(input._lens & CONJUGATED)
+
+
+@public("torch", "Tensor", out=False)
+def is_neg(input: Tensor) -> bool:
+    """Whether the tensor shows the negatives of what is in memory, as ``x.conj().imag`` does."""
+    return bool(input._lens & NEGATED)
+
+
+# -- other dtypes ------------------------------------------------------------------------------------------------------
+
+
+def viewed_as(input: Tensor, dtype: dtype_class) -> Tensor:
+    """The bytes of a tensor as another dtype: a new leaf on the same memory, to which no gradients flow.
+
+    Raises:
+        RuntimeError: PyTorch's messages, if the sizes of the dtypes differ and elements don't lie side by side, or not
+            at places that both have.
+    """
+    if input._lens:
+        kind = "conjugate view tensors" if input._lens & CONJUGATED else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
+    if dtype is input.dtype:
+        return sharing(input)
+    strides, offset = _place_as(input, dtype)
+    result = ops.bitcast(input, dtype=dtype)
+    result._spec = result._spec.replace(strides=named_strides(result.shape, strides))
+    return share(result, input, offset)
+
+
+def _place_as(input: Tensor, dtype: dtype_class) -> tuple[Ints, int]:
+    """Strides and offset in elements of another dtype."""
+    strides, old, new = input._spec.layout, input.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return strides, input._offset
+    how = f"to view {input.dtype.scalar_name} as {dtype.scalar_name} (different element sizes)"
+    if not strides:
+        raise RuntimeError(f"self.dim() cannot be 0 {how}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {how}, but got {strides[-1]}")
+    if old > new:
+        ratio = old // new
+        return (*(stride * ratio for stride in strides[:-1]), 1), input._offset * ratio
+    ratio = new // old
+    counts = [("size(-1)", input.shape[-1]), ("storage_offset()", input._offset)]
+    counts += [(f"stride({axis})", stride) for axis, stride in enumerate(strides[:-1])]
+    for name, count in counts:
+        if count % ratio:
+            raise RuntimeError(f"self.{name} must be divisible by {ratio} {how}, but got {count}")
+    return (*(stride // ratio for stride in strides[:-1]), 1), input._offset // ratio

@@ -1,0 +1,77 @@
+"""``view_copy``, ``t_copy``, ...: what PyTorch's view functions show, as tensors of their own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.functions import attributes, joining, memory, retyping, shape, slicing
+from tapegrad.functions.naming import renamed
+from tapegrad.functions.registry import public
+from tapegrad.tape.node import name_of
+from tapegrad.tensor.tensor import Tensor, edge_of, value_of, wrap
+
+
+def own_copy(view: Any) -> Any:
+    """A view, or several of one function, as tensors with memory of their own; the node says that they are copies."""
+    if isinstance(view, (tuple, list)):
+        return tuple(own_copy(part) for part in view)
+    edge = edge_of(view)
+    result = wrap(value_of(view), view._spec.fresh.replace(strides=None), edge)
+    result._tangent = view._tangent
+    if edge is None or name_of(edge[0]).endswith("_copy"):
+        return result
+    return renamed(result, f"{name_of(edge[0])}_copy")
+
+
+def copying(function: Callable) -> Callable:
+    """A view function, with copies for results."""
+
+    @functools.wraps(function)
+    def copied(*args: Any, **kwargs: Any) -> Any:
+        return own_copy(function(*args, **kwargs))
+
+    copied.__doc__ = f"What ``{function.__name__}`` shows, as a tensor of its own."
+    return copied
+
+
+def _view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+    return shape.view(input, *size) if dtype is None else shape.view(input, dtype)
+
+
+def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    first, length = slicing.slice_bounds(input.shape[shape.wrap_dim(dim, input.ndim)], start, end, step)
+    return slicing.sliced(input, shape.wrap_dim(dim, input.ndim), first, length, step)
+
+
+def _expand(input: Tensor, size: Any, *, implicit: bool = False) -> Tensor:
+    return shape.expand(input, size)
+
+
+def _unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    return slicing.unfold(input, dimension, size, step)
+
+
+for _name, _function in {
+    "alias_copy": lambda input: shape.view_of(input, shape.ops.alias), "as_strided_copy": memory.as_strided,
+    "detach_copy": attributes.detach, "diagonal_copy": slicing.diagonal, "expand_copy": _expand,
+    "permute_copy": shape.permute, "select_copy": slicing.select, "slice_copy": _slice, "split_copy": joining.split,
+    "split_with_sizes_copy": joining.split_with_sizes, "squeeze_copy": shape.squeeze, "t_copy": shape.t,
+    "transpose_copy": shape.transpose, "unbind_copy": joining.unbind, "unfold_copy": _unfold,
+    "unsqueeze_copy": shape.unsqueeze, "view_as_complex_copy": retyping.view_as_complex,
+    "view_as_real_copy": retyping.view_as_real, "view_copy": _view,
+}.items():  # fmt: skip
+    public("torch", name=_name)(copying(_function))
+
+
+@public("torch", "Tensor")
+def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """``length`` items of a dimension, from ``start`` on, as a tensor of their own.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(4).narrow_copy(0, 1, 2)
+    tensor([1, 2])
+    """
+    copied = own_copy(slicing.narrow(input, dim, start, length))
+    return renamed(copied, "NarrowCopyBackward0")
