@@ -105,7 +105,8 @@ SAMPLES = [
     Sample("vector_norm", (Z,), {"ord": INF, "axis": (1,)}, oracle=norm_oracle),
     Sample("vector_norm", (CUBE,), kept(ord=2, axis=(0,)), oracle=norm_oracle),
     Sample("vector_norm", (POINT,), {"ord": 2, "axis": ()}, oracle=norm_oracle),
-    *(Sample("renorm", (A,), {"ord": ord, "axis": axis, "limit": 1.5}) for ord in (1, 2, 3.0, INF) for axis in ((1,), (0,))),
+    *(Sample("renorm", (A,), {"ord": ord, "axis": axis, "limit": 1.5})
+      for ord in (1, 2, 3.0, INF) for axis in ((1,), (0,))),
     Sample("renorm", (Z,), {"ord": 2, "axis": (1,), "limit": 1.5}),
     Sample("renorm", (CUBE,), {"ord": 2, "axis": (0, 2), "limit": 1.5}),
     Sample("vector_norm", (INTS,), {"ord": 0, "axis": (0,), "dtype": dtypes.float64}),

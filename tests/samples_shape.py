@@ -139,6 +139,8 @@ SAMPLES = [
     *VIEWS,
     *PARTS,
     *ARRANGED,
+    Sample("neg_view", (A,)),
+    Sample("neg_view", (Z,)),
     *[Sample("bitcast", (array(2, 4),), {"dtype": dtype}) for dtype in (int64, float32)],
     Sample("bitcast", (np.arange(8, dtype="int32").reshape(2, 4),), {"dtype": float64}),
 ]

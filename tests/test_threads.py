@@ -225,6 +225,35 @@ def test_who_reads_a_tensor_while_it_gets_a_storage_sees_it_before_or_after(chan
         assert all(result in ([0.0, 0.0], after) for result in results[1:])
 
 
+def test_threads_may_write_to_different_parts_of_one_memory():
+    """As in PyTorch, where they write to different places; here each write replaces the whole."""
+    for _ in range(ROUNDS):
+        x = torch.zeros(3, 4)
+
+        def work(number, x=x):
+            for column in range(4):
+                x[number, column] = float(number + 1)
+                x[number].add_(1)
+
+        racing(3, work)
+        assert x.tolist() == [[number + 5.0, number + 4.0, number + 3.0, number + 2.0] for number in range(3)]
+        assert x._version == 24
+
+
+def test_threads_may_record_writes_to_different_parts_of_one_memory():
+    for _ in range(ROUNDS):
+        w = leaf()
+        x = torch.zeros(3, 2)
+
+        def work(number, x=x, w=w):
+            x[number] = w * (number + 1)
+            x[number].mul_(2)
+
+        racing(3, work)
+        x.sum().backward()
+        assert w.grad.tolist() == [12.0, 12.0]
+
+
 @pytest.mark.parametrize(
     "write",
     [lambda x: x.add_(1), lambda x: x.detach().add_(1), lambda x: x.data.add_(1), lambda x: x.zero_().add_(2),

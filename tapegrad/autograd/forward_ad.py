@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from tapegrad.autograd.grad_mode import ModeDecorator
 from tapegrad.dispatch.forward import primal_of
-from tapegrad.functions.attributes import sharing
+from tapegrad.functions.naming import renamed
+from tapegrad.functions.tangents import laid_like
+from tapegrad.functions.viewing import as_view, view_of
 from tapegrad.ops.shape import alias, view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import forget_tangents, set_tangent, tangent_of
@@ -78,22 +80,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {given.dtype}")
     check_tangent(tensor, tangent, level)
-    dual = another(tensor, view(tensor, shape=tuple(tensor.shape)) if recorded(tensor) else None)
-    set_tangent(dual, tangent)
+    dual = view_of(tensor, view, shape=tuple(tensor.shape))
+    set_tangent(dual, laid_like(tangent, tensor))
     return dual
-
-
-def recorded(tensor: Tensor) -> bool:
-    """Whether operators on a tensor are recorded now."""
-    return tensor._spec.requires_grad and thread.modes.grad
-
-
-def another(tensor: Tensor, result: Tensor | None) -> Tensor:
-    """Another handle on the memory of a tensor, without a tangent, with the place in the graph of ``result``."""
-    shared = sharing(tensor)
-    if result is not None:
-        shared._edge, shared._spec = result._edge, shared._spec.replace(requires_grad=True)
-    return shared
 
 
 def check_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
@@ -124,7 +113,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    primal = another(tensor, alias(primal_of(tensor)) if recorded(tensor) else None)
+    primal = renamed(alias(primal_of(tensor)), "torch::autograd::Identity")
+    as_view(tensor, primal, tensor._spec.strides, tensor._offset)
     return UnpackedDualTensor(primal, tangent_of(tensor) if thread.modes.forward_grad else None)
 
 

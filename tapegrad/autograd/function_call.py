@@ -25,7 +25,8 @@ from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.viewing import as_view
+from tapegrad.functions.viewing import as_view, move_of
+from tapegrad.ops.shape import view
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
@@ -239,7 +240,8 @@ def alias_of(tensor: Tensor, forbidden: tuple) -> Tensor:
     if tensor._spec.overrides:
         return tensor.view_as(tensor)
     spec = tensor._spec.replace(requires_grad=False, plain=True, window=False, dual=False)
-    return as_view(tensor, wrap(value_of(tensor), spec), spec.strides, tensor._offset)
+    strides, _, _ = move_of(view, spec, (), {"shape": tuple(tensor.shape)})  # as view_as gives them
+    return as_view(tensor, wrap(value_of(tensor), spec.replace(strides=strides)), strides, tensor._offset)
 
 
 def flag_views(outputs: list, dirty: tuple, several: bool) -> None:

@@ -40,9 +40,6 @@ def give_tangents(
     Raises:
         RuntimeError: ``jvp`` returned what does not fit the outputs.
     """
-    for arg, (tangent, _) in zip(args, tangents, strict=True):
-        if tangent is not None and not arg._spec.dual:
-            set_tangent(arg, tangent)  # forward wrote to it, without the tangent
     results = call_jvp(node, args, tangents, len(raw))
     dirty, constant = dirty_tensors(node), constant_tensors(node)
     for position, (out, given, result) in enumerate(zip(outputs, raw, results, strict=True)):

@@ -70,7 +70,7 @@ class AccumulateGrad(Node):
             with _accumulating:
                 present = variable._grad
                 if present is None:
-                    variable._grad = wrap(grad, variable._spec.bare)
+                    variable._grad = wrap(grad, variable._spec.gradient)
                 else:
                     write(present, add_values(value_of(present), grad))
         if self.hook_slots is not None:
@@ -81,7 +81,8 @@ class AccumulateGrad(Node):
         grad, variable = grads[0], self.variable
         if grad is not None and self._is_leaf():
             with _accumulating:
-                variable._grad = separate(grad) if variable._grad is None else variable._grad + grad
+                present = variable._grad
+                variable._grad = separate(grad, variable) if present is None else present + grad
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
@@ -115,11 +116,16 @@ class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
 
-def separate(grad: Any) -> Tensor:
-    """A gradient as a tensor of its own, which can be written to without changing what others hold."""
-    if grad._spec.requires_grad:
-        return grad.new_empty(tuple(grad.shape)).copy_(grad)
-    return grad.clone() if grad._spec.dual else wrap(value_of(grad), grad._spec.bare)
+def separate(grad: Any, of: Tensor) -> Tensor:
+    """A gradient of a tensor as one that can be written to without changing what others hold; it lies like the tensor."""
+    strides = of._spec.gradient.strides
+    if grad._spec.requires_grad and strides == of._spec.strides:
+        own = grad.new_empty(tuple(grad.shape))
+        own._spec = own._spec.replace(strides=strides)
+        return own.copy_(grad)
+    if grad._spec.requires_grad or grad._spec.dual:
+        return grad.clone()
+    return wrap(value_of(grad), grad._spec.bare.replace(strides=strides))
 
 
 def leaf_edge(tensor: Tensor) -> Edge | None:

@@ -27,10 +27,11 @@ from tapegrad.errors import CREATION
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, next_sequence_nr
 from tapegrad.tensor.geometry import Geometry, extent
-from tapegrad.tensor.spec import Spec, named_strides
+from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import (
     Tensor,
     View,
@@ -51,7 +52,7 @@ class Part(NamedTuple):
     """Which part of a base a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
 
     Strides and sizes are in real numbers where one of the two is complex and the other is not (``base_split``,
-    ``part_split`` say which).
+    ``part_split`` say which). ``lens``: whether the view shows the conjugates, or the negatives, of what the base shows.
     """
 
     shape: tuple[int, ...]
@@ -62,6 +63,7 @@ class Part(NamedTuple):
     x_box: str
     base_split: bool = False
     part_split: bool = False
+    lens: int = 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -72,13 +74,19 @@ class Part(NamedTuple):
         """The part of an array or a tensor that lies like the base."""
         base = operators["view_as_real"](base) if self.base_split else base
         part = operators["as_strided"](base, offset, x_offset, None, **self.settings)
-        return operators["view_as_complex"](part) if self.part_split else part
+        return self.through_lens(operators["view_as_complex"](part) if self.part_split else part)
+
+    def through_lens(self, part: Any) -> Any:
+        """What the view shows of a part, and what lies there if the view shows this."""
+        part = operators["conj"](part) if self.lens & CONJUGATED else part
+        return -part if self.lens & NEGATED else part
 
     def put(self, base: Any, part: Any, offset: int, x_offset: int) -> Any:
         """The base with that part replaced."""
         base = operators["view_as_real"](base) if self.base_split else base
-        if self.part_split and not isinstance(part, int):
-            part = operators["view_as_real"](part)
+        if not isinstance(part, int):
+            part = self.through_lens(part)
+            part = operators["view_as_real"](part) if self.part_split else part
         whole = operators["copy_slices"](base, part, offset, x_offset, **self.settings)
         return operators["view_as_complex"](whole) if self.base_split else whole
 
@@ -86,15 +94,13 @@ class Part(NamedTuple):
 class Made(NamedTuple):
     """How a view came to show its base as other numbers (of another dtype, or conjugated).
 
-    By an operator on ``origin``; ``place`` is where what that gives lies in memory, if the view is a window on it, and
-    None if it is it. Without an operator, the view is a window on ``origin``, which shows such numbers already.
+    By an operator on ``origin``; or without one, as a window on ``origin``, which shows such numbers already.
     """
 
     origin: Tensor
     op: Any
     numbers: tuple
     settings: dict[str, Any]
-    place: Geometry | None
 
 
 def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
@@ -107,7 +113,8 @@ def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
     size = max(extent(place), extent(whole), first) - first
     offset, x_offset = place.offset - first, whole.offset - first
     boxes = box_kinds(size, (place.shape, place.strides, offset), (whole.shape, whole.strides, x_offset))
-    return Part(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split), offset, x_offset
+    lens = view._lens ^ (0 if base_split or part_split else base._lens)
+    return Part(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, lens), offset, x_offset
 
 
 def in_reals(geometry: Geometry) -> Geometry:
@@ -132,12 +139,25 @@ def writer(part: Part, zero: bool, wide: bool) -> Any:
     return Kernel(put_zeros if zero else part.put, name="CopySlices", wide=wide).bind()
 
 
+def sliced(plan: Any, part: Part, own: int | None, _: Any, wanted: tuple[bool, ...], base_wanted: bool) -> Any:
+    """The kernel of a ``CopySlices`` around an operator's node: the gradients of the base and of the other inputs."""
+
+    def backward(base: Any, offset: int, x_offset: int, *saved: Any) -> tuple:
+        results = list(plan.gradients([part.of(base, offset, x_offset)], saved, wanted))
+        mine = None if own is None else results.pop(own)
+        whole = part.put(base, 0 if mine is None else mine, offset, x_offset) if base_wanted else None
+        return (whole, *results)
+
+    return Kernel(backward, name="CopySlices", wide=plan.kernels.wide).bind()
+
+
 class CopySlices(Node):
     """The place in the graph of a base that was written to through a view. See Note [Views].
 
     Attributes:
         inner: the node of the operator whose result was written; which backward call freed the graph, if one did.
-        own: which edge of the inner node led to the view; None if none did.
+        own: which edge of the inner node led to the view. If none did (several operators made the result), the gradient
+            of what the view was comes along the edges.
         part, offsets: which part of the base was written.
         spec: that of the base.
     """
@@ -157,11 +177,27 @@ class CopySlices(Node):
         grad, wide = grads[0], self.spec.dtype.is_64bit
         if grad is None:
             return (None,) * len(self.next_edges)
+        inner = self.inner[0] if type(self.inner) is tuple else None
+        if isinstance(inner, OperatorNode) and type(inner).apply_values is OperatorNode.apply_values:
+            if inner.plan.slots == 1 and type(inner.saved) is tuple:
+                return self._at_once(inner, grad, needed)
         results = self._inner_results("apply_values", reader(self.part, wide)(grad, *self.offsets), needed)
-        if self.next_edges[0] is None or (needed is not None and not needed[0]):
+        if not self._wants_base(needed):
             return (None, *results[1:])
         part = () if results[0] is None else (results[0],)
         return (writer(self.part, not part, wide)(grad, *part, *self.offsets), *results[1:])
+
+    def _wants_base(self, needed: tuple[bool, ...] | None) -> bool:
+        return self.next_edges[0] is not None and (needed is None or needed[0])
+
+    def _at_once(self, inner: OperatorNode, grad: Any, needed: tuple[bool, ...] | None) -> Sequence:
+        """The same in one kernel, where the inner node is an operator's."""
+        plan, values = inner.plan, inner.saved_values()
+        key = (self.part, self.own, plan.needed, plan.wanted(self._needed_by_inner(needed)), self._wants_base(needed))
+        kernel = plan.kernels.backwards.get(key)
+        if kernel is None:
+            kernel = plan.kernels.backwards.setdefault(key, sliced(plan, *key))
+        return kernel(grad, *self.offsets, *values)
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         grad = grads[0]
@@ -177,11 +213,14 @@ class CopySlices(Node):
             raise RuntimeError(second_backward(self.inner))
         (inner, output_nr), own = self.inner, self.own
         grads = [grad if i == output_nr else None for i in range(inner.input_slots)]
-        if needed is not None:
-            rest = list(needed[1:])
-            needed = tuple(rest if own is None else [*rest[:own], needed[0], *rest[own:]])
-        results = list(getattr(inner, how)(grads, needed))
+        results = list(getattr(inner, how)(grads, self._needed_by_inner(needed)))
         return [None if own is None else results.pop(own), *results]
+
+    def _needed_by_inner(self, needed: tuple[bool, ...] | None) -> tuple[bool, ...] | None:
+        """Which of its gradients the inner node is to compute."""
+        if needed is None or self.own is None:
+            return None if needed is None else needed[1:]
+        return (*needed[1 : self.own + 1], needed[0], *needed[self.own + 1 :])
 
     def release_variables(self) -> None:
         if type(self.inner) is tuple:
@@ -207,7 +246,7 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
         rebase(tensor, edge)
         require_grad(tensor)
     else:
-        rebase(view.base, _through(view.base, tensor, edge))
+        rebase(view.base, (CopySlices(view.base, tensor, edge, _own_edge(tensor, edge[0])), 0))
         require_grad(view.base)
         view.turn = next_sequence_nr(), tensor._version
         if isinstance(edge[0], OperatorNode) and edge[0].plan.saved_outputs:
@@ -221,19 +260,8 @@ def _name_by_place(tensor: Tensor, edge: Edge) -> None:
     node.output_storages[output_nr] = node.output_storages[output_nr]._replace(place=place)  # type: ignore[index]
 
 
-def _through(base: Tensor, view: Tensor, edge: Edge) -> Edge:
-    """The place of a base after a write through a view of what has this place."""
-    own = _own_edge(view, edge[0])
-    if own is None and view._edge is not None:  # made by several operators: the first of them took the view
-        result = wrap(value_of(view), view._spec.fresh.replace(requires_grad=True), edge)
-        part, *offsets = part_of(base, view)
-        if not (part.base_split or part.part_split):
-            return replayed("copy_slices", base, part, (result, *offsets))
-    return CopySlices(base, view, edge, own), 0
-
-
 def _own_edge(view: Tensor, node: Node) -> int | None:
-    """Which edge of a node leads to what a view was before the write."""
+    """Which edge of a node leads to what a view was before the write; none, if another node stands between."""
     edges, before = node.next_edges, view._edge
     if before is not None:
         return next((i for i, edge in enumerate(edges) if edge is before), None)
@@ -261,13 +289,13 @@ def tell_views(base: Tensor) -> None:
                 member._spec = member._spec.replace(requires_grad=needs)
 
 
-def replayed(name: str, base: Tensor, part: Part, arguments: tuple) -> Edge:
-    """The place of the result of an operator on a base: recorded, not computed."""
+def recorded_window(base: Tensor, part: Part, offsets: Sequence[int]) -> Edge:
+    """The place of a window on a base: the operator is recorded, not computed."""
     edge = gradient_edge(base)
     spec = base._spec.fresh.replace(requires_grad=True, overrides=False, inference=False, dual=False)
     stand_in = wrap(value_of(base), spec, edge)
     with switched(grad=True, inference=False):
-        result = replay(operators[name], (stand_in, *arguments), part.settings, lambda: None)
+        result = replay(operators["as_strided"], (stand_in, *offsets, None), part.settings, lambda: None)
     node = result._edge[0]
     if edge is None:
         node.next_edges = (None, *node.next_edges[1:])
@@ -304,28 +332,28 @@ def _made_again(tensor: Tensor, made: Made) -> Edge:
 
 
 def _at(tensor: Tensor, edge: Edge | None) -> Tensor:
-    """A tensor with another place in the graph."""
-    stand_in = wrap(value_of(tensor), tensor._spec.fresh.replace(requires_grad=True), edge)
-    stand_in._offset = tensor._offset
+    """A tensor with another place in the graph, that tells where in memory the tensor lies."""
+    spec = tensor._spec.fresh.replace(requires_grad=True, strides=tensor._spec.strides)
+    stand_in = wrap(value_of(tensor), spec, edge)
+    stand_in._offset, stand_in._lens = tensor._offset, tensor._lens
     return stand_in
 
 
 def _window(base: Tensor, tensor: Tensor) -> Edge:
     """The place of a tensor that is a window on another one, which shows the same numbers."""
     part, *offsets = part_of(base, tensor)
-    return replayed("as_strided", base, part, (*offsets, None))
+    return recorded_window(base, part, offsets)
 
 
 def _shown(origin: Tensor, made: Made, target: Tensor) -> Tensor:
     """A view of what stands for its origin."""
-    if made.op is not None:
-        with switched(grad=True):
-            origin = made.op(origin, *made.numbers, **made.settings)
-        shape, strides, offset = made.place or Geometry(tuple(target.shape), target._spec.layout, target._offset)
-        origin._spec, origin._offset = origin._spec.replace(strides=named_strides(shape, strides)), offset
-        if made.place is None:
-            return origin
-    return _at(target, _window(origin, target))
+    if made.op is None:
+        return _at(target, _window(origin, target))
+    with switched(grad=True):
+        shown = made.op(origin, *made.numbers, **made.settings)
+    shown._spec = shown._spec.replace(strides=target._spec.strides)
+    shown._offset, shown._lens = target._offset, target._lens
+    return shown
 
 
 remakers.append(remake)

@@ -13,7 +13,7 @@ from tapegrad.execution.host import from_host
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import repeat_each
 from tapegrad.functions.indexing import outside
-from tapegrad.functions.naming import renamed
+from tapegrad.functions.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
 from tapegrad.functions.shape import expanded, ravel
@@ -132,7 +132,8 @@ def scatter(
     if tensor is None:
         tensor = expanded(_number_like(src, input), tuple(index.shape))
     operator = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_prod}[reduce]
-    return operator(input, index, _part(tensor, index), axis=axis)
+    result = operator(input, index, _part(tensor, index), axis=axis)
+    return result if reduce is None else underivable(renamed(result, NO_DERIVATIVE), "aten::scatter")
 
 
 _SCATTER_OVERLOADS = (

@@ -21,8 +21,8 @@ from tapegrad.execution.dtypes import float64, int32, int64, uint8
 from tapegrad.execution.host import from_host
 from tapegrad.functions.bounds import numbers as known_numbers
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
-from tapegrad.functions.inplace_parts import overwrite, write_part
-from tapegrad.functions.inplace_rules import refuse_shared_parts, warn_of_overlap
+from tapegrad.functions.inplace_parts import can_write_part, overwrite, write_part
+from tapegrad.functions.inplace_rules import refuse_shared_parts, settled
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import converted
@@ -51,25 +51,24 @@ class Selection:
         shape: the shape after the steps.
         indexed: tensors of integers or masks, each with the (first) dimension of that shape which it indexes.
         axis: where in that shape the next item belongs.
-        gone: how many more dimensions were selected away than are new.
+        position: which item of the index that is; PyTorch's errors call it a dimension.
     """
 
-    __slots__ = ("axis", "gone", "indexed", "shape", "steps", "x")
+    __slots__ = ("axis", "indexed", "position", "shape", "steps", "x")
 
     def __init__(self, x: Tensor) -> None:
         self.x = x
         self.steps: list[Step] = []
         self.shape = list(x.shape)
         self.indexed: list[tuple[int, Tensor]] = []
-        self.axis = self.gone = 0
+        self.axis = self.position = 0
 
     def add_index(self, index: int) -> None:
         """One index of a dimension, which goes away."""
         length = self.shape.pop(self.axis)
         if not -length <= index < length:
-            raise IndexError(f"index {index} is out of bounds for dimension {self.axis + self.gone} with size {length}")
+            raise IndexError(f"index {index} is out of bounds for dimension {self.position} with size {length}")
         self.steps.append(("select", self.axis, index % length))
-        self.gone += 1
 
     def add_slice(self, item: slice, always: bool) -> None:
         """A slice of a dimension; one of everything that begins at 0 counts only when it is asked for ``always``."""
@@ -224,7 +223,7 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
     if unused < 0:
         raise IndexError(f"too many indices for tensor of dimension {x.ndim}")
     result = Selection(x)
-    for item in items:
+    for result.position, item in enumerate(items):
         if item is Ellipsis:
             result.axis, unused = result.axis + unused, 0
         else:
@@ -337,12 +336,14 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     if chosen.indexed:
         _put(self if not chosen.steps else chosen.view(), chosen, value)
         return
+    direct = bool(chosen.steps) and can_write_part(self, value)
+    part = self if direct or not chosen.steps else chosen.view()
     if isinstance(value, Tensor) and value.shape != tuple(chosen.shape) and value.ndim:
-        value = _broadcast(value, chosen.shape)
-    if chosen.steps:
-        write_part(self, chosen.place(), value, chosen.view)
+        value = _broadcast(value, chosen.shape, by_kernel=direct)
+    if direct:
+        write_part(self, chosen.place(), value)
     else:
-        overwrite(self, value)
+        overwrite(part, value)
 
 
 def _assignable(value: Any, x: Tensor) -> Any:
@@ -360,11 +361,12 @@ def _assignable(value: Any, x: Tensor) -> Any:
     raise TypeError(f"can't assign a {module}{type(value).__name__} to a {legacy_type_name(x._spec)}")
 
 
-def _broadcast(value: Tensor, target: Sequence[int]) -> Tensor:
-    """A value as it is copied to a part of this shape. Where a gradient passes, the steps on the way have nodes."""
+def _broadcast(value: Tensor, target: Sequence[int], by_kernel: bool) -> Tensor:
+    """A value as it is copied to a part of this shape. Where a gradient passes, the steps on the way have nodes;
+    otherwise the kernel may broadcast."""
     stripped = _without_leading_ones(value)
     _check_expandable(stripped, target)
-    if not (thread.modes.grad and value.requires_grad):
+    if by_kernel and not (thread.modes.grad and value.requires_grad):
         return value if value.ndim <= len(target) else stripped
     return stripped if stripped.shape == tuple(target) else expanded(stripped, tuple(target))
 
@@ -383,8 +385,9 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
     target = indexed_shape(places, chosen.shape, check_places(places, chosen.shape))
     if isinstance(value, Tensor) and not masked:
         check_put(value, part, target)
-    warn_of_overlap("index_put_", part)
-    become(part, ops.index_put(before_write(part), value, *places, accumulate=False))
+    before = before_write(part)
+    result = ops.index_put(before, value, *places, accumulate=False)
+    become(part, settled("masked_fill_" if masked else "index_put_", part, before, result))
 
 
 def _is_masked_fill(chosen: Selection, value: Any) -> bool:

@@ -13,17 +13,18 @@ from typing import Any
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.promotion import can_cast
-from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts
+from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts, shows_the_same
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import converted
+from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write, writing
 
 TWINS = """
 abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
@@ -86,7 +87,7 @@ def before_write(tensor: Tensor) -> Tensor:
         before._storage = Storage(value, spec.strides)
         before._storage.admit(before)
     if spec.dual:
-        before._tangent = tensor._tangent
+        before._tangent = unwritten_tangent(tensor)
     return before
 
 
@@ -103,12 +104,24 @@ def become(tensor: Tensor, result: Tensor) -> Tensor:
         result._edge = edge  # no node for the cast: that of the operator takes gradients of the dtype that was written
     if result._edge is not None:
         refuse_view(tensor)
-    write(tensor, value_of(result))
-    if result._edge is not None:
-        take_history(tensor, result._edge)
-    if result._spec.dual or tensor._spec.dual:
-        set_tangent(tensor, tangent_of(result))
+    with writing:
+        write(tensor, value_of(result))
+        if result._edge is not None:
+            take_history(tensor, result._edge)
+    if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
+        _become_tangent(tensor, tangent_of(result))
     return tensor
+
+
+def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
+    """Let the tangent of a tensor that was written to be that of what was written; it is written to itself."""
+    present = written_tangent(tensor)
+    if present is None:
+        take_tangent(tensor, tangent)  # type: ignore[arg-type]
+        return
+    refuse_in_place(present)
+    before = before_write(present)
+    become(present, assignment.fill(before, 0) if tangent is None else assignment.copy(before, tangent))
 
 
 def check_result(tensor: Tensor, result: Tensor) -> None:
@@ -136,8 +149,9 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
         refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and self._storage is not None:
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args)
-        result = function(before_write(self), *args, **kwargs)
-        return become(self, result if ordinary else rule.apply(name, self, result))
+        before = before_write(self)
+        result = function(before, *args, **kwargs)
+        return become(self, result if ordinary else rule.apply(name, self, before, result))
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
     return wrapped(method, name, out_allowed=False)
@@ -188,7 +202,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     Raises:
         RuntimeError: ``src`` can't be broadcast to this shape.
     """
-    refuse_in_place(self)
+    refuse_in_place(self, overlapping=shows_the_same(self, src))
     if self._storage is not None:
         refuse_shared_parts(self, (src,))
     if broadcast_shapes([self.shape, src.shape]) != tuple(self.shape):

@@ -1,10 +1,10 @@
 """``out=``: writing a result into a tensor that is given.
 
 Note [Results written into tensors]
-A function called with ``out=`` computes its result without recording it, and writes that into the tensor, which gets the
-result's shape if it has another one. A result may be written to a tensor of another dtype if it can be cast to that, as in
-place; many of PyTorch's functions want just the dtype of the result (``EXACT`` has their words), and some compute in
-that of the tensor (``COMPUTED_IN``).
+A function called with ``out=`` computes its result without recording it, and writes that into the tensor, which gets
+the result's shape if it has another one. A result may be written to a tensor of another dtype if it can be cast to
+that, as in place; many of PyTorch's functions want just the dtype of the result (``EXACT`` has their words), and some
+compute in that of the tensor (``COMPUTED_IN``).
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions import return_types
 from tapegrad.functions.inplace import become, refuse_in_place
-from tapegrad.functions.inplace_rules import refuse_shared_parts
+from tapegrad.functions.inplace_rules import refuse_shared_parts, resize_for
 from tapegrad.functions.registry import out_writers
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent
-from tapegrad.tensor.placing import nbytes_of, place, resize_memory
-from tapegrad.tensor.tensor import Tensor, storage_of
+from tapegrad.tensor.tensor import Tensor
 
 
 def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
@@ -50,7 +48,8 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
             _check_dtype(name, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):
             _write(one, given, (*args, *kwargs.values()))
-    return return_types.OUT.get(type(result), tuple)(targets) if isinstance(result, tuple) else target
+    made: Any = return_types.OUT.get(type(result), tuple)
+    return made(targets) if isinstance(result, tuple) else target
 
 
 out_writers.append(write_out)
@@ -67,7 +66,10 @@ def _targets(name: str, target: Any) -> Sequence[Tensor]:
 def _tensors(values: Sequence[Any]) -> list[Tensor]:
     found: list[Tensor] = []
     for value in values:
-        found.extend(_tensors(value) if isinstance(value, (tuple, list)) else [value] if isinstance(value, Tensor) else [])
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (tuple, list)):
+            found.extend(_tensors(value))
     return found
 
 
@@ -83,41 +85,37 @@ def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any)
 
 def _write(result: Tensor, target: Tensor, operands: tuple) -> None:
     if result.shape != target.shape:
-        _resize(target, tuple(result.shape))
+        _warn_of_shape(target, result)
+        resize_for(result, target)
     refuse_in_place(target)
     if target._storage is not None:
         refuse_shared_parts(target, operands)
     become(target, result)
 
 
-def _resize(target: Tensor, shape: tuple[int, ...]) -> None:
-    """Give a target the shape of the result; its memory is made larger if need be. That is part of the write."""
+def _warn_of_shape(target: Tensor, result: Tensor) -> None:
     if target._spec.numel:
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
-            f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
+            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
             "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
             "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             stacklevel=6,
         )
-    spot, storage = Geometry(shape, contiguous_strides(shape), target._offset), storage_of(target)
-    if extent(spot) * target.dtype.itemsize > nbytes_of(storage):
-        resize_memory(storage, extent(spot) * target.dtype.itemsize)
-    place(target, storage, spot, target.dtype, target._lens)
 
 
 # -- dtypes ------------------------------------------------------------------------------------------------------------
 
 COMPUTED_IN: dict[str, tuple[int, str]] = {
-    **{name: (BOOL, "") for name in ("sum", "prod", "zeros", "ones", "full", "eye", "empty")},
+    **dict.fromkeys(("sum", "prod", "zeros", "ones", "full", "eye", "empty"), (BOOL, "")),
+    **dict.fromkeys(("rand", "randn", "randint", "randperm"), (BOOL, "")),
+    **dict.fromkeys(("nansum", "nanmean"), (FLOATING, "nansum_cpu")),
     **{name: (BOOL + 1, f"{name}_out_cpu") for name in ("cumsum", "cumprod")},
     **{name: (BOOL + 1, f"{name}_cpu") for name in ("arange", "linspace", "logspace", "range")},
-    **{name: (FLOATING, "nansum_cpu") for name in ("nansum", "nanmean")},
-    **{name: (BOOL, "") for name in ("rand", "randn", "randint", "randperm")},
     "mean": (FLOATING, ""),
 }  # fmt: skip
-"""Functions that compute in the dtype of the target: the least category of dtypes that they take, and the kernel that PyTorch
-says it has not got for others."""
+"""Functions that compute in the dtype of the target: the least category of dtypes that they take, and the kernel that
+PyTorch says it has not got for others."""
 
 _REAL_ONLY = ("arange", "range", "nansum", "nanmean")
 
@@ -134,29 +132,35 @@ def _computed_in(name: str, target: dtype, kwargs: dict) -> dict:
     return {**kwargs, "dtype": target}
 
 
+_OF_NUMBERS = """
+abs absolute ceil conj_physical fix floor frac neg negative round sgn sign trunc hardshrink bitwise_not positive
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
+
+_OF_STRUCTURE = """
+msort sort topk kthvalue mode cummax cummin aminmax tril triu softmax log_softmax mm matmul bmm addmm addmv baddbmm gather
+take_along_dim index_add index_copy index_reduce scatter scatter_add scatter_reduce slice_scatter diag renorm norm
+vector_norm argmax argmin argsort
+""".split()  # noqa: SIM905
+
 _SAME = "Expected out tensor to have dtype {r}, but got {o} instead"
 
 EXACT: dict[str, str] = {
-    **dict.fromkeys(
-        "abs absolute ceil conj_physical fix floor frac neg negative round sgn sign trunc hardshrink bitwise_not "
-        "positive".split(), "Found dtype {O} but expected {R}"
-    ),
-    **dict.fromkeys(
-        "msort sort topk kthvalue mode cummax cummin aminmax tril triu softmax log_softmax mm matmul bmm addmm addmv "
-        "baddbmm gather take_along_dim index_add index_copy index_reduce scatter scatter_add scatter_reduce slice_scatter "
-        "diag renorm norm vector_norm argmax argmin argsort".split(), _SAME
-    ),
+    **dict.fromkeys(_OF_NUMBERS, "Found dtype {O} but expected {R}"),
+    **dict.fromkeys(_OF_STRUCTURE, _SAME),
     **{name: f"{name} does not support non-boolean outputs." for name in ("isneginf", "isposinf", "signbit")},
     **{name: f"{name} only supports bool tensor for result, got: {{O}}" for name in ("all", "any")},
     **dict.fromkeys(
-        ("amax", "amin"), "Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype."
+        ("amax", "amin"),
+        "Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
     ),
-    **dict.fromkeys(("complex", "polar"), "Expected object of scalar type {R} but got scalar type {O} for argument 'out'"),
+    **dict.fromkeys(
+        ("complex", "polar"), "Expected object of scalar type {R} but got scalar type {O} for argument 'out'"
+    ),
     **dict.fromkeys(("dot", "vdot"), "result dtype {O} does not match input dtype {R}"),
     **dict.fromkeys(
         ("searchsorted", "bucketize"),
-        "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
-        "out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is False",
+        "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
+        "whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is False",
     ),
     **{name: f"{name}(): self and result must have the same scalar type" for name in ("index_select", "masked_select")},
     "nan_to_num": "nan_to_num: dtype of out: {O} should be same as input: {R}",
@@ -170,14 +174,13 @@ EXACT: dict[str, str] = {
     "addbmm": "self and mat2 must have the same dtype, but got {O} and {R}",
     "where": "Expected out type to be {R} but got {O}",
     "take": "take(): self and out expected to have the same dtype, but got self.dtype = {R} and out.dtype = {O}",
-    "linalg.norm": "linalg.norm expected out tensor dtype {R} but got: {O}",
 }  # fmt: skip
-"""What functions say that want a target of the very dtype of the result, with the dtypes' names: of the result ``{R}``, of the
-target ``{O}``, in small letters those of C++."""
+"""What functions say that want a target of the very dtype of the result, with the names of the dtypes: of the result
+``{R}``, of the target ``{O}``; in small letters those of C++."""
 
 CASTING: dict[str, tuple[type[Exception], str]] = {
     **dict.fromkeys(
-        "cat stack hstack vstack dstack column_stack".split(),
+        ("cat", "stack", "hstack", "vstack", "dstack", "column_stack"),
         (TypeError, "torch.cat(): input types can't be cast to the desired output type {O}"),
     ),
     **dict.fromkeys(

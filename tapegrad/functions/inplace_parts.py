@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tapegrad.dispatch.views import take_history
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
-from tapegrad.functions.inplace_rules import refuse_shared_parts, refuse_shown_twice
+from tapegrad.functions.inplace_rules import refuse_overlap, refuse_shown_twice
 from tapegrad.functions.memory import window_settings
 from tapegrad.functions.naming import renamed
+from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.geometry import Geometry
-from tapegrad.tensor.tensor import Tensor, shows_all, value_of, write
+from tapegrad.tensor.geometry import Geometry, expanded
+from tapegrad.tensor.tensor import Tensor, shows_all, value_of, write, writing
 
 
-def write_part(self: Tensor, place: Geometry, value: Any, view: Callable[[], Tensor]) -> None:
+def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     """Replace the elements that lie at a place in a tensor's memory, of which the tensor has all, by ``value``.
 
-    It is one operator on the whole base: no view is made, but for the tensors (inference tensors, duals, views in
-    another dtype) and the errors that are like those of a view.
+    It is one operator on the whole base; no view is made. ``can_write_part`` has to say whether that can be done.
 
     Args:
         self: the tensor.
         place: the part of it.
         value: a number, or a tensor that broadcasts.
-        view: makes the view of the tensor that shows the part.
     """
     base = self if self._view is None else self._view.base
-    if not _direct(self, base, value):
-        overwrite(view(), value)
-        return
-    refuse_shown_twice(place)
-    if base._storage is not None and isinstance(value, Tensor):
-        refuse_shared_parts(self, (value,), place)
+    if not (isinstance(value, Tensor) and value._storage is not None and value._storage is base._storage):
+        refuse_shown_twice(place)
+    elif (spot := expanded(geometry_of(value), place.shape)) != place:
+        refuse_shown_twice(place)
+        refuse_overlap(place, self, spot, value)
     spec, offset = base._spec, place.offset
-    result = strided.copy_slices(before_write(base), value, offset, 0, **window_settings(base, place, spec.numel))
-    write(base, value_of(result))
-    if result._edge is not None:
-        take_history(base, result._edge)
+    with writing:
+        result = strided.copy_slices(before_write(base), value, offset, 0, **window_settings(base, place, spec.numel))
+        write(base, value_of(result))
+        if result._edge is not None:
+            take_history(base, result._edge)
 
 
 def overwrite(self: Tensor, value: Any) -> None:
@@ -53,12 +51,14 @@ def overwrite(self: Tensor, value: Any) -> None:
         become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"))
 
 
-def _direct(self: Tensor, base: Tensor, value: Any) -> bool:
-    """Whether a part of a tensor can be written as a part of its base, which nothing forbids."""
+def can_write_part(self: Tensor, value: Any) -> bool:
+    """Whether ``write_part`` can be used: not for inference tensors, duals and views in another dtype, nor where it is to
+    be refused as the write to a view of the tensor would be."""
+    base = self if self._view is None else self._view.base
     spec, view, modes = base._spec, self._view, thread.modes
     if modes.grad and spec.requires_grad and base._edge is None:
         return False
-    if spec.inference or spec.dual or (isinstance(value, Tensor) and value._spec.dual):
+    if spec.inference or spec.dual or self._spec.dual or (isinstance(value, Tensor) and value._spec.dual):
         return False
     if view is not None and (view.creation is not None or view.made is not None):
         return False

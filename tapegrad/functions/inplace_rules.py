@@ -8,6 +8,7 @@ PyTorch's don't look, and some only warn. Here nothing depends on an order, for 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -16,9 +17,15 @@ from tapegrad.execution.dtypes import BOOL, complex128, float64
 from tapegrad.functions.naming import renamed, underivable
 from tapegrad.functions.scalars import common_dtype, unsupported
 from tapegrad.functions.viewing import geometry_of
+from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.checks import cpp_name
-from tapegrad.tensor.geometry import Geometry, is_dense, overlaps_itself
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.ops.comparison import ne
+from tapegrad.ops.elementwise import where
+from tapegrad.ops.operator import broadcast_to
+from tapegrad.tape.modes import switched
+from tapegrad.tensor import placing
+from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense, overlaps_itself
+from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
 SHOWN_TWICE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -49,14 +56,14 @@ class Rule(NamedTuple):
     check: Callable[[Tensor, Tensor], None] | None = None
     underivable: bool = False
     unrecorded: bool = False
-    first: Callable[[Tensor, Any], None] | None = None
+    first: Callable[..., None] | None = None
 
-    def apply(self, name: str, tensor: Tensor, result: Tensor) -> Tensor:
+    def apply(self, name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
         """The result, checked and with a node of the right name."""
         if self.check is not None:
             self.check(tensor, result)
         if self.overlapping == "deprecated":
-            warn_of_overlap(name, tensor)
+            result = settled(name, tensor, before, result)
         if self.underivable:
             underivable(result, f"aten::{'floor_divide_' if name == '__ifloordiv__' else name}")
         return result if self.node is None else renamed(result, self.node)
@@ -65,42 +72,55 @@ class Rule(NamedTuple):
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
-def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any], place: Geometry | None = None) -> None:
-    """Refuse operands that show some, but not just the same, of the places of a tensor's memory that are written.
+def shows_the_same(tensor: Tensor, other: Tensor) -> bool:
+    """Whether two tensors show the same places of one memory in the same way."""
+    if tensor is other:
+        return True
+    same = tensor._storage is not None and tensor._storage is other._storage and tensor._lens == other._lens
+    return same and tensor.dtype is other.dtype and geometry_of(tensor) == geometry_of(other)
+
+
+def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any]) -> None:
+    """Refuse operands that show some, but not just the same, of the places that a tensor shows.
 
     See Note [Overlapping memory].
 
     Args:
         tensor: what is written to.
         operands: what is read; those that are no tensors don't matter.
-        place: which part of the tensor's memory is written, if it is not what the tensor shows.
 
     Raises:
         RuntimeError: PyTorch's message.
     """
     storage = tensor._storage
-    for operand in operands:
+    for operand in () if storage is None else operands:
         if isinstance(operand, (tuple, list)):
-            refuse_shared_parts(tensor, operand, place)
-        elif not isinstance(operand, Tensor) or operand._storage is not storage or (operand is tensor and not place):
-            continue
-        elif _share_a_part(place or geometry_of(tensor), tensor.dtype.itemsize, operand):
-            raise RuntimeError(SHARED_IN_PART)
+            refuse_shared_parts(tensor, operand)
+        elif isinstance(operand, Tensor) and operand._storage is storage and operand is not tensor:
+            refuse_overlap(geometry_of(tensor), tensor, geometry_of(operand), operand)
 
 
-def _share_a_part(place: Geometry, itemsize: int, operand: Tensor) -> bool:
-    shape, strides, offset = place
-    spec = operand._spec
-    if 0 in shape or not spec.numel or not (is_dense(shape, strides) and is_dense(spec.shape, spec.layout)):
-        return False
-    count = 1
-    for length in shape:
-        count *= length
-    first, size = offset * itemsize, count * itemsize
-    start = operand._offset * spec.dtype.itemsize
-    if (start, spec.numel * spec.dtype.itemsize) == (first, size):
-        return spec.layout != strides
-    return start < first + size and first < start + spec.numel * spec.dtype.itemsize
+def refuse_overlap(written: Geometry, tensor: Tensor, read: Geometry, operand: Tensor) -> None:
+    """Refuse to read some, but not just the same, of the places of a memory that are written.
+
+    Args:
+        written, tensor: the places that are written, and the tensor that they belong to.
+        read, operand: the places that are read, and the tensor that shows them.
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    if 0 in written.shape or 0 in read.shape or not (is_dense(*written[:2]) and is_dense(*read[:2])):
+        return
+    (first, end), (start, stop) = _bytes_of(written, tensor), _bytes_of(read, operand)
+    if start < end and first < stop and ((start, stop) != (first, end) or read.strides != written.strides):
+        raise RuntimeError(SHARED_IN_PART)
+
+
+def _bytes_of(place: Geometry, tensor: Tensor) -> tuple[int, int]:
+    """Where the bytes of a block of memory begin and end."""
+    itemsize = tensor.dtype.itemsize
+    return place.offset * itemsize, (place.offset + math.prod(place.shape)) * itemsize
 
 
 def refuse_shown_twice(place: Geometry) -> None:
@@ -113,16 +133,27 @@ def refuse_shown_twice(place: Geometry) -> None:
         raise RuntimeError(SHOWN_TWICE)
 
 
-def warn_of_overlap(name: str, tensor: Tensor) -> None:
-    """Say that an operator should no longer be given a tensor that shows a place several times, if it is one."""
-    if tensor._spec.strides is not None and overlaps_itself(tensor._spec.shape, tensor._spec.strides):
-        what = "tensor" if name == "index_put_" else "scalar"
-        index = "indices" if name == "index_put_" else "mask"
-        warnings.warn(
-            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
-            f"operation. This also applies to advanced indexing e.g. tensor[{index}] = {what}",
-            stacklevel=5,
-        )
+def settled(name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
+    """The result for a tensor that may show a place several times, which is deprecated: what was written there last."""
+    spec = tensor._spec
+    if spec.strides is None or not overlaps_itself(spec.shape, spec.strides):
+        return result
+    what, index = ("tensor", "indices") if name == "index_put_" else ("scalar", "mask")
+    warnings.warn(
+        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+        f"This also applies to advanced indexing e.g. tensor[{index}] = {what}",
+        stacklevel=5,
+    )
+    with switched(grad=False):
+        for axis, (length, stride) in enumerate(zip(spec.shape, spec.strides, strict=True)):
+            if not stride and length > 1:
+                last = shape_ops.select(before, 0, axis=axis)
+                for position in range(length):
+                    one = shape_ops.select(result, position, axis=axis)
+                    last = where(ne(one, shape_ops.select(before, position, axis=axis)), one, last)
+                everywhere = broadcast_to(shape_ops.unsqueeze(last, axis=axis), shape=tuple(result.shape))
+                result = wrap(value_of(everywhere), result._spec, result._edge)
+    return result
 
 
 # -- dtypes ------------------------------------------------------------------------------------------------------------
@@ -170,6 +201,58 @@ def _scan(kernel: str) -> Callable[[Tensor, Tensor], None]:
     return check
 
 
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+def _same_shape(tensor: Tensor, result: Tensor) -> None:
+    if tensor.shape != result.shape:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(tensor.shape)} and output tensor size {list(result.shape)} "
+            "should match"
+        )
+
+
+def _addmm(tensor: Tensor, mat1: Tensor, mat2: Tensor, **scales: Any) -> None:
+    if mat1.ndim == mat2.ndim == 2 and mat1.shape[1] == mat2.shape[0]:
+        shape = (mat1.shape[0], mat2.shape[1])
+        if tensor.shape != shape:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor size {list(tensor.shape)} and output tensor size {list(shape)} should "
+                "match"
+            )
+
+
+def _addr(tensor: Tensor, vec1: Tensor, vec2: Tensor, **scales: Any) -> None:
+    if tensor.ndim != 2:
+        raise RuntimeError(f"2D tensor expected, got {tensor.ndim}D tensor for input")
+    if vec1.ndim == vec2.ndim == 1 and tuple(tensor.shape) != (*vec1.shape, *vec2.shape):
+        raise RuntimeError(
+            f"size mismatch, input: {list(tensor.shape)}, v1: {list(vec1.shape)}, v2: {list(vec2.shape)}"
+        )
+
+
+def _masked_scatter(tensor: Tensor, mask: Tensor, source: Tensor) -> None:
+    if mask.ndim > tensor.ndim:
+        raise RuntimeError(
+            f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(tensor.shape)}): the number of sizes provided "
+            f"({tensor.ndim}) must be greater or equal to the number of dimensions in the tensor ({mask.ndim})"
+        )
+
+
+def resize_for(result: Tensor, target: Tensor) -> None:
+    """Give a tensor that is about to be written to the shape of the result; its memory is made larger if need be."""
+    spot = Geometry(tuple(result.shape), contiguous_strides(tuple(result.shape)), target._offset)
+    storage = storage_of(target)
+    if extent(spot) * target.dtype.itemsize > placing.nbytes_of(storage):
+        placing.resize_memory(storage, extent(spot) * target.dtype.itemsize)
+    placing.place(target, storage, spot, target.dtype, target._lens)
+
+
+def _addbmm(tensor: Tensor, result: Tensor) -> None:
+    if tensor.shape != result.shape:  # as PyTorch does here, and nowhere else
+        resize_for(result, tensor)
+
+
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 ORDINARY = Rule()
@@ -181,12 +264,14 @@ RULES: dict[str, Rule] = {
     }.items()},
     **{f"{name}_": Rule(overlapping="deprecated", apart=apart)
        for name, apart in (("masked_fill", False), ("index_fill", False), ("index_put", True))},
-    **{f"{name}_": Rule(overlapping=True, apart=False) for name in ("tril", "triu", "addmv", "baddbmm")},
-    **{f"{name}_": Rule(apart=False) for name in ("masked_scatter", "addmm", "addbmm")},
+    **{f"{name}_": Rule(overlapping=True, apart=False) for name in ("tril", "triu")},
+    **{f"{name}_": Rule(overlapping=True, apart=False, check=_same_shape) for name in ("addmv", "baddbmm")},
+    "masked_scatter_": Rule(apart=False, first=_masked_scatter), "addmm_": Rule(apart=False, first=_addmm),
+    "addbmm_": Rule(apart=False, check=_addbmm), "addr_": Rule(first=_addr),
     **{f"{name}_": Rule(check=_abs) for name in ("abs", "absolute")},
     **{f"{name}_": Rule(check=_clamp) for name in ("clamp", "clip", "clamp_min", "clamp_max")},
     **{f"{name}_": Rule(check=_scan(f"{name}_out_cpu")) for name in ("cumsum", "cumprod")},
-    **{f"{name}_": Rule(underivable=True) for name in ("floor_divide", "heaviside")},
+    **{f"{name}_": Rule(underivable=True) for name in ("floor_divide", "heaviside", "scatter")},
     "__ifloordiv__": Rule(underivable=True),
     **{f"logical_{name}_": Rule(unrecorded=True) for name in ("not", "and", "or", "xor")},
     "float_power_": Rule(first=_float_power),

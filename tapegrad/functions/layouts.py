@@ -64,6 +64,11 @@ def laid_out(made: Tensor, strides: Ints) -> Tensor:
     return made
 
 
+def in_row_major_order(made: Tensor) -> Tensor:
+    """A tensor that nobody has seen yet, contiguous in memory."""
+    return laid_out(made, contiguous_strides(tuple(made.shape)))
+
+
 def has_format(input: Tensor, chosen: memory_format) -> bool:
     """Whether a tensor lies in memory as a format says."""
     shape, strides = tuple(input.shape), input._spec.strides

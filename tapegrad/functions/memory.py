@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.execution.boxes import box_kinds
+from tapegrad.execution.rows import fills
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, has_format, laid_out
 from tapegrad.functions.naming import renamed
@@ -19,7 +20,7 @@ from tapegrad.tensor.geometry import Geometry, Ints, extent
 from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.placing import address_of, memory_of, nbytes_of
 from tapegrad.tensor.spec import named_strides
-from tapegrad.tensor.tensor import Tensor, describe, shows_all, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, describe, storage_of, wrap
 
 # -- asking ------------------------------------------------------------------------------------------------------------
 
@@ -134,12 +135,12 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What the operator ``as_strided`` is called with, besides the tensor."""
-    storage = storage_of(input)
-    whole = shows_all(input, storage)
-    row = None if whole else memory_of(input)
-    memory = None if row is None else wrap(row, describe(row, on=input.device))
-    settings = window_settings(input, place, input._spec.numel if row is None else row.size)
-    return (place.offset, input._offset, memory), settings
+    size = nbytes_of(storage_of(input)) // input.dtype.itemsize
+    settings = window_settings(input, place, size)
+    if fills(tuple(input.shape), input._spec.layout, size):
+        return (place.offset, 0, None), settings
+    row = memory_of(input)
+    return (place.offset, input._offset, wrap(row, describe(row, on=input.device))), settings
 
 
 def window_settings(input: Tensor, place: Geometry, size: int) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: 
         raise RuntimeError("mismatch in length of strides and shape")
     if any(step < 0 for step in place.strides):
         raise RuntimeError(
-            f"{function}: Negative strides are not supported at the moment, got strides: {list(place.strides)}"
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(place.strides)}"
         )
     check_extent(place, input.dtype.itemsize)
     needed, itemsize = extent(place), input.dtype.itemsize

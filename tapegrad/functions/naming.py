@@ -13,6 +13,9 @@ IN_PLACE = {
 }
 """What the node of an activation is called where it was computed in place."""
 
+NO_DERIVATIVE = "torch::autograd::NotImplemented"
+"""The name of the nodes of functions that PyTorch records but can't differentiate."""
+
 
 def renamed(result: Tensor, name: str) -> Tensor:
     """A result that was just computed, with another name for its node.
@@ -23,7 +26,7 @@ def renamed(result: Tensor, name: str) -> Tensor:
     """
     if result._edge is not None:
         node: Any = result._edge[0]
-        node.__class__ = _class_named(type(node), name)
+        node.__class__ = _class_named(node.__class__, name)
     return result
 
 
@@ -34,10 +37,14 @@ def renamed_in_place(result: Tensor) -> Tensor:
 
 
 def underivable(result: Tensor, function: str) -> Tensor:
-    """A result that was just computed by an operator without a derivative, which is to be called by this name."""
-    if result._edge is not None:
+    """A result that was just computed by a function of this name which has no derivative; backward will say so.
+
+    One that was computed by an operator with a derivative is left as it is.
+    """
+    if result._edge is not None and name_of(result._edge[0]) == NO_DERIVATIVE:
         node: Any = result._edge[0]
-        node.__class__ = _class_refusing(type(node), function)
+        node.next_edges = tuple(edge for edge in node.next_edges if edge is not None)
+        node.__class__ = _class_refusing(node.__class__, function)
     return result
 
 

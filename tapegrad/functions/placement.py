@@ -122,7 +122,7 @@ def _spot(self: Tensor, source: Any, storage_offset: Any, size: Any, stride: Any
     shape = int_tuple("set_", "size", size)
     strides = contiguous_strides(shape) if stride is None else int_tuple("set_", "stride", stride)
     if len(shape) != len(strides):
-        raise RuntimeError("mismatch in length of strides and shape")
+        raise RuntimeError(f"unequal size length ({len(shape)}) and stride length ({len(strides)})")
     spot = Geometry(shape, strides, int(storage_offset))
     check_extent(spot, self.dtype.itemsize)
     return spot
@@ -213,8 +213,10 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 
 
 def become_view(self: Tensor, name: str, op: Any, *numbers: int, **settings: Any) -> Tensor:
-    """Let a tensor become a view that an operator gives of it; ``name`` is what the node is called then."""
-    refuse_in_place(self, overlapping=True)
+    """Let a tensor become a view that an operator gives of it; ``name`` is what the node is called then.
+
+    The caller has asked whether it may be changed: that comes before all other checks.
+    """
     result = op(before_write(self), *numbers, **settings)
     spot = MOVES[op](geometry_of(self), *numbers, **settings)
     assert spot is not None
@@ -244,6 +246,7 @@ def t_(self: Tensor) -> Tensor:
     >>> torch.ones(2, 3).t_().shape
     torch.Size([3, 2])
     """
+    refuse_in_place(self, overlapping=True)
     if self.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return become_view(self, "TBackward1", ops.t)
@@ -252,6 +255,7 @@ def t_(self: Tensor) -> Tensor:
 @public("Tensor", out=False, aliases=("swapdims_",))
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions, in place."""
+    refuse_in_place(self, overlapping=True)
     axes = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     return become_view(self, "TransposeBackward1", ops.transpose, axis0=axes[0], axis1=axes[1])
 
@@ -265,6 +269,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
 @public("Tensor", out=False)
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop the dimensions of length 1, or those among ``dim``, in place."""
+    refuse_in_place(self, overlapping=True)
     if dim is None:
         return become_view(self, "SqueezeBackward3", ops.squeeze)
     if isinstance(dim, (tuple, list)):
@@ -275,6 +280,7 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
 @public("Tensor", out=False)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Put in a dimension of length 1, in place."""
+    refuse_in_place(self, overlapping=True)
     return become_view(self, "UnsqueezeBackward1", ops.unsqueeze, axis=wrap_dim(dim, self.ndim + 1))
 
 

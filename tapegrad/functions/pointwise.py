@@ -11,7 +11,7 @@ from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex
 from tapegrad.functions import unary
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.conversion import numpy
-from tapegrad.functions.layouts import laid_out
+from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
     common_dtype,
@@ -25,7 +25,6 @@ from tapegrad.functions.scalars import (
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator, cast
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.tensor import Tensor
 
 BOOL_FROM_BOOL = (
@@ -225,7 +224,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     if isinstance(exponent, Tensor) and is_number(input):
         base = operand(input, exponent.dtype)
         refuse("pow", (base, exponent), BOOL)
-        return laid_out(elementwise.number_pow(base, exponent), contiguous_strides(tuple(exponent.shape)))
+        return in_row_major_order(elementwise.number_pow(base, exponent))
     raise no_overload("pow", (input, exponent), _POW)
 
 

@@ -58,7 +58,8 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     """
 
     def decorate(function: Callable) -> Callable:
-        wrapper = wrapped(function, name or function.__name__, out and (name or function.__name__) not in WITHOUT_OUT)
+        key = name or function.__name__
+        wrapper = wrapped(function, key, out and key not in WITHOUT_OUT, method=homes == ("Tensor",))
         for home in homes:
             for key in (name or function.__name__, *aliases):
                 table = NAMESPACES.setdefault(home, {})
@@ -70,8 +71,11 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     return decorate
 
 
-def wrapped(function: Callable, name: str, out_allowed: bool) -> Callable:
-    """``function`` with the checks of every public function around it. See Note [What public() does]."""
+def wrapped(function: Callable, name: str, out_allowed: bool, method: bool = False) -> Callable:
+    """``function`` with the checks of every public function around it. See Note [What public() does].
+
+    Where it is a ``method`` only, messages don't count the tensor itself among the arguments.
+    """
     parameters = tuple(inspect.signature(function).parameters.values())
     positional = tuple(
         parameter.annotation in ("Tensor", Tensor)
@@ -92,7 +96,7 @@ def wrapped(function: Callable, name: str, out_allowed: bool) -> Callable:
                     if overrides(type(arg)):
                         return overridden(wrapper, args, kwargs)
                     raise TypeError(
-                        f"{name}(): argument '{names[position]}' (position {position + 1}) must be Tensor, "
+                        f"{name}(): argument '{names[position]}' (position {position + 1 - method}) must be Tensor, "
                         f"not {type(arg).__name__}"
                     )
         if overriding.active and thread.modes.torch_function:

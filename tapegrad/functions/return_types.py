@@ -61,7 +61,7 @@ nanmedian = declare("nanmedian", "values", "indices")
 sort = declare("sort", "values", "indices")
 topk = declare("topk", "values", "indices")
 
-OUT = {
+OUT: dict[type, type[StructSequence]] = {
     cls: declare(f"{cls.__name__}_out", *cls.names)
     for cls in (aminmax, cummax, cummin, kthvalue, max, median, min, mode, nanmedian, sort, topk)
 }

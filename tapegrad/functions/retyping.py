@@ -6,7 +6,6 @@ from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.viewing import sharing, view_of
-from tapegrad.ops import elementwise
 from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import conj as conj_op
 from tapegrad.tensor.geometry import Ints
@@ -19,7 +18,16 @@ from tapegrad.tensor.tensor import Tensor, share
 @public("torch")
 def real(input: Tensor) -> Tensor:
     """The real part, as a view; of a real tensor, the tensor itself."""
-    return view_of(input, elementwise.real) if input.dtype.is_complex else input
+    return _part(_pairs(input), 0) if input.dtype.is_complex else input
+
+
+def _pairs(input: Tensor) -> Tensor:
+    """Real and imaginary parts of what is in memory, if that is shown as it is or as conjugates."""
+    return view_of(conj(input) if input._lens & CONJUGATED else input, ops.view_as_real)
+
+
+def _part(pairs: Tensor, which: int) -> Tensor:
+    return view_of(pairs, ops.select, which, axis=pairs.ndim - 1)
 
 
 @public("torch")
@@ -31,7 +39,8 @@ def imag(input: Tensor) -> Tensor:
     """
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return view_of(input, elementwise.imag)
+    pairs = _pairs(input)
+    return _part(_neg_view(pairs) if input._lens & CONJUGATED else pairs, 1)
 
 
 PROPERTIES["real"] = property(real, doc="The real part; of a real tensor, the tensor itself.")
@@ -92,6 +101,12 @@ def conj(input: Tensor) -> Tensor:
     (tensor([1.-2.j]), True)
     """
     return view_of(input, conj_op) if input.dtype.is_complex else input
+
+
+@public("torch", "Tensor", out=False)
+def _neg_view(input: Tensor) -> Tensor:
+    """The negative, as a view of the same memory."""
+    return view_of(input, ops.neg_view)
 
 
 @public("torch", "Tensor", out=False)

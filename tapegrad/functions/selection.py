@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
     common_dtype,
@@ -242,12 +243,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         got = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {got}")
     if not isinstance(value, Tensor):
-        return elementwise.masked_fill(input, mask, converted(value, input.dtype))
+        return in_row_major_order(elementwise.masked_fill(input, mask, converted(value, input.dtype)))
     if value.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    return elementwise.masked_fill_tensor(input, mask, value)
+    return in_row_major_order(elementwise.masked_fill_tensor(input, mask, value))
 
 
 # -- several terms -----------------------------------------------------------------------------------------------------

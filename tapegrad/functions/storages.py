@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +11,7 @@ from tapegrad.execution.devices import device, device_of, get_default_device
 from tapegrad.execution.dtypes import dtype, get_default_dtype, uint8
 from tapegrad.execution.host import filled, resolve
 from tapegrad.functions.attributes import LEGACY_DTYPES
+from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
@@ -112,12 +112,21 @@ class UntypedStorage:
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            part = self.bytes[index]
-            return _copy_of(part)
+            if index.step not in (None, 1):
+                raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
+            return _copy_of(self.bytes[index])
+        if not is_integer(index):
+            raise TypeError(f"can't index a torch.UntypedStorage with {type_name(index)}")
         return self.bytes[_position(index, self.nbytes())].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.bytes[index if isinstance(index, slice) else _position(index, self.nbytes())] = value
+        if not isinstance(index, slice) and not is_integer(index):
+            raise RuntimeError(f"can't index a torch.UntypedStorage with {type_name(index)}")
+        if not is_integer(value):
+            raise RuntimeError(f"can only set storage content with a int types, but got {type_name(value)} instead")
+        if not isinstance(index, slice) and not -self.nbytes() <= index < self.nbytes():
+            raise RuntimeError("out of bounds")
+        self.bytes[index] = value % 256
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -128,7 +137,7 @@ class UntypedStorage:
 
     def fill_(self, value: int) -> UntypedStorage:
         """Replace every byte."""
-        self.bytes.fill_(value)
+        self.bytes.fill_(value % 256)
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
@@ -141,27 +150,26 @@ class UntypedStorage:
         return _copy_of(self.bytes)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {byte}\n" for byte in self.tolist())
-        return f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        return f"{_lines(self.tolist())}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def _lines(elements: list[Any]) -> str:
+    return " " + "\n ".join(map(str, elements)) + "\n"
 
 
 def _copy_of(part: Tensor) -> UntypedStorage:
     return untyped_storage(part.clone())
 
 
-def _position(index: Any, count: int) -> int:
-    """An index into a storage, checked and counted from the beginning.
+def _position(index: int, count: int) -> int:
+    """An index into a storage, counted from the beginning.
 
     Raises:
-        TypeError, IndexError: PyTorch's messages.
+        IndexError: out of range.
     """
-    try:
-        position = operator.index(index)
-    except TypeError:
-        raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}") from None
-    if not -count <= position < count:
-        raise IndexError(f"index {position} out of range for storage of size {count}")
-    return position % count
+    if not -count <= index < count:
+        raise IndexError(f"index {index} out of range for storage of size {count}")
+    return index % count
 
 
 def device_named(given: Any) -> device:
@@ -224,11 +232,16 @@ class TypedStorage:
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return typed_storage(self.elements[index].clone())
-        return self.elements[_position(index, self.size())].item()
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self.elements[self._index(index)].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.elements[index if isinstance(index, slice) else _position(index, self.size())] = value
+        self.elements[index if isinstance(index, slice) else self._index(index)] = value
+
+    def _index(self, index: Any) -> int:
+        if not is_integer(index):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        return _position(index, self.size())
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -256,9 +269,8 @@ class TypedStorage:
         return next(f"{name}Storage" for name, d in LEGACY_DTYPES.items() if d is self.dtype)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {element}\n" for element in self.tolist())
         kind = f"dtype={self.dtype}, device={self.device}"
-        return f"{lines}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
+        return f"{_lines(self.tolist())}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
 
 
 @public("Tensor", out=False)

@@ -14,7 +14,7 @@ from typing import Any
 from tapegrad.dispatch.views import Made, creation_of, in_reals
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.windows import CONJUGATED, NEGATED
-from tapegrad.ops import elementwise, joining, strided
+from tapegrad.ops import joining, strided
 from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import broadcast_to, conj
 from tapegrad.tape.modes import thread
@@ -47,10 +47,6 @@ def _in_complex(place: Geometry) -> Geometry:
     return Geometry(shape[:-1], tuple(stride // 2 for stride in strides[:-1]), offset // 2)
 
 
-def _real(place: Geometry, part: int = 0) -> Geometry:
-    return geometry.selected(in_reals(place), len(place.shape), part)
-
-
 MOVES: dict[Any, Move] = {
     ops.view: lambda place, shape: geometry.viewed(place, tuple(shape)),
     ops.alias: lambda place: place,
@@ -69,8 +65,7 @@ MOVES: dict[Any, Move] = {
     strided.as_strided: lambda place, offset, shape, strides: Geometry(shape, strides, offset),
     ops.view_as_real: in_reals,
     ops.view_as_complex: _in_complex,
-    elementwise.real: _real,
-    elementwise.imag: lambda place: _real(place, 1),
+    ops.neg_view: lambda place: place,
     conj: lambda place: place,
 }
 """Where the view that an operator gives lies: a function of where its input lies, numbers and settings."""
@@ -91,11 +86,20 @@ def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[
     return found
 
 
+def edition_of(tensor: Tensor) -> int:
+    """Which edition of its memory is there now: to be asked before its value, for another thread may write to it."""
+    storage = tensor._storage
+    return 0 if storage is None else storage.edition
+
+
 def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
+    edition = edition_of(input)
     result = op.with_numbers(input, numbers, settings)
+    if edition:
+        result._seen = edition
     strides, start, step = move_of(op, input._spec, numbers, settings)
-    if input.dtype is not result.dtype or op is conj:
+    if input.dtype is not result.dtype or op in LENSES:
         return _in_other_dtype(input, result, op, numbers, settings)
     as_view(input, result, strides, input._offset + start + (step * numbers[0] if numbers else 0))
     if input._spec.dual and result._spec.dual:
@@ -110,28 +114,33 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     lens = LENSES.get(op, lambda lens: lens)(input._lens)
     as_view(input, result, named_strides(place.shape, place.strides), place.offset, lens=lens)
     if result._view is not None:
-        result._view.made = Made(input, op, numbers, settings, None)
-        if op in (elementwise.real, elementwise.imag):
-            result._view.made = Made(input, ops.view_as_real, (), {}, in_reals(geometry_of(input)))
+        result._view.made = Made(input, op, numbers, settings)
+    if input._spec.dual and result._spec.dual:
+        set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
     return result
 
 
 LENSES: dict[Any, Callable[[int], int]] = {
     conj: lambda lens: lens ^ CONJUGATED,
-    elementwise.real: lambda lens: 0,
-    elementwise.imag: lambda lens: NEGATED if lens else 0,
+    ops.neg_view: lambda lens: lens ^ NEGATED,
 }
 """Through which lens a view shows its memory, by operator and the lens of its input; without an entry, the same."""
 
 
 def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
     """The views, one after another along a dimension, that an operator with several outputs gives."""
-    results, start = op(input, axis=axis, **settings), 0
+    edition, start = edition_of(input), 0
+    results = op(input, axis=axis, **settings)
     layout, gone = input._spec.layout, op is joining.unbind
     for result in results:
         strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
+        result._seen = edition
         as_view(input, result, strides, input._offset + start * layout[axis], "multi_output")
         start += 1 if gone else result.shape[axis]
+    if input._spec.dual and results[0]._spec.dual:
+        tangents = views_of(tangent_of(input), op, axis, **settings)  # type: ignore[arg-type]
+        for result, tangent in zip(results, tangents, strict=True):
+            set_tangent(result, tangent)
     return results
 
 
@@ -163,7 +172,7 @@ def as_view(
         result._spec = result._spec.replace(inference=spec.inference)
     if not spec.inference:
         base = input if view is None else view.base
-        made = None if view is None or view.made is None else Made(input, None, (), {}, None)
+        made = None if view is None or view.made is None else Made(input, None, (), {})
         result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
         if spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
             result._spec = result._spec.replace(requires_grad=True)
@@ -173,4 +182,7 @@ def as_view(
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:
     """A new leaf on the memory of ``tensor``, with its shape, dtype and device; no view as far as autograd knows."""
     spec = tensor._spec.replace(requires_grad=requires_grad, plain=True, window=False, overrides=False, dual=False)
-    return share(wrap(value_of(tensor), spec), tensor)
+    edition = edition_of(tensor)
+    result = wrap(value_of(tensor), spec)
+    result._seen = edition
+    return share(result, tensor)

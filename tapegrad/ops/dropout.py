@@ -47,3 +47,7 @@ def alpha_dropout(x, key, *, p, shape):
     """``x`` with elements set to the floor of SELU with probability ``p``, then shifted to keep mean and variance."""
     kept, a = _kept(x, key, p, shape), self_normalizing_scale(p)
     return (x * (kept * a) + ((kept - 1) * (SELU_FLOOR * a) + SELU_FLOOR * a * p)).astype(x.dtype)
+
+
+for _operator in (dropout, alpha_dropout):
+    _operator.keeps_layout = True

@@ -414,3 +414,7 @@ def _ranks(mask: Any) -> Any:
 def one_hot(x, *, num_classes):
     """int64 zeros with a one at the class, along a new last dimension."""
     return (x[..., None] == jnp.arange(num_classes, dtype=x.dtype)).astype("int64")
+
+
+for _operator in (index_put, index_fill, index_fill_tensor, put):
+    _operator.keeps_layout = True

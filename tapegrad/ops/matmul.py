@@ -451,4 +451,5 @@ def _check_addr(specs: Sequence, settings: dict) -> None:
 )
 def addr(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * outer(x, y)``."""
-    return _added(addend, x[:, None] * y, beta, alpha)
+    product = x[:, None] * y
+    return _added(addend, product, beta, alpha) if alpha != 0 else _added(addend, product * 0, beta, 1)

@@ -105,6 +105,12 @@ def unsqueeze(x, *, axis):
     return jnp.expand_dims(x, axis)
 
 
+@linear(x=lambda g: neg_view(g))
+def neg_view(x):
+    """``-x``, as a view that shows it of memory that has ``x``."""
+    return -x
+
+
 @linear(x=lambda g: view_as_complex(g))
 def view_as_real(x):
     """The real and imaginary parts of a complex array along a new last dimension."""
@@ -453,3 +459,7 @@ def channel_shuffle(x, *, groups):
     """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
     n, channels, *rest = x.shape
     return jnp.swapaxes(x.reshape(n, groups, channels // groups, *rest), 1, 2).reshape(x.shape)
+
+
+for _operator in (select_scatter, slice_scatter, diagonal_scatter, flip):
+    _operator.keeps_layout = True

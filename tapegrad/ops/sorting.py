@@ -260,3 +260,7 @@ def unique_dim(x, places, *, axis):
 def unique_consecutive(x, places, *, axis):
     """The elements, or slices along ``axis``, at ``places``, which are those where a run of equal ones begins."""
     return _distinct(x, places, axis)
+
+
+for _operator in (sort, sort_stable, argsort):
+    _operator.keeps_layout = True

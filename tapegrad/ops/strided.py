@@ -17,7 +17,7 @@ from tapegrad.dispatch import views
 from tapegrad.execution.boxes import NO_BOX
 from tapegrad.execution.rows import fills, from_row, positions, row
 from tapegrad.execution.windows import gather, scatter
-from tapegrad.ops.operator import linear, sum_to
+from tapegrad.ops.operator import conj, linear, sum_to
 from tapegrad.ops.shape import as_part, moving, view_as_complex, view_as_real
 from tapegrad.tensor.geometry import may_overlap
 
@@ -99,6 +99,10 @@ def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size,
     return _part(memory, lies, tuple(x.shape), x_strides, x_offset, x_box)
 
 
+copy_slices.wraps_numbers, copy_slices.plain_inputs = True, frozenset()
+"""What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept."""
+
 views.operators.update(
-    as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex
+    as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex,
+    conj=conj,
 )

@@ -3,14 +3,17 @@
 Note [Addresses]
 Arrays never change, and a write moves the data; yet programs ask by ``data_ptr()`` who shares memory with whom. So
 addresses are made up: each storage has a stretch of them of its own, in which elements lie where strides and offsets
-say. They stay the same however often it is written to, and are never given to another storage.
+say. They stay the same however often it is written to, and are never given to another storage; except to one whose
+value is the very same array, or lies in the same buffer, when it is first asked for its address.
 """
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from tapegrad.execution.dtypes import dtype as dtype_class
+from tapegrad.execution.host import address, is_traced
 from tapegrad.execution.windows import read_window, resized_row
 from tapegrad.tape.hooks import making
 from tapegrad.tensor.geometry import Geometry
@@ -22,9 +25,37 @@ STRETCH = 1 << 40
 """How many addresses a storage has."""
 
 
+_addresses: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
+_buffers: dict[int, tuple[weakref.ref[Any], int]] = {}
+"""The addresses of storages, and those of buffers as long as somebody holds an array in them."""
+
+
 def address_of(storage: Storage) -> int:
     """The address of a memory, 0 if there is none of it. See Note [Addresses]."""
-    return storage.serial * STRETCH if nbytes_of(storage) else 0
+    if not nbytes_of(storage):
+        return 0
+    with making:
+        address = _addresses.get(storage)
+        if address is None:
+            address = _addresses[storage] = _address_of_value(storage.value, storage.serial * STRETCH)
+    return address
+
+
+def _address_of_value(value: Any, new: int) -> int:
+    """The address of the buffer in which a value lies: one that it has, or a new one."""
+    if is_traced(value):
+        return new
+    buffer = address(value)
+    holder, known = _buffers.get(buffer, (None, new))
+    if holder is None or holder() is None:
+        _buffers[buffer] = weakref.ref(value, lambda gone: _forget(buffer, gone)), new
+        return new
+    return known
+
+
+def _forget(buffer: int, gone: Any) -> None:
+    if _buffers.get(buffer, (None,))[0] is gone:
+        del _buffers[buffer]
 
 
 def nbytes_of(storage: Storage) -> int:

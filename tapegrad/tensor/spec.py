@@ -154,6 +154,14 @@ class Spec:
         return fresh
 
     @property
+    def gradient(self) -> Spec:
+        """The spec of a gradient that is kept for this one: without flags, and in memory like it, if that has no gaps."""
+        gradient = self._siblings.get(("gradient",))
+        if gradient is None:
+            gradient = self._siblings["gradient",] = self.bare.replace(strides=self.fresh.strides)
+        return gradient
+
+    @property
     def layout(self) -> tuple[int, ...]:
         """The strides, of a contiguous tensor too."""
         return contiguous_strides(self.shape) if self.strides is None else self.strides

@@ -10,6 +10,7 @@ attributes until set, so that making a tensor sets three slots.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -269,8 +270,7 @@ def join(tensor: Tensor, storage: Storage) -> None:
 
 
 def _leave_plain(tensor: Tensor, storage: Storage) -> None:
-    """From here on a member reads its value through the storage. Its ``_value`` is that of the present edition."""
-    tensor._seen = storage.edition
+    """From here on a member reads its value through the storage."""
     window = tensor._view is not None or not shows_all(tensor, storage)
     tensor._spec = tensor._spec.replace(plain=False, window=window)
 
@@ -290,6 +290,10 @@ def make_live(storage: Storage) -> None:
             storage.live = True
             for member in storage.living():
                 _leave_plain(member, storage)
+
+
+writing = threading.RLock()
+"""Held from reading a memory to replacing it, where a part of it is written: another thread may write another part."""
 
 
 def write(tensor: Tensor, value: Any) -> None:

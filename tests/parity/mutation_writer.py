@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from random import Random
 from typing import Any
 
 import torch as pytorch
-from hypothesis import strategies as st
 from mutation_programs import Player
 
 LETTERS = "abcdef"
@@ -25,32 +25,31 @@ class Writer:
     """Draws one program.
 
     Attributes:
-        create: draws a line that makes a tensor.
+        chances: where the choices come from.
         lines: the program so far.
         world: PyTorch after these lines.
         daring: whether the step that is drawn now may fail.
     """
 
-    def __init__(self, draw: Callable, create: Callable[[Writer], str]) -> None:
-        self.draw, self.create = draw, create
+    def __init__(self, chances: Random) -> None:
+        self.chances = chances
         self.lines: list[str] = []
         self.world = Player(pytorch)
         self.daring = False
 
     def number(self, least: int, most: int) -> int:
-        return self.draw(st.integers(least, most))
+        return self.chances.randint(least, most)
 
     def choice(self, options: Sequence) -> Any:
-        return options[self.number(0, len(options) - 1)] if len(options) > 1 else options[0]
+        return self.chances.choice(options)
 
     def chance(self, percent: int) -> bool:
         return self.number(1, 100) > 100 - percent
 
     def write(self, steps: Sequence[Callable[[Writer], str | None]], length: int) -> list[str]:
-        """A program of about so many of these steps."""
-        self.keep(self.create(self))
+        """Lines from about so many of these steps."""
         for _ in range(length):
-            self.daring = self.chance(25)
+            self.daring = self.chance(40)
             line = self.choice(steps)(self)
             if line is not None:
                 self.keep(self.in_context(line))
@@ -60,12 +59,11 @@ class Writer:
         """Run a line on PyTorch and make it part of the program, if it works or may fail."""
         outcome = self.world.step(line)
         failed = isinstance(outcome, list) and outcome[:1] == ["raised"]
-        if self.too_odd():
-            for name in [*self.world.pool]:
-                del self.world.names[name]
-            self.daring = False
-            self.keep(self.create(self))
-        elif not failed or self.daring:
+        if self.too_odd() or (failed and not self.daring):
+            self.world = Player(pytorch)
+            for earlier in self.lines:
+                self.world.step(earlier)
+        else:
             self.lines.append(line)
 
     def too_odd(self) -> bool:
@@ -79,7 +77,7 @@ class Writer:
         if not self.chance(14):
             return line
         modes = ["no_grad", "no_grad", "no_grad", "enable_grad", "inference_mode"]
-        if ".data = " in line:  # PyTorch makes a mixture of both kinds of tensors
+        if ".data = " in line or "unsafe_" in line:  # PyTorch makes a mixture of both kinds of tensors
             modes.pop()
         return f"with torch.{self.choice(modes)}(): {line}"
 

@@ -152,3 +152,152 @@ def test_dtypes_are_kept(dtype):
         return [assigned(torch, index, value, dtype=dtype) for value in values for index in ((1, 2), slice(0, 2), [0, 1])]
 
     agree(program, rtol=1e-3)
+
+
+def names_deep(tensor):
+    """The names of all nodes behind a tensor, in the order in which they are met."""
+    found, waiting = [], [tensor.grad_fn]
+    while waiting:
+        node = waiting.pop(0)
+        if node is not None:
+            found.append(node.name())
+            waiting.extend(behind for behind, _ in node.next_functions)
+    return found
+
+
+@program
+def memory_is_read_that_is_written(torch):
+    def outcome(write):
+        x = torch.arange(6.0)
+        return [attempt(lambda: write(x)), x, x._version]
+
+    def rows(write):
+        x = torch.arange(6.0).view(2, 3)
+        return [attempt(lambda: write(x)), x, x._version]
+
+    return [
+        outcome(lambda x: x.__setitem__(slice(1, None), x[:-1])), outcome(lambda x: x.__setitem__(slice(None), x)),
+        outcome(lambda x: x.__setitem__(slice(0, 3), x[3:])), outcome(lambda x: x.__setitem__((None, slice(1, 3)), x[1:3])),
+        outcome(lambda x: x.__setitem__(slice(1, 5), x[1])), outcome(lambda x: x.__setitem__(slice(0, 4, 2), x[0:2])),
+        outcome(lambda x: x.__setitem__([0, 1], x[1:3])), outcome(lambda x: x.__setitem__(..., x[2])),
+        rows(lambda x: x.__setitem__(slice(None), x[0])), rows(lambda x: x.__setitem__(0, x[1])), rows(lambda x: x.__setitem__(1, x[1])),
+        rows(lambda x: x[:, :2].__setitem__(slice(None), x[:, :2].t())),
+    ]  # fmt: skip
+
+
+@program
+def augmented_items(torch):
+    leaf = torch.arange(6.0).view(2, 3).requires_grad_()
+    x = leaf * 1
+    x[1:] += 2
+    x[0] *= x[1].clone()
+    x[:, 1] -= leaf[:, 0]
+    x[x > 4] /= 2
+    (x * 2).sum().backward()
+    return x, x._version, names(x), names_deep(x), leaf.grad
+
+
+@program
+def rows_are_filled_one_after_another(torch):
+    weight = torch.tensor([[0.5, 1.0], [2.0, -1.0]], requires_grad=True)
+    out, h = torch.zeros(3, 2), torch.ones(2)
+    for i in range(3):
+        h = torch.tanh(weight @ h)
+        out[i] = h
+    out.pow(2).sum().backward()
+    return out, out._version, names_deep(out), weight.grad
+
+
+@program
+def expanded_tensors(torch):
+    row = torch.zeros(3)
+    x = row.expand(2, 3)
+    x[0] = 1.0
+    x[1, 1:] = torch.tensor([5.0, 6.0])
+    return row, row._version, attempt(lambda: x.__setitem__(slice(0, 2), 1.0)), attempt(lambda: x.__setitem__(..., torch.ones(2, 3)))
+
+
+@program
+def places_of_expanded_tensors(torch):
+    row = torch.zeros(3)
+    x, seen = row.expand(2, 3), []
+    for index, value in (((torch.tensor([0]), torch.tensor([1])), 4.0), (torch.tensor([[True, False, True], [False, False, False]]), 2.0)):
+        seen.append([kind for kind, _ in warned(lambda: x.__setitem__(index, value))][:1])  # noqa: B023 - called at once
+    return seen, row, row._version
+
+
+@program
+def leaves_and_views_of_them(torch):
+    leaf = torch.ones(2, 3, requires_grad=True)
+    forms = (0, slice(0, 1), ..., slice(None), (0, 1), [0, 1], torch.tensor([True, False]), None, (slice(None), [0]))
+    refused = [attempt(lambda: leaf.__setitem__(form, 2.0)) for form in forms]  # noqa: B023 - called at once
+    refused += [attempt(lambda: leaf.view(3, 2).__setitem__(form, 2.0)) for form in (0, ..., [0, 1])]  # noqa: B023
+    wrong = [attempt(lambda: leaf.__setitem__(0, torch.ones(5))), attempt(lambda: leaf.__setitem__([5], 1.0)), attempt(lambda: leaf.__setitem__(5, 1.0))]
+    with torch.no_grad():
+        leaf[0] = 3.0
+        leaf[:, 1] += 1
+        leaf[leaf > 3] = 0.0
+    return refused, wrong, leaf, leaf._version, leaf.is_leaf, leaf.requires_grad
+
+
+@program
+def views_that_may_not_be_written(torch):
+    x = torch.ones(3, 2, requires_grad=True) * 1
+    first, *_ = x.unbind()
+    with torch.no_grad():
+        quiet = x[1:]
+    constant = torch.ones(3, 2)
+    part, *_ = constant.split(2)
+    return [
+        attempt(lambda: first.__setitem__(0, 1.0)), attempt(lambda: first.__setitem__(..., 1.0)), attempt(lambda: quiet.__setitem__((0, 1), 1.0)),
+        attempt(lambda: quiet.__setitem__([0], 1.0)), attempt(lambda: part.__setitem__(0, 1.0)), constant,
+        attempt(lambda: part.__setitem__(0, torch.ones(2, requires_grad=True))), attempt(lambda: part.__setitem__([0], torch.ones(2, requires_grad=True))),
+        constant.requires_grad, x._version, constant._version,
+    ]  # fmt: skip
+
+
+@program
+def what_was_saved_notices(torch):
+    x, y = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([4.0, 5.0, 6.0])
+    z = x * y
+    y[1] = 0.0
+    w = x.exp()
+    w[0] = 1.0
+    return attempt(lambda: z.sum().backward()), attempt(lambda: w.sum().backward())
+
+
+@program
+def empty_parts(torch):
+    leaf, value = torch.ones(2, 3, requires_grad=True), torch.ones(0, 3, requires_grad=True)
+    x = leaf * 1
+    x[2:] = value
+    x[0:0, 1] = 5.0
+    x[[]] = 7.0
+    x.sum().backward()
+    return x, x._version, leaf.grad, value.grad, attempt(lambda: x.__setitem__(slice(2, None), torch.ones(2, 3)))
+
+
+@program
+def second_derivatives(torch):
+    x, v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([0.5, 1.5], requires_grad=True)
+    y = x * x
+    y[1:] = v * v * x[0]
+    y[0] *= x[1]
+    (first,) = torch.autograd.grad(y.pow(2).sum(), x, create_graph=True)
+    return first, torch.autograd.grad(first.sum(), [x, v])
+
+
+@program
+def in_inference_mode(torch):
+    x = torch.ones(3)
+    with torch.inference_mode():
+        t = torch.zeros(3)
+        t[1] = 2.0
+        t[[0, 2]] = 1.0
+        x[0] = 5.0
+    return t, x, x._version, attempt(lambda: t.__setitem__(0, 1.0)), attempt(lambda: t.__setitem__([0], 1.0))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_programs(program):
+    agree(program)

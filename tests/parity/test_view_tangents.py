@@ -53,7 +53,7 @@ def a_write_through_a_view_of_a_dual(torch):
         v, u = d[0], d.t()[1]
         v.mul_(2)
         seen = [each(torch, d, v, u)]
-        u.mul_(u)
+        u.mul_(dual(torch, counted(torch, 2)))
         return seen, each(torch, d, v, u)
 
 
@@ -62,7 +62,7 @@ def a_write_to_a_dual_base(torch):
     with level(torch):
         d = dual(torch, counted(torch, 2, 3))
         v = d[0]
-        d.mul_(d)
+        d.mul_(dual(torch, counted(torch, 2, 3)))
         seen = [each(torch, d, v)]
         d.zero_()
         return seen, each(torch, d, v)
@@ -152,7 +152,8 @@ def history_and_tangents(torch):
         a = leaf(torch, 3)
         d = dual(torch, a) * 1
         v = d[1:]
-        v.mul_(d[0])
+        v.mul_(2)
+        v.add_(d[:2].clone())
         (g,) = torch.autograd.grad((d * d).sum(), a)
         return each(torch, d, v, g), d.grad_fn.name(), v.grad_fn.name()
 
@@ -189,6 +190,29 @@ def jacobian_vector_products_of_programs_that_write(torch):
     out = written(a)
     rows = [torch.autograd.grad(out.reshape(-1)[i], a, retain_graph=True)[0] for i in range(6)]
     return forward, torch.stack(rows).sum(1)
+
+
+@program
+def duals_and_primals_are_views(torch):
+    forward_ad = torch.autograd.forward_ad
+    with level(torch):
+        x, a, t = counted(torch, 2, 3), leaf(torch, 3), counted(torch, 3)
+        d, e = dual(torch, x.t()), forward_ad.make_dual(a, t)
+        p, q = (forward_ad.unpack_dual(item).primal for item in (d, e))
+        account = [[item._is_view(), item._base is x, item._base is a, item.requires_grad] for item in (d, e, p, q)]
+        nodes = [e.grad_fn.name(), q.grad_fn.name(), q.grad_fn.next_functions[0][0].name()]
+        written = [attempt(lambda item=item: now(item.mul_(2))) for item in (e, q, d, p)]
+        return account, nodes, written, each(torch, d, p), forward_ad.unpack_dual(d).tangent.stride(), now(x)
+
+
+@program
+def what_is_written_and_read_at_once(torch):
+    """Where PyTorch's tangents are right: the tangent isn't read after it was written."""
+    with level(torch):
+        d = dual(torch, counted(torch, 2, 2))
+        d.mul_(d.t().clone())
+        d[0].add_(d[0])
+        return each(torch, d)
 
 
 @program

@@ -47,13 +47,13 @@ def place(tensor, *others):
         ["base", None if base is None else known[0] if known else "another"],
         ["version", attempt(lambda: tensor._version)],
         ["grad_fn", name(tensor), parents(tensor), attempt(lambda: tensor.output_nr)],
-        ["value", attempt(tensor.tolist)],
+        ["value", attempt(lambda: tensor.detach().tolist())],
     ]
 
 
 def now(*tensors):
     """The values of tensors as they are now, for they may be written to later; of other things what they are."""
-    return [attempt(tensor.tolist) if hasattr(tensor, "tolist") else tensor for tensor in tensors]
+    return [attempt(t.detach().tolist) if hasattr(t, "tolist") else t for t in tensors]
 
 
 def places(*tensors):

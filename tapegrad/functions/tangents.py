@@ -1,0 +1,70 @@
+"""The tangents of tensors that share memory: that of a view shows the tangent of its base, and is written to with it.
+
+See Note [Duals] in ``tensor/dual.py``.
+"""
+
+from __future__ import annotations
+
+from tapegrad.dispatch.nodes import gradient_edge
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.host import filled
+from tapegrad.functions.layouts import laid_out
+from tapegrad.functions.memory import as_strided
+from tapegrad.functions.viewing import view_of
+from tapegrad.ops.shape import alias
+from tapegrad.ops.shape import clone as cloned
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import is_dense
+from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
+
+
+def laid_like(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """A tangent that lies in memory as its primal does, so that views can show the same part of both."""
+    strides = tensor._spec.strides
+    if tangent._spec.strides == strides and not tensor._lens:
+        return tangent
+    fits = strides is None or is_dense(tuple(tensor.shape), strides)
+    return laid_out(cloned(tangent), tensor._spec.layout if fits else tangent._spec.fresh.layout)
+
+
+def written_tangent(tensor: Tensor) -> Tensor | None:
+    """The tangent that a write to a tensor has to change: its own, or a part of its base's, zeros if that has none."""
+    if not tensor._spec.dual and tensor._view is not None:
+        base = tensor._view.base
+        if not base._spec.dual and base.dtype.category >= FLOATING:
+            zeros = filled(tuple(base.shape), 0, base.dtype, base.device)
+            show_tangent(base, wrap(zeros, base._spec.bare))
+    return tangent_of(tensor)
+
+
+def unwritten_tangent(tensor: Tensor) -> Tensor:
+    """A handle on what the tangent of a dual tensor is now, that a write to the tensor will not touch."""
+    tangent = tensor._tangent
+    assert tangent is not None
+    return wrap(value_of(tangent), tangent._spec.fresh, gradient_edge(tangent))
+
+
+def take_tangent(tensor: Tensor, tangent: Tensor) -> None:
+    """Give a tensor that had none the tangent of what was written to it, as memory of its own."""
+    show_tangent(tensor, alias(tangent))
+
+
+def show_tangent(tensor: Tensor, tangent: Tensor) -> None:
+    """Give a tensor a tangent, and to its views what they show of it."""
+    set_tangent(tensor, laid_like(tangent, tensor))
+    for member in storage_of(tensor).living():
+        view = member._view
+        if view is not None and view.base is tensor and not member._spec.dual and member.dtype.category >= FLOATING:
+            set_tangent(member, _shown(member))
+
+
+def _shown(view: Tensor) -> Tensor:
+    """What a view shows of the tangent of its base."""
+    made = view._view.made  # type: ignore[union-attr]
+    origin = view._view.base if made is None else made.origin  # type: ignore[union-attr]
+    tangent = tangent_of(origin)
+    if tangent is None:
+        tangent = _shown(origin)
+    if made is not None and made.op is not None:
+        return view_of(tangent, made.op, *made.numbers, **made.settings)
+    return as_strided(tangent, view.shape, view._spec.layout, view._offset - origin._offset + tangent._offset)
