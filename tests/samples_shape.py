@@ -122,7 +122,11 @@ WINDOWS = [
     adjoint_of_window(A, 0, 1, (3, 1), (3,), (2,), 6),
     adjoint_of_window(V, 0, 0, (2,), (2, 3), (1, 2), 6),
     *[
-        Sample("copy_slices", (x, source, offset, start), {"shape": shape, "strides": strides, "x_strides": steps, "size": n})
+        Sample(
+            "copy_slices",
+            (x, source, offset, start),
+            {"shape": shape, "strides": strides, "x_strides": steps, "size": n},
+        )
         for x, source, offset, shape, strides, steps, start, n in (
             (A, V, 3, (3,), (1,), (3, 1), 0, 6),
             (A, S, 1, (2,), (3,), (3, 1), 0, 6),

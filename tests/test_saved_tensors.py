@@ -122,6 +122,18 @@ def test_a_pack_hook_that_returns_its_output_makes_a_cycle_that_is_collected(x):
 # -- mutation ----------------------------------------------------------------------------------------------------------
 
 
+def test_parts_of_what_was_saved_are_written_to(x):
+    """PyTorch tells memory by where it begins: of a write to a part that begins elsewhere it doesn't learn."""
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        y = x.clone()
+        left, right = y[:1], y[1:]
+        out = (y**2).sum() + (left * right).sum()
+        right.zero_()
+        left.exp_()
+        out.backward()
+    assert x.grad.tolist() == [2.0 + 2.0, 4.0 + 1.0]
+
+
 def test_a_refused_nesting_leaves_the_outer_context_usable(x):
     """PyTorch's outer context refuses backward from here on."""
     with torch.autograd.graph.allow_mutation_on_saved_tensors():

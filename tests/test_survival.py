@@ -1,4 +1,4 @@
-"""``saved_tensors_survive_mutation``: gradients of what was saved, whatever is written afterwards. PyTorch has no such thing."""
+"""``saved_tensors_survive_mutation``: gradients of what was saved, whatever is written later. PyTorch has none."""
 
 import threading
 import weakref

@@ -1,4 +1,4 @@
-"""Writes are kernels on the seam: under the user's ``jax.jit`` they become updates of buffers, in place where XLA is told it may."""
+"""Writes are kernels on the seam: under the user's ``jax.jit`` they update buffers, in place where XLA may."""
 
 import jax
 import jax.numpy as jnp

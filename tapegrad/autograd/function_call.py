@@ -196,7 +196,7 @@ def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: boo
     """An output that was marked dirty: itself, with new history.
 
     Raises:
-        RuntimeError: it is a leaf that requires grad, or a view of one, or a view created in a way that forbids it, or a
+        RuntimeError: it is a leaf that requires grad or a view of one, or a view created in a way that forbids it, or a
             view and not the only output.
     """
     if out._spec.requires_grad and passes_for_leaf(out):

@@ -117,7 +117,7 @@ class AccumulateGrad(Node):
 
 
 def separate(grad: Any, of: Tensor) -> Tensor:
-    """A gradient of a tensor as one that can be written to without changing what others hold; it lies like the tensor."""
+    """A gradient of a tensor as one that can be written to without changing what others hold; laid out like it."""
     strides = of._spec.gradient.strides
     if grad._spec.requires_grad and strides == of._spec.strides:
         own = grad.new_empty(tuple(grad.shape))

@@ -52,7 +52,7 @@ class Part(NamedTuple):
     """Which part of a base a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
 
     Strides and sizes are in real numbers where one of the two is complex and the other is not (``base_split``,
-    ``part_split`` say which). ``lens``: whether the view shows the conjugates, or the negatives, of what the base shows.
+    ``part_split`` say which). ``lens``: whether the view shows conjugates, or negatives, of what the base shows.
     """
 
     shape: tuple[int, ...]
@@ -177,10 +177,9 @@ class CopySlices(Node):
         grad, wide = grads[0], self.spec.dtype.is_64bit
         if grad is None:
             return (None,) * len(self.next_edges)
-        inner = self.inner[0] if type(self.inner) is tuple else None
-        if isinstance(inner, OperatorNode) and type(inner).apply_values is OperatorNode.apply_values:
-            if inner.plan.slots == 1 and type(inner.saved) is tuple:
-                return self._at_once(inner, grad, needed)
+        inner = self._inner_of_formulas()
+        if inner is not None:
+            return self._at_once(inner, grad, needed)
         results = self._inner_results("apply_values", reader(self.part, wide)(grad, *self.offsets), needed)
         if not self._wants_base(needed):
             return (None, *results[1:])
@@ -189,6 +188,13 @@ class CopySlices(Node):
 
     def _wants_base(self, needed: tuple[bool, ...] | None) -> bool:
         return self.next_edges[0] is not None and (needed is None or needed[0])
+
+    def _inner_of_formulas(self) -> OperatorNode | None:
+        """The inner node, if all that it does is to run the formulas of an operator with one output."""
+        inner = self.inner[0] if type(self.inner) is tuple else None
+        if not isinstance(inner, OperatorNode) or type(inner).apply_values is not OperatorNode.apply_values:
+            return None
+        return inner if inner.plan.slots == 1 and type(inner.saved) is tuple else None
 
     def _at_once(self, inner: OperatorNode, grad: Any, needed: tuple[bool, ...] | None) -> Sequence:
         """The same in one kernel, where the inner node is an operator's."""

@@ -141,6 +141,7 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
     """The in-place twin of a method."""
 
     rule = RULES.get(name, ORDINARY)
+    strict = rule.apart == "strictly"
     overlapping, apart, ordinary, recorded = bool(rule.overlapping), rule.apart, rule is ORDINARY, not rule.unrecorded
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -148,7 +149,7 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
             rule.first(self, *args, **kwargs)
         refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and self._storage is not None:
-            refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args)
+            refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
         result = function(before, *args, **kwargs)
         return become(self, result if ordinary else rule.apply(name, self, before, result))

@@ -43,7 +43,7 @@ class Rule(NamedTuple):
     Attributes:
         node: the name of its node, if the function has a node of another name.
         overlapping: whether it takes a tensor that shows a place several times; ``"deprecated"``: with a warning.
-        apart: whether operands are refused that share a part of the memory with it.
+        apart: whether operands are refused that share a part of the memory with it; ``"strictly"``: or all of it.
         check: refuses a tensor and the result computed for it.
         underivable: whether its derivative is refused under its own name.
         unrecorded: whether autograd doesn't look at it: a leaf that requires grad may be given.
@@ -52,7 +52,7 @@ class Rule(NamedTuple):
 
     node: str | None = None
     overlapping: bool | str = False
-    apart: bool = True
+    apart: bool | str = True
     check: Callable[[Tensor, Tensor], None] | None = None
     underivable: bool = False
     unrecorded: bool = False
@@ -80,7 +80,7 @@ def shows_the_same(tensor: Tensor, other: Tensor) -> bool:
     return same and tensor.dtype is other.dtype and geometry_of(tensor) == geometry_of(other)
 
 
-def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any]) -> None:
+def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any], strict: bool = False) -> None:
     """Refuse operands that show some, but not just the same, of the places that a tensor shows.
 
     See Note [Overlapping memory].
@@ -88,6 +88,7 @@ def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any]) -> None:
     Args:
         tensor: what is written to.
         operands: what is read; those that are no tensors don't matter.
+        strict: whether to refuse also what shows just the same places.
 
     Raises:
         RuntimeError: PyTorch's message.
@@ -95,13 +96,19 @@ def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any]) -> None:
     storage = tensor._storage
     for operand in () if storage is None else operands:
         if isinstance(operand, (tuple, list)):
-            refuse_shared_parts(tensor, operand)
-        elif isinstance(operand, Tensor) and operand._storage is storage and operand is not tensor:
-            refuse_overlap(geometry_of(tensor), tensor, geometry_of(operand), operand)
+            refuse_shared_parts(tensor, operand, strict)
+        elif not isinstance(operand, Tensor) or operand._storage is not storage:
+            continue
+        elif operand is not tensor:
+            refuse_overlap(geometry_of(tensor), tensor, geometry_of(operand), operand, strict)
+        elif strict:
+            raise RuntimeError(SHARED_IN_PART)
 
 
-def refuse_overlap(written: Geometry, tensor: Tensor, read: Geometry, operand: Tensor) -> None:
-    """Refuse to read some, but not just the same, of the places of a memory that are written.
+def refuse_overlap(
+    written: Geometry, tensor: Tensor, read: Geometry, operand: Tensor, strict: bool = False
+) -> None:
+    """Refuse to read some, but (unless that is ``strict``) not just the same, of the places of a memory that are written.
 
     Args:
         written, tensor: the places that are written, and the tensor that they belong to.
@@ -113,7 +120,8 @@ def refuse_overlap(written: Geometry, tensor: Tensor, read: Geometry, operand: T
     if 0 in written.shape or 0 in read.shape or not (is_dense(*written[:2]) and is_dense(*read[:2])):
         return
     (first, end), (start, stop) = _bytes_of(written, tensor), _bytes_of(read, operand)
-    if start < end and first < stop and ((start, stop) != (first, end) or read.strides != written.strides):
+    same = (start, stop) == (first, end) and read.strides == written.strides
+    if start < end and first < stop and (strict or not same):
         raise RuntimeError(SHARED_IN_PART)
 
 
@@ -263,7 +271,9 @@ RULES: dict[str, Rule] = {
         "arctanh": "Atanh", "polygamma": "Polygamma",
     }.items()},
     **{f"{name}_": Rule(overlapping="deprecated", apart=apart)
-       for name, apart in (("masked_fill", False), ("index_fill", False), ("index_put", True))},
+       for name, apart in (("masked_fill", False), ("index_fill", False), ("index_put", "strictly"))},
+    **{f"{name}_": Rule(apart="strictly")
+       for name in ("index_add", "index_copy", "index_reduce", "put", "scatter_add", "scatter_reduce")},
     **{f"{name}_": Rule(overlapping=True, apart=False) for name in ("tril", "triu")},
     **{f"{name}_": Rule(overlapping=True, apart=False, check=_same_shape) for name in ("addmv", "baddbmm")},
     "masked_scatter_": Rule(apart=False, first=_masked_scatter), "addmm_": Rule(apart=False, first=_addmm),
@@ -271,7 +281,8 @@ RULES: dict[str, Rule] = {
     **{f"{name}_": Rule(check=_abs) for name in ("abs", "absolute")},
     **{f"{name}_": Rule(check=_clamp) for name in ("clamp", "clip", "clamp_min", "clamp_max")},
     **{f"{name}_": Rule(check=_scan(f"{name}_out_cpu")) for name in ("cumsum", "cumprod")},
-    **{f"{name}_": Rule(underivable=True) for name in ("floor_divide", "heaviside", "scatter")},
+    **{f"{name}_": Rule(underivable=True) for name in ("floor_divide", "heaviside")},
+    "scatter_": Rule(apart="strictly", underivable=True),
     "__ifloordiv__": Rule(underivable=True),
     **{f"logical_{name}_": Rule(unrecorded=True) for name in ("not", "and", "or", "xor")},
     "float_power_": Rule(first=_float_power),

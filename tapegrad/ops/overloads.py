@@ -259,7 +259,8 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "attention": "_scaled_dot_product_flash_attention_for_cpu",
     "attention_by_parts": "_scaled_dot_product_attention_math", "einsum": "bmm", "einsum_unary": "permute",
     "kron": "mul.Tensor", "conv_transpose": "convolution", "conv_weight": "convolution_backward",
-    "fill": "fill.Tensor", "fill_number": "fill.Scalar", "index_add_scaled": "index_add", "scatter": "scatter.src", "scatter_number": "scatter.value", "index_fill": "index_fill.int_Scalar",
+    "fill": "fill.Tensor", "fill_number": "fill.Scalar", "index_add_scaled": "index_add", "scatter": "scatter.src",
+    "scatter_number": "scatter.value", "index_fill": "index_fill.int_Scalar",
     "index_fill_tensor": "index_fill.int_Tensor", "put_number": "put", "argsort": "sort", "sort_stable": "sort.stable",
     "unique": "_unique2", "nll_loss": "nll_loss_forward", "nll_loss2d": "nll_loss2d_forward", "identity_of": "eye",
     "embedding_adjoint": "embedding_dense_backward", "embedding_renorm": "embedding_renorm_",
@@ -278,7 +279,8 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
 OWN = frozenset((
     "sum_to", "zeros_of", "compared", "filled_like", "share", "on_diagonal", "causal_mask", "truncate", "scatter_kept",
     "scatter_count", "weighted_rows", "resample", "resample_adjoint", "plane_gather", "shift", "recurrence",
-    "products_before", "copy_slices", "window_adjoint", "pad_adjoint", "circular_pad1d", "circular_pad2d", "circular_pad3d", "floored",
+    "products_before", "copy_slices", "window_adjoint", "pad_adjoint", "circular_pad1d", "circular_pad2d",
+    "circular_pad3d", "floored",
 ))  # fmt: skip
 """Operators that PyTorch has no counterpart of."""
 

@@ -153,8 +153,8 @@ def edge_of(tensor: Tensor) -> Edge | None:
     stale = view is not None and tensor._spec.window and view.version != tensor._version
     if stale and (tensor._edge is not None or view.base._spec.requires_grad):  # type: ignore[union-attr]
         with making:
-            if view.version != tensor._version:  # type: ignore[union-attr] - another thread may have been first
-                remakers[0](tensor, view)  # type: ignore[arg-type]
+            if view is not None and view.version != tensor._version:  # another thread may have been first
+                remakers[0](tensor, view)
     return tensor._edge
 
 

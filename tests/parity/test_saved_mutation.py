@@ -339,6 +339,109 @@ def hooks_and_the_context(torch):
     return log, x.grad
 
 
+# -- views -------------------------------------------------------------------------------------------------------------
+
+
+@program
+def a_view_is_written_to_that_shows_all(torch):
+    x = leaf(torch)
+    with allow(torch) as context:
+        y = x.clone()
+        view = y.view_as(y)
+        out = (y**2).sum()
+        view.sin_()
+        seen = counts(context)
+        (out + view.sum() * 3).backward()
+        return seen, x.grad, y, view, counts(context)
+
+
+@program
+def a_base_was_saved_and_a_view_is_written_to(torch):
+    x = leaf(torch)
+    with allow(torch) as context:
+        y = x.clone()
+        out = (y**2).sum()
+        y[:1].mul_(5)
+        seen = counts(context)
+        (out + (y**3).sum()).backward()
+        return seen, x.grad, y
+
+
+@program
+def a_view_was_saved_and_the_base_is_written_to(torch):
+    x = leaf(torch)
+    with allow(torch) as context:
+        y = x.clone()
+        view = y[:1]
+        out = (view**2).sum()
+        y.zero_()
+        seen = counts(context)
+        out.backward()
+        return seen, x.grad, view, y
+
+
+@program
+def base_and_view_were_saved(torch):
+    x = leaf(torch)
+    with allow(torch) as context:
+        y = x.clone()
+        view = y[:]
+        out = (y**2).sum() + (view**3).sum()
+        seen = [counts(context)]
+        view.mul_(2)
+        seen.append(counts(context))
+        out.backward()
+        return seen, x.grad
+
+
+@program
+def conjugates_and_writes(torch):
+    x = torch.tensor([1.0 + 2j, 3.0 - 1j], requires_grad=True)
+    with allow(torch):
+        y = x.clone()
+        out = (y.conj() ** 2).sum() + (y * y.real).sum()
+        y.conj().sin_()
+        y.imag.zero_()
+        out.abs().backward()
+        return x.grad, y
+
+
+@program
+def double_backward_through_views(torch):
+    x = leaf(torch)
+    with allow(torch):
+        y = x.clone()
+        out = (y[:1] ** 3 * y[1]).sum()
+        y[0].zero_()
+        (grad,) = torch.autograd.grad(out, x, create_graph=True)
+        grad.sum().backward()
+        return grad, x.grad
+
+
+@program
+def a_view_of_a_leaf_is_written_to_without_grad(torch):
+    x = leaf(torch)
+    with allow(torch):
+        out = (x**2).sum()
+        with torch.no_grad():
+            x[0] = 7
+            x[1:].mul_(3)
+        out.backward()
+        return x, x.grad
+
+
+@program
+def detached_views_and_data(torch):
+    x = leaf(torch)
+    with allow(torch):
+        y = x.clone()
+        out = (y**2).sum()
+        y.detach()[:1].zero_()
+        first = torch.autograd.grad(out, x, retain_graph=True)
+        y.data[1:].zero_()
+        return first, attempt(lambda: torch.autograd.grad(out, x))
+
+
 @pytest.mark.usefixtures("no_gc")
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):

@@ -181,7 +181,7 @@ def memory_is_read_that_is_written(torch):
         outcome(lambda x: x.__setitem__(slice(1, 5), x[1])), outcome(lambda x: x.__setitem__(slice(0, 4, 2), x[0:2])),
         outcome(lambda x: x.__setitem__([0, 1], x[1:3])), outcome(lambda x: x.__setitem__(..., x[2])),
         rows(lambda x: x.__setitem__(slice(None), x[0])), rows(lambda x: x.__setitem__(0, x[1])), rows(lambda x: x.__setitem__(1, x[1])),
-        rows(lambda x: x[:, :2].__setitem__(slice(None), x[:, :2].t())),
+        rows(lambda x: x.__setitem__((..., [0, 1]), x[:, :2])), rows(lambda x: x.__setitem__((..., [0, 1, 2]), x)), rows(lambda x: x.__setitem__([1, 0], x)),
     ]  # fmt: skip
 
 
