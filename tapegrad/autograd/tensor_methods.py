@@ -104,7 +104,8 @@ def retain_grad(self: Tensor) -> None:
     def keep(grad: Tensor) -> None:
         tensor = reference()
         if tensor is not None:
-            kept = grad.clone() if grad._spec.requires_grad else separate(grad, tensor)  # a node of its own, as in PyTorch
+            recorded = grad._spec.requires_grad
+            kept = grad.clone() if recorded else separate(grad, grad)  # a node of its own, as in PyTorch
             tensor._grad = kept if tensor._grad is None else tensor._grad + grad  # type: ignore[operator]
 
     node, output_nr = edge

@@ -254,8 +254,23 @@ class OperatorNode(Node):
         spec = self.plan.saved_specs[index]
         if tensor._spec is not spec and spec.requires_grad and tensor._edge is None and not self._was_leaf(index):
             raise RuntimeError(DETACHED)
-        check_version(tensor, self._version_of(index), self)
+        expected = self._version_of(index)
+        if tensor._version != expected and self._is_read(index):
+            check_version(tensor, expected, self)
         return value_of(tensor)
+
+    def _is_read(self, index: int) -> bool:
+        """Whether a saved input is needed; PyTorch saves none for the gradient of one other input that goes nowhere.
+
+        So it is of views that nothing recorded: they require grad, and have no place in the graph.
+        """
+        plan = self.plan
+        if index >= len(plan.saved_inputs) or len(plan.positions) < 2:
+            return True
+        place = plan.saved_inputs[index]
+        ends = zip(plan.positions, self.next_edges, strict=True)
+        readers = [edge for position, edge in ends if ("input", place) in plan.sources.get(position, ())]
+        return len(readers) != 1 or readers[0] is not None
 
     def _version_of(self, index: int) -> int:
         """The version at which a saved tensor was saved; outputs are new then."""

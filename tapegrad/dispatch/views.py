@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tapegrad.dispatch.call import replay
-from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, gradient_edge, rebase
+from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, gradient_edge, node_made, rebase
 from tapegrad.dispatch.saved import second_backward
 from tapegrad.errors import CREATION
 from tapegrad.execution.boxes import box_kinds
@@ -252,7 +252,10 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
         rebase(tensor, edge)
         require_grad(tensor)
     else:
-        rebase(view.base, (CopySlices(view.base, tensor, edge, _own_edge(tensor, edge[0])), 0))
+        node = CopySlices(view.base, tensor, edge, _own_edge(tensor, edge[0]))
+        if thread.modes.watched:
+            node_made(node)
+        rebase(view.base, (node, 0))
         require_grad(view.base)
         view.turn = next_sequence_nr(), tensor._version
         if isinstance(edge[0], OperatorNode) and edge[0].plan.saved_outputs:
@@ -282,6 +285,14 @@ def require_grad(base: Tensor) -> None:
     if not base._spec.requires_grad:
         base._spec = base._spec.replace(requires_grad=True)
         tell_views(base)
+
+
+def place_written_views(base: Tensor) -> None:
+    """Give the views through which a base was written their places; to be called before the base loses its own."""
+    for member in () if base._storage is None else base._storage.living():
+        view = member._view
+        if view is not None and view.base is base and view.turn is not None and view.turn[1] == member._version:
+            edge_of(member)
 
 
 def tell_views(base: Tensor) -> None:

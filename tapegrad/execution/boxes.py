@@ -76,8 +76,8 @@ def divided(offset: Any, length: int) -> tuple[Any, Any]:
     if isinstance(offset, int):
         return offset % length, offset // length
     offset = jnp.asarray(offset)
-    length = jnp.asarray(length, offset.dtype)
-    return lax.rem(offset, length), lax.div(offset, length)
+    by = jnp.asarray(length, offset.dtype)
+    return lax.rem(offset, by), lax.div(offset, by)
 
 
 def moving_axes(shape: Ints, strides: Ints) -> list[int]:
@@ -158,6 +158,7 @@ Place = tuple[Ints, Ints, int]
 """Shape, strides and offset."""
 
 
+@lru_cache(maxsize=4096)
 def box_kinds(size: int, place: Place, whole: Place) -> tuple[str, str]:
     """Of which kinds a window on the memory of a tensor is, and the tensor itself.
 

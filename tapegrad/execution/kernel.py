@@ -43,6 +43,7 @@ class Kernel:
             may stand in the tuple for a result that nobody wants.
         name: what profiles and HLO dumps call it.
         wide: whether an input, an output or an intermediate has a 64-bit type.
+        reuse: whether the result may be put where the first argument lies, which nobody may use afterwards.
 
     >>> import jax.numpy as jnp
     >>> double = Kernel(lambda x: x + x, name="double", wide=False).bind()
@@ -52,14 +53,14 @@ class Kernel:
 
     __slots__ = ("name", "wide", "_jitted")
 
-    def __init__(self, function: Callable, *, name: str, wide: bool) -> None:
+    def __init__(self, function: Callable, *, name: str, wide: bool, reuse: bool = False) -> None:
         def kernel(*values: Any) -> Any:
             return function(*values)
 
         kernel.__name__ = kernel.__qualname__ = name
         self.name = name
         self.wide = wide
-        self._jitted = jax.jit(kernel, inline=True)
+        self._jitted = jax.jit(kernel, inline=True, donate_argnums=(0,) if reuse else ())
 
     def bind(self) -> Callable:
         """The function to call with values."""

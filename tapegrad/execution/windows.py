@@ -153,13 +153,29 @@ def reader(window: Window, memory_strides: Ints, box: str) -> Callable:
 
 
 @lru_cache(maxsize=4096)
-def writer(window: Window, memory_strides: Ints, box: str) -> Callable:
+def writer(window: Window, memory_strides: Ints, box: str, reuse: bool = False) -> Callable:
     """A function of (value, shown, offset) that gives the value with what the window shows written into it."""
 
     def write(value: Any, shown: Any, offset: Any) -> Any:
         return window.write(value, memory_strides, shown, offset, box)
 
-    return Kernel(write, name="write_window", wide=window.memory in WIDE or window.dtype in WIDE).bind()
+    wide = window.memory in WIDE or window.dtype in WIDE
+    return Kernel(write, name="write_window", wide=wide, reuse=reuse).bind()
+
+
+def reusing_writer(window: Window, memory_strides: Ints, box: str) -> Callable:
+    """A ``writer`` that may put the result where the value lies."""
+    return writer(window, memory_strides, box, reuse=True)
+
+
+@lru_cache(maxsize=16384)
+def kernel_at(
+    make: Callable, memory_shape: Ints, memory_strides: Ints, shape: Ints, strides: Ints, memory: np.dtype,
+    dtype: np.dtype, lens: int, offset: int,
+) -> Callable:  # fmt: skip
+    """The reader or writer for a window that begins at an offset: one look-up."""
+    window = Window(shape, strides, memory, dtype, lens)
+    return make(window, memory_strides, window.box_kind(memory_shape, memory_strides, offset))
 
 
 def read_window(
@@ -173,16 +189,24 @@ def read_window(
         dtype: the NumPy dtype in which it shows the memory, if that is another one.
         lens: the sum of ``CONJUGATED`` and ``NEGATED``, if it shows the conjugates or the negatives.
     """
-    window = Window(shape, strides, value.dtype, dtype or value.dtype, lens)
-    return reader(window, memory_strides, window.box_kind(value.shape, memory_strides, offset))(value, offset)
+    memory = value.dtype
+    return kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, lens, offset)(
+        value, offset
+    )
 
 
 def write_window(
-    value: Any, memory_strides: Ints, shown: Any, strides: Ints, offset: int, dtype: Any = None, lens: int = 0
-) -> Any:
-    """``value`` with what a window shows replaced by ``shown``, which is cast. See ``read_window``."""
-    window = Window(tuple(shown.shape), strides, value.dtype, dtype or value.dtype, lens)
-    return writer(window, memory_strides, window.box_kind(value.shape, memory_strides, offset))(value, shown, offset)
+    value: Any, memory_strides: Ints, shown: Any, strides: Ints, offset: int, dtype: Any = None, lens: int = 0,
+    reuse: bool = False,
+) -> Any:  # fmt: skip
+    """``value`` with what a window shows replaced by ``shown``, which is cast. See ``read_window``.
+
+    With ``reuse``, nobody may use ``value`` afterwards: the result may lie where it lay.
+    """
+    memory, make = value.dtype, reusing_writer if reuse else writer
+    return kernel_at(make, value.shape, memory_strides, shown.shape, strides, memory, dtype or memory, lens, offset)(
+        value, shown, offset
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.dispatch.views import tell_views
+from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
@@ -73,6 +73,7 @@ def detach_(input: Tensor) -> Tensor:
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
         )
     storage_of(input)  # while its node is known: it must learn of writes to what it saved
+    place_written_views(input)
     input._edge = None
     input._spec = input._spec.replace(requires_grad=False)
     tell_views(input)

@@ -354,7 +354,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
     array = checked_array(ndarray)
-    return target("from_numpy", {"device": "cpu"}, dtypes.from_numpy(array.dtype)).tensor(array.copy())
+    return target("from_numpy", {"device": "cpu"}, dtypes.from_numpy(array.dtype)).tensor(array.copy("K"))
 
 
 @public("torch", out=False)

@@ -14,6 +14,7 @@ from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.host import to_host, transfer
+from tapegrad.execution.rows import inverse, memory_order
 from tapegrad.execution.windows import CONJUGATED
 from tapegrad.functions.attributes import legacy_dtype
 from tapegrad.functions.construction import warn_scalar_requires_grad
@@ -215,7 +216,7 @@ def host_array(tensor: Tensor) -> np.ndarray:
 
 @public("Tensor", out=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """A copy of the elements as a NumPy array; see Note [Data is copied] in ``construction.py``.
+    """A copy of the elements as a NumPy array, in the same order in memory; see Note [Data is copied] in ``construction.py``.
 
     Args:
         force: also of a tensor that requires grad or is on another device.
@@ -239,7 +240,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         raise RuntimeError(
             f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{way}().numpy() instead."
         )
-    return host_array(self).copy()
+    axes = memory_order(tuple(self.shape), self._spec.layout)
+    return host_array(self).transpose(axes).copy().transpose(inverse(axes))
 
 
 @public("Tensor", out=False)

@@ -13,8 +13,9 @@ from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
 from tapegrad.execution.host import committed, filled, from_host, resolve
 from tapegrad.functions.scalars import CPP_NAMES, converted, python_number
+from tapegrad.tensor.geometry import is_dense
 from tapegrad.tensor.layout import layout, strided
-from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, fresh
 
 OPTIONS = (
@@ -48,8 +49,13 @@ class Target:
         return fresh(value, Spec.of(value.shape, self.dtype, self.device, self.requires_grad))
 
     def tensor(self, array: np.ndarray) -> Tensor:
-        """A new leaf with the elements of an array, which must not be written to afterwards."""
-        return self.wrap(from_host(cast_array(array, self.dtype), self.device))
+        """A new leaf with the elements of an array, in its order; it must not be written to afterwards."""
+        made = self.wrap(from_host(cast_array(array, self.dtype), self.device))
+        if not array.flags.c_contiguous:
+            strides = tuple(stride // array.itemsize for stride in array.strides)
+            if is_dense(array.shape, strides):
+                made._spec = made._spec.replace(strides=named_strides(array.shape, strides))
+        return made
 
     def full(self, shape: tuple[int, ...], number: Any) -> Tensor:
         """A new leaf whose every element is ``number``."""

@@ -169,7 +169,7 @@ def simplified(item: Any, of: Tensor) -> Any:
     Raises:
         IndexError, TypeError: PyTorch's messages, for anything else.
     """
-    if item is None or item is Ellipsis or isinstance(item, (bool, slice)):
+    if type(item) is int or item is None or item is Ellipsis or isinstance(item, (bool, slice)):
         return item
     if isinstance(item, (Tensor, np.ndarray, Sequence)):
         tensor = item if isinstance(item, Tensor) else _tensor_of(item, of)
@@ -219,7 +219,7 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
     if x.ndim == 0 and isinstance(index, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     items = [simplified(item, x) for item in items_of(index)]
-    unused = x.ndim - sum(map(_dimensions, items))
+    unused = x.ndim - (1 if type(index) is int else sum(map(_dimensions, items)))
     if unused < 0:
         raise IndexError(f"too many indices for tensor of dimension {x.ndim}")
     result = Selection(x)

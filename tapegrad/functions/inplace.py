@@ -148,7 +148,7 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
         if rule.first is not None:
             rule.first(self, *args, **kwargs)
         refuse_in_place(self, overlapping=overlapping, recorded=recorded)
-        if apart and self._storage is not None:
+        if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
         result = function(before, *args, **kwargs)

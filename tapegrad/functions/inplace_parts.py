@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.views import take_history
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_overlap, refuse_shown_twice
@@ -13,7 +15,7 @@ from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, expanded
-from tapegrad.tensor.tensor import Tensor, shows_all, value_of, write, writing
+from tapegrad.tensor.tensor import Tensor, may_reuse, shows_all, value_of, write, writing
 
 
 def write_part(self: Tensor, place: Geometry, value: Any) -> None:
@@ -34,7 +36,16 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
         refuse_overlap(place, self, spot, value)
     spec, offset = base._spec, place.offset
     with writing:
-        result = strided.copy_slices(before_write(base), value, offset, 0, **window_settings(base, place, spec.numel))
+        settings = window_settings(base, place, spec.numel)
+        storage, modes = base._storage, thread.modes
+        seen = modes.intercepted or modes.results_watched or modes.saved_hooks
+        if storage is not None and not seen and may_reuse(storage):
+            source = value_of(value) if isinstance(value, Tensor) else value
+            arguments = before_write(base), value, offset, 0
+            put = partial(strided.copied_slices, storage.value, source, offset, **settings)
+            result = replay(strided.copy_slices, arguments, settings, put)
+        else:
+            result = strided.copy_slices(before_write(base), value, offset, 0, **settings)
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)
@@ -48,7 +59,8 @@ def overwrite(self: Tensor, value: Any) -> None:
         fill_(self, value)
     else:
         refuse_in_place(self)
-        become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"))
+        node = "FillBackward3" if self.ndim else "torch::autograd::CopyBackwards"
+        become(self, renamed(assignment.fill(before_write(self), value), node))
 
 
 def can_write_part(self: Tensor, value: Any) -> bool:
@@ -60,7 +72,7 @@ def can_write_part(self: Tensor, value: Any) -> bool:
         return False
     if spec.inference or spec.dual or self._spec.dual or (isinstance(value, Tensor) and value._spec.dual):
         return False
-    if view is not None and (view.creation is not None or view.made is not None):
+    if view is not None and (view.creation is not None or view.made is not None or view.leaf):
         return False
     storage = base._storage
     return storage is None or shows_all(base, storage)

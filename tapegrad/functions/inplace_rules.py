@@ -24,7 +24,7 @@ from tapegrad.ops.elementwise import where
 from tapegrad.ops.operator import broadcast_to
 from tapegrad.tape.modes import switched
 from tapegrad.tensor import placing
-from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense, overlaps_itself
+from tapegrad.tensor.geometry import Geometry, extent, is_dense, overlaps_itself
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
 SHOWN_TWICE = (
@@ -94,15 +94,14 @@ def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any], strict: bool = 
         RuntimeError: PyTorch's message.
     """
     storage = tensor._storage
-    for operand in () if storage is None else operands:
+    for operand in operands if strict or storage is not None else ():
         if isinstance(operand, (tuple, list)):
             refuse_shared_parts(tensor, operand, strict)
-        elif not isinstance(operand, Tensor) or operand._storage is not storage:
-            continue
-        elif operand is not tensor:
+        elif operand is tensor:
+            if strict:
+                raise RuntimeError(SHARED_IN_PART)
+        elif isinstance(operand, Tensor) and operand._storage is storage is not None:
             refuse_overlap(geometry_of(tensor), tensor, geometry_of(operand), operand, strict)
-        elif strict:
-            raise RuntimeError(SHARED_IN_PART)
 
 
 def refuse_overlap(
@@ -249,7 +248,7 @@ def _masked_scatter(tensor: Tensor, mask: Tensor, source: Tensor) -> None:
 
 def resize_for(result: Tensor, target: Tensor) -> None:
     """Give a tensor that is about to be written to the shape of the result; its memory is made larger if need be."""
-    spot = Geometry(tuple(result.shape), contiguous_strides(tuple(result.shape)), target._offset)
+    spot = Geometry(tuple(result.shape), result._spec.fresh.layout, target._offset)
     storage = storage_of(target)
     if extent(spot) * target.dtype.itemsize > placing.nbytes_of(storage):
         placing.resize_memory(storage, extent(spot) * target.dtype.itemsize)

@@ -129,7 +129,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     result = strided.as_strided(input, *arguments, **settings)
     as_view(input, result, named_strides(place.shape, place.strides), place.offset)
     if input._spec.dual and result._spec.dual:
-        set_tangent(result, as_strided(tangent_of(input), *place))  # type: ignore[arg-type]
+        set_tangent(result, as_strided(tangent_of(input), *place))
     return result
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from tapegrad.dispatch.nodes import Error, gradient_edge
+from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.host import filled
 from tapegrad.functions.arguments import wrap_dim
@@ -87,9 +88,13 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
         resize_memory(storage, extent(spot) * self.dtype.itemsize)
     recorded = thread.modes.grad and (self._spec.requires_grad or _requires_grad(source))
     edges = [gradient_edge(self), gradient_edge(source) if isinstance(source, Tensor) else None] if recorded else []
+    edge = (NotImplementedNode("derivative for set_ is not implemented", edges, 1), 0)
+    if recorded and self._view is not None:
+        refuse_view(self)
+        take_history(self, edge)
     move(self, storage, spot, source._lens if isinstance(source, Tensor) else 0)
-    if recorded:
-        _record(self, NotImplementedNode("derivative for set_ is not implemented", edges, 1))
+    if recorded and self._view is None:
+        _record(self, edge)
     return self
 
 
@@ -144,13 +149,14 @@ def move(tensor: Tensor, storage: Storage, spot: Geometry, lens: int = 0) -> Non
     place(tensor, storage, spot, tensor.dtype, lens)
     tensor._counter = None if counter is storage.counter else counter
     counter.bump()
-    if tensor._view is not None:
-        tensor._view.version = counter.version
 
 
-def _record(tensor: Tensor, node: Any) -> None:
-    tensor._edge = (node, 0)
+def _record(tensor: Tensor, edge: Edge) -> None:
+    """Give a tensor that was moved a place in the graph. A view that gets none looks for one, as after a write."""
+    tensor._edge = edge
     tensor._spec = tensor._spec.replace(requires_grad=True)
+    if tensor._view is not None:
+        tensor._view.version = tensor._version
 
 
 # -- another size ------------------------------------------------------------------------------------------------------
@@ -232,9 +238,7 @@ def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
     place(self, storage, spot, self.dtype, self._lens)
     self._value, self._seen = value, storage.edition
     if edge is not None:
-        self._edge = edge
-    if self._view is not None:
-        self._view.version = self._version
+        _record(self, edge)
     return self
 
 

@@ -138,16 +138,18 @@ def _all_of(storage: Storage, spec: Spec) -> Tensor:
 
 
 def rebuild_tensor(
-    cls: type, array: np.ndarray, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None
-) -> Tensor:
+    cls: type, array: np.ndarray, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:  # fmt: skip
     """The tensor that was pickled as these parts."""
-    plain = fresh(from_host(array, on), Spec.of(array.shape, d, on, requires_grad))
+    plain = fresh(from_host(array, on), Spec.of(array.shape, d, on, requires_grad, strides=strides))
     return plain if cls is Tensor else as_instance(cls, plain)
 
 
 def tensor_parts(tensor: Tensor) -> tuple:
     """The arguments of ``rebuild_tensor`` for a tensor."""
-    return to_host(value_of(tensor)), tensor.dtype, tensor.device, tensor._spec.requires_grad, OrderedDict()
+    spec = tensor._spec
+    return to_host(value_of(tensor)), spec.dtype, spec.device, spec.requires_grad, OrderedDict(), spec.fresh.strides
 
 
 @public("Tensor", out=False)

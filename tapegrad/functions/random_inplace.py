@@ -168,7 +168,10 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     refuse_in_place(self)
     probabilities = expanded(p.detach(), tuple(self.shape))
     sample = ops.bernoulli(probabilities, next_key("bernoulli_", generator, p.device))
-    return _overwrite(self, cast(sample, dtype=self.dtype), "bernoulli_tensor_")
+    sample = cast(sample, dtype=self.dtype)
+    if thread.modes.grad and (self._spec.requires_grad or p.requires_grad):
+        sample = ops.overwrite_bernoulli_tensor(before_write(self), p, sample)
+    return become(self, sample)
 
 
 @public("Tensor", out=False)

@@ -84,7 +84,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     strides = input._spec.layout
     if strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(stride % 2 for stride in strides[:-1]):
+    if any(stride % 2 for stride, length in zip(strides[:-1], input.shape[:-1], strict=True) if length != 1):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if input._offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")

@@ -8,7 +8,8 @@ from typing import Any
 
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import device, device_of, get_default_device
-from tapegrad.execution.dtypes import dtype, get_default_dtype, uint8
+from tapegrad.execution.dtypes import dtype as dtype_class
+from tapegrad.execution.dtypes import get_default_dtype, uint8
 from tapegrad.execution.host import filled, resolve
 from tapegrad.functions.attributes import LEGACY_DTYPES
 from tapegrad.functions.factory import is_integer, type_name
@@ -23,14 +24,14 @@ _handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDi
 """By the storage's serial, the object that stands for it, so that there is one only."""
 
 
-def storage_of_dtype(count: int, d: dtype, on: device) -> Storage:
+def storage_of_dtype(count: int, d: dtype_class, on: device) -> Storage:
     """A new memory of so many elements, which are zero."""
     storage = Storage(filled((count,), 0, d, on))
     make_live(storage)
     return storage
 
 
-def shown(storage: Storage, d: dtype) -> Tensor:
+def shown(storage: Storage, d: dtype_class) -> Tensor:
     """The elements of a memory, as far as there are whole ones; writing to them is not counted elsewhere."""
     spot = Geometry((nbytes_of(storage) // d.itemsize,), (1,))
     tensor = place(wrap(None, Spec.of(spot.shape, d, device_of(storage.value))), storage, spot, d)
@@ -62,7 +63,7 @@ class UntypedStorage:
         _handles[self.storage.serial] = self
 
     @property
-    def bytes(self) -> Tensor:
+    def bytes(self) -> Any:
         """The bytes as a tensor, which shows this memory."""
         return shown(self.storage, uint8)
 
@@ -182,14 +183,14 @@ class TypedStorage:
 
     __slots__ = ("_untyped_storage", "dtype")
 
-    dtype: dtype
+    dtype: dtype_class
 
-    def __init__(self, wrap_storage: UntypedStorage | None = None, dtype: dtype | None = None) -> None:
+    def __init__(self, wrap_storage: UntypedStorage | None = None, dtype: dtype_class | None = None) -> None:
         self._untyped_storage = UntypedStorage() if wrap_storage is None else wrap_storage
         self.dtype = dtype or get_default_dtype()
 
     @property
-    def elements(self) -> Tensor:
+    def elements(self) -> Any:
         """The elements as a tensor, which shows this memory."""
         return shown(self._untyped_storage.storage, self.dtype)
 

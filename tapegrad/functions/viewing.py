@@ -174,7 +174,7 @@ def as_view(
         base = input if view is None else view.base
         made = None if view is None or view.made is None else Made(input, None, (), {})
         result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
-        if spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
+        if base._spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
             result._spec = result._spec.replace(requires_grad=True)
     return share(result, input, offset, lens)
 

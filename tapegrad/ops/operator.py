@@ -377,8 +377,11 @@ class Elementwise(Operator):
     def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
         if not any(isinstance(spec, Spec) and spec.strides is not None for spec in specs):
             return None
-        given = [spec for spec in specs if spec is not None]
-        operands = [(tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ()) for spec in given]
+        operands = [
+            (tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ())
+            for name, spec in zip(self.inputs, specs, strict=False)
+            if isinstance(spec, Spec) or (spec is not None and name not in PARAMETERS)
+        ]
         return named_strides(shape, elementwise_strides(tuple(shape), operands))
 
     def promoted(self, specs: Sequence) -> list:
@@ -468,6 +471,10 @@ class Multilinear(Operator):
 
 MASKS = frozenset(("condition", "mask"))
 """Inputs of elementwise operators with these names are boolean and take no part in promotion."""
+
+PARAMETERS = frozenset(("alpha", "min", "max", "value", "weight"))
+"""Inputs of elementwise operators with these names have no say in the order of the result in memory if they are numbers,
+where any other number counts as a tensor without dimensions."""
 
 SAVED_NAMES: dict[str, str] = {
     "self": "x", "self_sym_sizes": "x_shape", "other": "y", "result": "out", "dim": "axis", "dims": "axes",

@@ -259,7 +259,7 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "attention": "_scaled_dot_product_flash_attention_for_cpu",
     "attention_by_parts": "_scaled_dot_product_attention_math", "einsum": "bmm", "einsum_unary": "permute",
     "kron": "mul.Tensor", "conv_transpose": "convolution", "conv_weight": "convolution_backward",
-    "fill": "fill.Tensor", "fill_number": "fill.Scalar", "index_add_scaled": "index_add", "scatter": "scatter.src",
+    "fill": "fill.Tensor", "fill_number": "fill.Scalar", "zero": "zero_", "index_add_scaled": "index_add", "scatter": "scatter.src",
     "scatter_number": "scatter.value", "index_fill": "index_fill.int_Scalar",
     "index_fill_tensor": "index_fill.int_Tensor", "put_number": "put", "argsort": "sort", "sort_stable": "sort.stable",
     "unique": "_unique2", "nll_loss": "nll_loss_forward", "nll_loss2d": "nll_loss2d_forward", "identity_of": "eye",

@@ -98,8 +98,19 @@ OVERWRITE = {
     for method, node in {
         "uniform_": "UniformBackward0", "normal_": "NormalBackward0", "exponential_": "ExponentialBackward0",
         "cauchy_": "CauchyBackward0", "log_normal_": "LogNormalBackward0", "geometric_": "GeometricBackward0",
-        "bernoulli_": "BernoulliBackward2", "bernoulli_tensor_": "BernoulliBackward1", "random_": "RandomBackward2",
+        "bernoulli_": "BernoulliBackward2", "random_": "RandomBackward2",
         "random_to_": "RandomBackward1", "random_from_to_": "RandomBackward0",
     }.items()
 }  # fmt: skip
 """For each in-place draw, the operator that takes a tensor and a sample, and gives the sample."""
+
+
+@general(
+    x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
+    p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype),
+    jvp=lambda out: _no_tangent(out),
+    node="BernoulliBackward1",
+)
+def overwrite_bernoulli_tensor(x, p, sample):
+    """The sample, drawn with the probabilities ``p``: nothing is left of ``x``."""
+    return sample

@@ -10,11 +10,13 @@ offsets are not known. A memory that the tensor fills is looked at as the tensor
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import jax.numpy as jnp
 
 from tapegrad.dispatch import views
 from tapegrad.execution.boxes import NO_BOX
+from tapegrad.execution.kernel import WIDE, Kernel
 from tapegrad.execution.rows import fills, from_row, positions, row
 from tapegrad.execution.windows import gather, scatter
 from tapegrad.ops.operator import conj, linear, sum_to
@@ -101,6 +103,20 @@ def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size,
 
 copy_slices.wraps_numbers, copy_slices.plain_inputs = True, frozenset()
 """What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept."""
+
+@lru_cache(maxsize=4096)
+def _reusing(wide, **settings):
+    def write(x, source, offset):
+        return copy_slices.function(x, source, offset, 0, **settings)
+
+    return Kernel(write, name="copy_slices", wide=wide, reuse=True).bind()
+
+
+def copied_slices(value, source, offset, **settings):
+    """``copy_slices`` of a value that nobody uses afterwards: the result may lie where it lay."""
+    wide = value.dtype in WIDE or getattr(source, "dtype", value.dtype) in WIDE
+    return _reusing(wide, **settings)(value, source, offset)
+
 
 views.operators.update(
     as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex,

@@ -155,10 +155,12 @@ def function_of(node: Node) -> str:
 
     >>> class MulBackward0(Node):
     ...     pass
-    >>> function_of(MulBackward0())
-    'Mul'
+    >>> class SumBackward1(Node):
+    ...     pass
+    >>> function_of(MulBackward0()), function_of(SumBackward1())
+    ('Mul', 'Sum1')
     """
-    return re.sub(r"Backward\d*$", "", name_of(node))
+    return re.sub(r"Backward0?(\d*)$", r"\1", name_of(node))
 
 
 def check_call(node: Node, arguments: tuple, keywords: dict) -> None:

@@ -155,7 +155,7 @@ class Spec:
 
     @property
     def gradient(self) -> Spec:
-        """The spec of a gradient that is kept for this one: without flags, and in memory like it, if that has no gaps."""
+        """The spec of a gradient that is kept for this one: without flags, in memory like it if that has no gaps."""
         gradient = self._siblings.get(("gradient",))
         if gradient is None:
             gradient = self._siblings["gradient",] = self.bare.replace(strides=self.fresh.strides)

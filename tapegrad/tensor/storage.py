@@ -117,16 +117,15 @@ class Storage:
     def _let_go(self) -> None:
         """Let members not keep what was written over.
 
-        Those that show all of the memory are kept in step, for a thread that looked at the spec while that was plain;
-        windows read again when somebody asks. Where there are many members, a write can't afford to tell them all.
+        Where there are many members, a write can't afford to tell them all.
         """
         for member in self.members[:16]:
             tensor = member()
             if tensor is not None and tensor._storage is self:
-                if not tensor._spec.window:
-                    tensor._value = self.value
-                elif self.edition > 1:  # the first write may meet a thread that reads a plain tensor
+                if self.edition > 1:
                     tensor._value = None
+                elif not tensor._spec.window:  # the first write may meet a thread that reads a plain tensor
+                    tensor._value = self.value
 
     def comes_from(self, edge: Edge, counter: Counter | None = None) -> None:
         """Let the node that made the present data find it again, and learn of later writes."""

@@ -10,6 +10,7 @@ attributes until set, so that making a tensor sets three slots.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
+from tapegrad.execution.host import is_traced
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import thread
@@ -296,6 +298,26 @@ writing = threading.RLock()
 """Held from reading a memory to replacing it, where a part of it is written: another thread may write another part."""
 
 
+WORTH_REUSING = 1 << 16
+"""From how many bytes on a memory is not copied when a part of it is written, if that can be helped."""
+
+
+def may_reuse(storage: Storage) -> bool:
+    """Whether the next value of a memory may be put where the present one lies.
+
+    Note [Memory that is reused]
+    A write makes another array, which costs as much as the memory is large, however small the part that is written. It
+    need not be so if nobody but the storage holds the present array: then XLA may overwrite it. That nobody does is
+    known from the array's reference count (other arrays in the same buffer XLA knows of), as long as no other thread
+    can be reading it, and it was made by a write, so that it never was anybody else's.
+    """
+    value = storage.value
+    if not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
+        return False
+    alone = sys.getrefcount(value) == 3 and threading.active_count() == 1  # the storage's, ours, getrefcount's
+    return alone and type(storage) is Storage and not is_traced(value)
+
+
 def write(tensor: Tensor, value: Any) -> None:
     """Replace the data of a tensor; all that share its memory see it, and its version goes up by one."""
     put(tensor, value)
@@ -315,6 +337,7 @@ def put(tensor: Tensor, value: Any) -> None:
         storage.replace(value)
     else:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
-        storage.replace(write_window(storage.value, memory_layout(storage), value, *place))
+        reuse = may_reuse(storage)
+        storage.replace(write_window(storage.value, memory_layout(storage), value, *place, reuse=reuse))
     if spec.window:
         tensor._value, tensor._seen = value, storage.edition

@@ -80,28 +80,150 @@ def beside(name: str, operand: str = "y", label: str = "", **kwargs: Any) -> Cal
     return Call(label or name, lambda torch, x, o: getattr(x, f"{name}_")(getattr(o, operand), **kwargs))
 
 
-UNARY = [plain(name) for name in """
-abs absolute acos arccos asin arcsin asinh arcsinh atan arctan atanh arctanh bitwise_not ceil conj_physical cos cosh
-deg2rad digamma erf erfc erfinv exp exp2 expm1 fix floor frac i0 lgamma log log10 log1p log2 logical_not logit nan_to_num
-neg negative rad2deg reciprocal relu round rsqrt sgn sigmoid sign sin sinc sinh sqrt square tan tanh tril triu trunc zero
-""".split()] + [
-    plain("acosh", lift=1), plain("arccosh", lift=1), plain("polygamma", 1), plain("mvlgamma", 2, lift=1),
-    plain("cumsum", 1), plain("cumprod", 0), plain("renorm", 2, 0, 0.5), plain("fill_diagonal", 3.0),
-    plain("fill", 2), plain("clamp", 0.3, 0.6), plain("clip", min=0.4), plain("clamp_min", 0.4, label="clamp_min number"), plain("clamp_max", 0.6, label="clamp_max number"),
-    plain("pow", 2, label="pow number"), plain("float_power", 2, label="float_power number"), plain("round", decimals=1, label="round to decimals"), plain("tril", -1, label="tril below"), plain("logit", 0.25, label="logit eps"),
-]  # fmt: skip
+UNARY = [
+    plain(name)
+    for name in [
+        "abs",
+        "absolute",
+        "acos",
+        "arccos",
+        "asin",
+        "arcsin",
+        "asinh",
+        "arcsinh",
+        "atan",
+        "arctan",
+        "atanh",
+        "arctanh",
+        "bitwise_not",
+        "ceil",
+        "conj_physical",
+        "cos",
+        "cosh",
+        "deg2rad",
+        "digamma",
+        "erf",
+        "erfc",
+        "erfinv",
+        "exp",
+        "exp2",
+        "expm1",
+        "fix",
+        "floor",
+        "frac",
+        "i0",
+        "lgamma",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "logical_not",
+        "logit",
+        "nan_to_num",
+        "neg",
+        "negative",
+        "rad2deg",
+        "reciprocal",
+        "relu",
+        "round",
+        "rsqrt",
+        "sgn",
+        "sigmoid",
+        "sign",
+        "sin",
+        "sinc",
+        "sinh",
+        "sqrt",
+        "square",
+        "tan",
+        "tanh",
+        "tril",
+        "triu",
+        "trunc",
+        "zero",
+    ]
+] + [
+    plain("acosh", lift=1),
+    plain("arccosh", lift=1),
+    plain("polygamma", 1),
+    plain("mvlgamma", 2, lift=1),
+    plain("cumsum", 1),
+    plain("cumprod", 0),
+    plain("renorm", 2, 0, 0.5),
+    plain("fill_diagonal", 3.0),
+    plain("fill", 2),
+    plain("clamp", 0.3, 0.6),
+    plain("clip", min=0.4),
+    plain("clamp_min", 0.4, label="clamp_min number"),
+    plain("clamp_max", 0.6, label="clamp_max number"),
+    plain("pow", 2, label="pow number"),
+    plain("float_power", 2, label="float_power number"),
+    plain("round", decimals=1, label="round to decimals"),
+    plain("tril", -1, label="tril below"),
+    plain("logit", 0.25, label="logit eps"),
+]
 
-BINARY = [beside(name) for name in """
-add sub subtract mul multiply div divide true_divide atan2 arctan2 copysign eq ne not_equal lt less le less_equal gt
-greater ge greater_equal float_power floor_divide fmod remainder hypot logical_and logical_or logical_xor pow xlogy
-igamma igammac heaviside nextafter ldexp gcd lcm bitwise_and bitwise_or bitwise_xor bitwise_left_shift
-bitwise_right_shift copy clamp_min clamp_max
-""".split()] + [
-    beside("add", "row", "add a row"), beside("mul", "zero_dim", "mul by a 0-dim tensor"), beside("fill", "zero_dim", "fill with a tensor"),
-    beside("add", alpha=2, label="add alpha"), beside("sub", alpha=2, label="sub alpha"),
-    beside("div", rounding_mode="floor", label="div floor"), beside("div", rounding_mode="trunc", label="div trunc"),
+BINARY = [
+    beside(name)
+    for name in [
+        "add",
+        "sub",
+        "subtract",
+        "mul",
+        "multiply",
+        "div",
+        "divide",
+        "true_divide",
+        "atan2",
+        "arctan2",
+        "copysign",
+        "eq",
+        "ne",
+        "not_equal",
+        "lt",
+        "less",
+        "le",
+        "less_equal",
+        "gt",
+        "greater",
+        "ge",
+        "greater_equal",
+        "float_power",
+        "floor_divide",
+        "fmod",
+        "remainder",
+        "hypot",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "pow",
+        "xlogy",
+        "igamma",
+        "igammac",
+        "heaviside",
+        "nextafter",
+        "ldexp",
+        "gcd",
+        "lcm",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "copy",
+        "clamp_min",
+        "clamp_max",
+    ]
+] + [
+    beside("add", "row", "add a row"),
+    beside("mul", "zero_dim", "mul by a 0-dim tensor"),
+    beside("fill", "zero_dim", "fill with a tensor"),
+    beside("add", alpha=2, label="add alpha"),
+    beside("sub", alpha=2, label="sub alpha"),
+    beside("div", rounding_mode="floor", label="div floor"),
+    beside("div", rounding_mode="trunc", label="div trunc"),
     beside("copy", "row", "copy a row"),
-]  # fmt: skip
+]
 
 OTHERS = [
     Call("add a number", lambda t, x, o: x.add_(2)),
@@ -128,16 +250,20 @@ OTHERS = [
     Call("index_fill tensor", lambda t, x, o: x.index_fill_(1, o.at([2, 0]), o.zero_dim)),
     Call("index_put", lambda t, x, o: x.index_put_((o.at([1, 0]),), o.row)),
     Call("index_put accumulate", lambda t, x, o: x.index_put_((o.at([1, 1]), o.at([0, 0])), o.pair, accumulate=True)),
-    *(Call(f"index_reduce {how}", lambda t, x, o, how=how: x.index_reduce_(0, o.at([1, 1]), o.y, how))
-      for how in ("prod", "mean", "amax", "amin")),
+    *(
+        Call(f"index_reduce {how}", lambda t, x, o, how=how: x.index_reduce_(0, o.at([1, 1]), o.y, how))
+        for how in ("prod", "mean", "amax", "amin")
+    ),
     Call("put", lambda t, x, o: x.put_(o.at([4, 0]), o.pair)),
     Call("put accumulate", lambda t, x, o: x.put_(o.at([4, 4]), o.pair, accumulate=True)),
     Call("scatter", lambda t, x, o: x.scatter_(0, o.at([[1, 0, 1]]), o.one_row)),
     Call("scatter a number", lambda t, x, o: x.scatter_(0, o.at([[1, 0, 1]]), 3)),
     Call("scatter_add", lambda t, x, o: x.scatter_add_(0, o.at([[1, 0, 1]]), o.one_row)),
-    *(Call(f"scatter_reduce {how}", lambda t, x, o, how=how: x.scatter_reduce_(0, o.at([[1, 0, 1]]), o.one_row, how))
-      for how in ("sum", "prod", "mean", "amax", "amin")),
-]  # fmt: skip
+    *(
+        Call(f"scatter_reduce {how}", lambda t, x, o, how=how: x.scatter_reduce_(0, o.at([[1, 0, 1]]), o.one_row, how))
+        for how in ("sum", "prod", "mean", "amax", "amin")
+    ),
+]
 
 
 def _augmented(name: str, operand: Any) -> Callable:
@@ -149,25 +275,46 @@ AUGMENTED = [
     for name in ("add", "sub", "mul", "truediv", "floordiv", "pow", "mod", "and", "or", "xor", "lshift", "rshift")
 ] + [Call("__iadd__ number", _augmented("add", lambda o: 2)), Call("__ipow__ number", _augmented("pow", lambda o: 2))]
 
-FUNCTIONS = [
-    Call(f"torch.{name}_", lambda torch, x, o, name=name: getattr(torch, f"{name}_")(x))
-    for name in ("exp", "neg", "relu", "selu", "celu", "sigmoid", "round", "zero")
-] + [
-    Call("torch.threshold_", lambda torch, x, o: torch.threshold_(x, 0.5, 0.1)),
-    Call("torch.fill_", lambda torch, x, o: torch.fill_(x, 2)),
-    Call("torch.clamp_", lambda torch, x, o: torch.clamp_(x, 0.3, 0.6)),
-    Call("torch.xlogy_", lambda torch, x, o: torch.xlogy_(x, o.y)),
-    Call("torch.index_put_", lambda torch, x, o: torch.index_put_(x, (o.at([1]),), o.row)),
-] + [
-    Call(f"functional.{name}", lambda torch, x, o, name=name: getattr(torch.nn.functional, name)(x, inplace=True))
-    for name in ("relu", "relu6", "elu", "selu", "celu", "leaky_relu", "hardtanh", "hardsigmoid", "hardswish", "silu",
-                 "mish", "rrelu")
-] + [
-    Call("functional.threshold", lambda torch, x, o: torch.nn.functional.threshold(x, 0.5, 0.1, inplace=True)),
-    Call("functional.dropout", lambda torch, x, o: torch.nn.functional.dropout(x, 0.5, training=False, inplace=True)),
-    Call("functional.dropout all", lambda torch, x, o: torch.nn.functional.dropout(x, 1.0, inplace=True)),
-    *(Call(f"functional.{name}_", lambda torch, x, o, name=name: getattr(torch.nn.functional, f"{name}_")(x))
-      for name in ("relu", "elu", "selu", "celu", "leaky_relu", "hardtanh", "rrelu")),
-]  # fmt: skip
+FUNCTIONS = (
+    [
+        Call(f"torch.{name}_", lambda torch, x, o, name=name: getattr(torch, f"{name}_")(x))
+        for name in ("exp", "neg", "relu", "selu", "celu", "sigmoid", "round", "zero")
+    ]
+    + [
+        Call("torch.threshold_", lambda torch, x, o: torch.threshold_(x, 0.5, 0.1)),
+        Call("torch.fill_", lambda torch, x, o: torch.fill_(x, 2)),
+        Call("torch.clamp_", lambda torch, x, o: torch.clamp_(x, 0.3, 0.6)),
+        Call("torch.xlogy_", lambda torch, x, o: torch.xlogy_(x, o.y)),
+        Call("torch.index_put_", lambda torch, x, o: torch.index_put_(x, (o.at([1]),), o.row)),
+    ]
+    + [
+        Call(f"functional.{name}", lambda torch, x, o, name=name: getattr(torch.nn.functional, name)(x, inplace=True))
+        for name in (
+            "relu",
+            "relu6",
+            "elu",
+            "selu",
+            "celu",
+            "leaky_relu",
+            "hardtanh",
+            "hardsigmoid",
+            "hardswish",
+            "silu",
+            "mish",
+            "rrelu",
+        )
+    ]
+    + [
+        Call("functional.threshold", lambda torch, x, o: torch.nn.functional.threshold(x, 0.5, 0.1, inplace=True)),
+        Call(
+            "functional.dropout", lambda torch, x, o: torch.nn.functional.dropout(x, 0.5, training=False, inplace=True)
+        ),
+        Call("functional.dropout all", lambda torch, x, o: torch.nn.functional.dropout(x, 1.0, inplace=True)),
+        *(
+            Call(f"functional.{name}_", lambda torch, x, o, name=name: getattr(torch.nn.functional, f"{name}_")(x))
+            for name in ("relu", "elu", "selu", "celu", "leaky_relu", "hardtanh", "rrelu")
+        ),
+    ]
+)
 
 CALLS = [*UNARY, *BINARY, *OTHERS, *AUGMENTED, *FUNCTIONS]

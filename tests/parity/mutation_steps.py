@@ -167,13 +167,14 @@ SUFFIXES: list[Callable[[Writer, Any], str | None]] = [
 
 
 DETACHED = (".detach()", ".data")
-"""Of inference tensors these are not drawn: PyTorch counts and allows writes to what they give outside the mode."""
+"""Of inference tensors these are not drawn: PyTorch counts and allows writes to what they give outside the mode. Nor is
+what may copy or compute one in several steps, for it counts these."""
 
 
 def view_of(w: Writer, name: str) -> str:
     """A view of a tensor, as an expression."""
     suffix = w.choice(SUFFIXES)(w, w[name])
-    if suffix in DETACHED and w[name].is_inference():
+    if w[name].is_inference() and (suffix in DETACHED or not w[name].is_contiguous()):
         suffix = None
     return f"{name}{suffix}" if suffix else f"{name}.view_as({name})"
 
@@ -222,10 +223,7 @@ def compute(w: Writer) -> str | None:
         f"{name}.abs()", f"{name}.relu()", f"{name}.clone()", f"{name}.contiguous()", f"{name}.sum()",
         f"{name}.add({operand}, alpha=2)",
     )  # fmt: skip
-    text = w.choice(forms)
-    if ".abs" in text and w[name].is_inference():  # PyTorch counts what it writes to the result
-        return None
-    return f"{w.new_name()} = {text}"
+    return f"{w.new_name()} = {w.choice(forms[:5] if w[name].is_inference() else forms)}"
 
 
 @step(14)
@@ -305,8 +303,10 @@ def augment(w: Writer) -> str | None:
 
 TURNS = [
     with_axes("transpose_", 2), unary("t_"), unary("squeeze_"), with_axes("unsqueeze_", 1), with_axes("swapaxes_", 2),
-    with_axes("squeeze_", 1), lambda w, x: as_strided(w, x).replace("as_strided", "as_strided_"),
+    with_axes("squeeze_", 1),
+    lambda w, x: "" if x._base is None else as_strided(w, x).replace("as_strided", "as_strided_"),
 ]  # fmt: skip
+"""A base may not come to begin elsewhere: PyTorch would make places of views in front of it, and fail."""
 
 
 @step(3)
@@ -360,13 +360,17 @@ def change(w: Writer) -> str | None:
 
 @step(1)
 def set_data(w: Writer) -> str | None:
-    """Give a tensor the memory of another one. A view stays one in PyTorch's books, though it shows other memory."""
+    """Give a tensor the memory of another one. Views stay what they are in PyTorch's books, though the memory is not."""
     name = w.tensor(lambda x: not x.is_inference() and x._base is None)
     other = name and w.tensor(lambda y: not y.is_inference() and y.shape == w[name].shape)
     if name is None or other is None or w[name]._base is not None or w[other].is_inference():
         return None
+    if w[name].shape != w[other].shape:
+        return None
+    if any(x._base is w[name] for x in w.world.pool.values()):
+        return None
     forms = [f"{name}.data = {other}", f"{name}.data = {other}.data"]
-    return w.choice(forms if w[name].requires_grad else [*forms, f"{name}.set_({other})"])
+    return w.choice(forms if w[name].requires_grad or w[other].requires_grad else [*forms, f"{name}.set_({other})"])
 
 
 @step(2)

@@ -8,6 +8,7 @@ order in which elements are written. Such steps are not drawn: ``Writer.may_be_w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import product
 from random import Random
@@ -17,6 +18,8 @@ import torch as pytorch
 from mutation_programs import Player
 
 LETTERS = "abcdef"
+TURN = re.compile(r"\w\.(transpose|t|squeeze|unsqueeze|swapaxes|as_strided)_\(")
+"""A view in place. Where a non-leaf gets another shape unrecorded, PyTorch adapts the shapes of gradients to that."""
 MOST_ELEMENTS = 12
 LARGEST = 2**12
 
@@ -74,7 +77,7 @@ class Writer:
         return not all(is_exact(y.detach()) for x in pool for y in (x, x.grad) if y is not None)
 
     def in_context(self, line: str) -> str:
-        if not self.chance(14):
+        if not self.chance(14) or (TURN.match(line) and self[line[0]].requires_grad):
             return line
         modes = ["no_grad", "no_grad", "no_grad", "enable_grad", "inference_mode"]
         if ".data = " in line or "unsafe_" in line:  # PyTorch makes a mixture of both kinds of tensors

@@ -106,6 +106,27 @@ def nan_in_another_output(torch):
     return told_by(run)
 
 
+def nan_in_a_write_through_a_view(torch):
+    def run():
+        with torch.autograd.detect_anomaly():
+            y = leaf(torch) * 1
+            y[:1].sqrt_()
+            (y * 0).sum().backward()
+
+    return told_by(run)
+
+
+def nan_of_a_base_written_through_a_view(torch):
+    def run():
+        with torch.autograd.detect_anomaly():
+            y = leaf(torch) * 1
+            y[1] = 5.0
+            y.sqrt_()
+            (y * 0).sum().backward()
+
+    return told_by(run)
+
+
 def nan_in_complex_numbers(torch):
     def run():
         z = torch.tensor([0j, 1 + 1j], requires_grad=True)
@@ -590,7 +611,8 @@ def results_do_not_live_on(torch):
 
 
 PROGRAMS = [
-    it_says_that_it_is_on, nan_is_found, nan_in_another_output, nan_in_complex_numbers, nan_in_half_precision,
+    it_says_that_it_is_on, nan_is_found, nan_in_another_output, nan_in_a_write_through_a_view,
+    nan_of_a_base_written_through_a_view, nan_in_complex_numbers, nan_in_half_precision,
     without_a_forward_pass, nan_is_not_looked_for, inf_is_not_nan, off_again_in_backward, with_grad, with_inputs,
     a_custom_function_that_raises, a_custom_function_that_returns_nan, written_and_freed, warnings_are_errors,
     a_hook_that_raises, a_hook_on_a_node_that_raises, a_hook_that_makes_nan, a_hook_on_a_leaf_that_makes_nan,

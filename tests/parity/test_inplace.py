@@ -37,7 +37,7 @@ PARTS = {
     "transposed": lambda matrix: ((3, 2), lambda base: base.t()),
     "a part": lambda matrix: ((3, 5), lambda base: base[1:, 1:4]),
     "every other": lambda matrix: ((2, 6), lambda base: base[:, 1::2]),
-}  # fmt: skip
+}
 
 
 def written(torch, call, part, dtype="float32", grads=True):
@@ -68,9 +68,14 @@ def test_parts_are_written(name):
 
 
 OTHER_ERRORS = {
-    ("nan_to_num", "complex64"), ("functional.silu", "complex64"), ("addbmm", "bool"), ("baddbmm", "bool"),
-    ("round to decimals", "bool"), ("round to decimals", "complex64"), ("functional.dropout all", "bool"),
-}  # fmt: skip
+    ("nan_to_num", "complex64"),
+    ("functional.silu", "complex64"),
+    ("addbmm", "bool"),
+    ("baddbmm", "bool"),
+    ("round to decimals", "bool"),
+    ("round to decimals", "complex64"),
+    ("functional.dropout all", "bool"),
+}
 """Calls on dtypes that one of the two refuses, or refuses in other words, as it does the functions without ``_``."""
 
 
@@ -95,8 +100,22 @@ def test_leaves_are_refused_or_written(name):
     agree(program, rtol=2e-5, atol=1e-6)
 
 
-ORDERED = {"cumsum", "cumprod", "tril", "triu", "index_put accumulate", "addmv", "baddbmm", "masked_fill", "masked_fill tensor",
-           "index_fill", "index_fill tensor", "index_put", "torch.index_put_", "tril below"}  # fmt: skip
+ORDERED = {
+    "cumsum",
+    "cumprod",
+    "tril",
+    "triu",
+    "index_put accumulate",
+    "addmv",
+    "baddbmm",
+    "masked_fill",
+    "masked_fill tensor",
+    "index_fill",
+    "index_fill tensor",
+    "index_put",
+    "torch.index_put_",
+    "tril below",
+}
 """What these leave in memory that is shown twice depends on the order in which PyTorch writes."""
 
 
@@ -113,12 +132,45 @@ def test_expanded_tensors_are_refused_or_written(name):
     agree(program, rtol=2e-5, atol=1e-6)
 
 
-EMPTY = [call.name for call in CALLS if call.name.split()[0] not in (
-    "addmm", "addmv", "addr", "addbmm", "baddbmm", "index_add", "index_copy", "index_fill", "index_put", "index_reduce",
-    "put", "scatter", "scatter_add", "scatter_reduce", "torch.index_put_", "lerp", "clamp", "addcmul", "addcdiv", "gcd",
-    "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "__iand__",
-    "__ior__", "__ixor__", "__ilshift__", "__irshift__", "masked_scatter",
-)]  # fmt: skip
+EMPTY = [
+    call.name
+    for call in CALLS
+    if call.name.split()[0]
+    not in (
+        "addmm",
+        "addmv",
+        "addr",
+        "addbmm",
+        "baddbmm",
+        "index_add",
+        "index_copy",
+        "index_fill",
+        "index_put",
+        "index_reduce",
+        "put",
+        "scatter",
+        "scatter_add",
+        "scatter_reduce",
+        "torch.index_put_",
+        "lerp",
+        "clamp",
+        "addcmul",
+        "addcdiv",
+        "gcd",
+        "lcm",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "__iand__",
+        "__ior__",
+        "__ixor__",
+        "__ilshift__",
+        "__irshift__",
+        "masked_scatter",
+    )
+]
 
 
 @pytest.mark.parametrize("name", [name for name in EMPTY if "functional" not in name])

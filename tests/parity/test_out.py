@@ -20,60 +20,255 @@ class Inputs:
     def __getattr__(self, name):
         tensor = self.torch.tensor
         made = {
-            "a": lambda: tensor(A), "b": lambda: tensor(B), "u": lambda: tensor(A) + 1, "row": lambda: tensor([1.0, 2.0, 0.5]),
-            "i": lambda: tensor([[1, 2, 3], [4, 5, 6]]), "j": lambda: tensor([[2, 1, 3], [1, 2, 4]]), "t": lambda: tensor(B).t(),
-            "m": lambda: tensor([[True, False, True], [False, True, True]]), "s": lambda: tensor([[1.0, 2.0], [3.0, 4.0]]),
-            "places": lambda: tensor([1, 0]), "batch": lambda: tensor([A]), "batch_t": lambda: tensor([B]).transpose(1, 2),
-        }  # fmt: skip
+            "a": lambda: tensor(A),
+            "b": lambda: tensor(B),
+            "u": lambda: tensor(A) + 1,
+            "row": lambda: tensor([1.0, 2.0, 0.5]),
+            "i": lambda: tensor([[1, 2, 3], [4, 5, 6]]),
+            "j": lambda: tensor([[2, 1, 3], [1, 2, 4]]),
+            "t": lambda: tensor(B).t(),
+            "m": lambda: tensor([[True, False, True], [False, True, True]]),
+            "s": lambda: tensor([[1.0, 2.0], [3.0, 4.0]]),
+            "places": lambda: tensor([1, 0]),
+            "batch": lambda: tensor([A]),
+            "batch_t": lambda: tensor([B]).transpose(1, 2),
+        }
         return made[name]()
 
 
 CALLS = {
-    **{name: (lambda n, out, f=name: getattr(n.torch, f)(n.a, out=out)) for name in """abs absolute acos arccos angle asin
-       arcsin asinh arcsinh atan arctan atanh arctanh ceil conj_physical cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 fix
-       floor frac i0 isneginf isposinf lgamma log log10 log1p log2 logical_not logit nan_to_num neg negative rad2deg reciprocal
-       round rsqrt sgn sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc all any amax amin argmax argmin mean
-       nansum std var max min msort tril triu histc hardshrink""".split()},
+    **{
+        name: (lambda n, out, f=name: getattr(n.torch, f)(n.a, out=out))
+        for name in [
+            "abs",
+            "absolute",
+            "acos",
+            "arccos",
+            "angle",
+            "asin",
+            "arcsin",
+            "asinh",
+            "arcsinh",
+            "atan",
+            "arctan",
+            "atanh",
+            "arctanh",
+            "ceil",
+            "conj_physical",
+            "cos",
+            "cosh",
+            "deg2rad",
+            "digamma",
+            "erf",
+            "erfc",
+            "erfinv",
+            "exp",
+            "exp2",
+            "expm1",
+            "fix",
+            "floor",
+            "frac",
+            "i0",
+            "isneginf",
+            "isposinf",
+            "lgamma",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "logical_not",
+            "logit",
+            "nan_to_num",
+            "neg",
+            "negative",
+            "rad2deg",
+            "reciprocal",
+            "round",
+            "rsqrt",
+            "sgn",
+            "sigmoid",
+            "sign",
+            "signbit",
+            "sin",
+            "sinc",
+            "sinh",
+            "sqrt",
+            "square",
+            "tan",
+            "tanh",
+            "trunc",
+            "all",
+            "any",
+            "amax",
+            "amin",
+            "argmax",
+            "argmin",
+            "mean",
+            "nansum",
+            "std",
+            "var",
+            "max",
+            "min",
+            "msort",
+            "tril",
+            "triu",
+            "histc",
+            "hardshrink",
+        ]
+    },
     **{name: (lambda n, out, f=name: getattr(n.torch, f)(n.u, out=out)) for name in ("acosh", "arccosh")},
-    **{name: (lambda n, out, f=name: getattr(n.torch, f)(n.a, n.b, out=out)) for name in """add sub subtract mul multiply div
-       divide true_divide atan2 arctan2 copysign eq ne not_equal lt less le less_equal gt greater ge greater_equal float_power
-       floor_divide fmod remainder hypot logical_and logical_or logical_xor pow xlogy igamma igammac heaviside nextafter ldexp
-       maximum minimum fmax fmin logaddexp logaddexp2 complex polar inner clamp clip clamp_min clamp_max""".split()},
-    **{name: (lambda n, out, f=name: getattr(n.torch, f)(n.i, n.j, out=out)) for name in """gcd lcm bitwise_and bitwise_or
-       bitwise_xor bitwise_left_shift bitwise_right_shift""".split()},
-    **{f"{name} along": (lambda n, out, f=name: getattr(n.torch, f)(n.a, 1, out=out)) for name in """sum mean prod nansum
-       std var amax amin argmax argmin all any cumsum cumprod logcumsumexp logsumexp softmax log_softmax diff""".split()},
-    **{name: (lambda n, out, f=name: getattr(n.torch, f)([n.a, n.b], out=out)) for name in """cat concat concatenate stack
-       hstack vstack dstack column_stack row_stack""".split()},
-    **{f"{name} matrices": (lambda n, out, f=name: getattr(n.torch, f)(n.a, n.t, out=out)) for name in ("mm", "matmul")},
+    **{
+        name: (lambda n, out, f=name: getattr(n.torch, f)(n.a, n.b, out=out))
+        for name in [
+            "add",
+            "sub",
+            "subtract",
+            "mul",
+            "multiply",
+            "div",
+            "divide",
+            "true_divide",
+            "atan2",
+            "arctan2",
+            "copysign",
+            "eq",
+            "ne",
+            "not_equal",
+            "lt",
+            "less",
+            "le",
+            "less_equal",
+            "gt",
+            "greater",
+            "ge",
+            "greater_equal",
+            "float_power",
+            "floor_divide",
+            "fmod",
+            "remainder",
+            "hypot",
+            "logical_and",
+            "logical_or",
+            "logical_xor",
+            "pow",
+            "xlogy",
+            "igamma",
+            "igammac",
+            "heaviside",
+            "nextafter",
+            "ldexp",
+            "maximum",
+            "minimum",
+            "fmax",
+            "fmin",
+            "logaddexp",
+            "logaddexp2",
+            "complex",
+            "polar",
+            "inner",
+            "clamp",
+            "clip",
+            "clamp_min",
+            "clamp_max",
+        ]
+    },
+    **{
+        name: (lambda n, out, f=name: getattr(n.torch, f)(n.i, n.j, out=out))
+        for name in [
+            "gcd",
+            "lcm",
+            "bitwise_and",
+            "bitwise_or",
+            "bitwise_xor",
+            "bitwise_left_shift",
+            "bitwise_right_shift",
+        ]
+    },
+    **{
+        f"{name} along": (lambda n, out, f=name: getattr(n.torch, f)(n.a, 1, out=out))
+        for name in [
+            "sum",
+            "mean",
+            "prod",
+            "nansum",
+            "std",
+            "var",
+            "amax",
+            "amin",
+            "argmax",
+            "argmin",
+            "all",
+            "any",
+            "cumsum",
+            "cumprod",
+            "logcumsumexp",
+            "logsumexp",
+            "softmax",
+            "log_softmax",
+            "diff",
+        ]
+    },
+    **{
+        name: (lambda n, out, f=name: getattr(n.torch, f)([n.a, n.b], out=out))
+        for name in ["cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack"]
+    },
+    **{
+        f"{name} matrices": (lambda n, out, f=name: getattr(n.torch, f)(n.a, n.t, out=out)) for name in ("mm", "matmul")
+    },
     "bitwise_not": lambda n, out: n.torch.bitwise_not(n.i, out=out),
-    "mv": lambda n, out: n.torch.mv(n.a, n.row, out=out), "dot": lambda n, out: n.torch.dot(n.row, n.row, out=out),
-    "vdot": lambda n, out: n.torch.vdot(n.row, n.row, out=out), "outer": lambda n, out: n.torch.outer(n.row, n.row, out=out),
-    "ger": lambda n, out: n.torch.ger(n.row, n.row, out=out), "bmm": lambda n, out: n.torch.bmm(n.batch, n.batch_t, out=out),
-    "addmm": lambda n, out: n.torch.addmm(n.s, n.a, n.t, out=out), "addmv": lambda n, out: n.torch.addmv(n.s[0], n.a, n.row, out=out),
-    "addr": lambda n, out: n.torch.addr(n.a, n.s[0], n.row, out=out), "addbmm": lambda n, out: n.torch.addbmm(n.s, n.batch, n.batch_t, out=out),
+    "mv": lambda n, out: n.torch.mv(n.a, n.row, out=out),
+    "dot": lambda n, out: n.torch.dot(n.row, n.row, out=out),
+    "vdot": lambda n, out: n.torch.vdot(n.row, n.row, out=out),
+    "outer": lambda n, out: n.torch.outer(n.row, n.row, out=out),
+    "ger": lambda n, out: n.torch.ger(n.row, n.row, out=out),
+    "bmm": lambda n, out: n.torch.bmm(n.batch, n.batch_t, out=out),
+    "addmm": lambda n, out: n.torch.addmm(n.s, n.a, n.t, out=out),
+    "addmv": lambda n, out: n.torch.addmv(n.s[0], n.a, n.row, out=out),
+    "addr": lambda n, out: n.torch.addr(n.a, n.s[0], n.row, out=out),
+    "addbmm": lambda n, out: n.torch.addbmm(n.s, n.batch, n.batch_t, out=out),
     "baddbmm": lambda n, out: n.torch.baddbmm(n.s[None], n.batch, n.batch_t, out=out),
-    "addcmul": lambda n, out: n.torch.addcmul(n.a, n.b, n.b, value=2, out=out), "addcdiv": lambda n, out: n.torch.addcdiv(n.a, n.b, n.b, out=out),
-    "lerp": lambda n, out: n.torch.lerp(n.a, n.b, 0.25, out=out), "where": lambda n, out: n.torch.where(n.m, n.a, n.b, out=out),
-    "gather": lambda n, out: n.torch.gather(n.a, 1, n.places[:, None], out=out), "take": lambda n, out: n.torch.take(n.a, n.places, out=out),
+    "addcmul": lambda n, out: n.torch.addcmul(n.a, n.b, n.b, value=2, out=out),
+    "addcdiv": lambda n, out: n.torch.addcdiv(n.a, n.b, n.b, out=out),
+    "lerp": lambda n, out: n.torch.lerp(n.a, n.b, 0.25, out=out),
+    "where": lambda n, out: n.torch.where(n.m, n.a, n.b, out=out),
+    "gather": lambda n, out: n.torch.gather(n.a, 1, n.places[:, None], out=out),
+    "take": lambda n, out: n.torch.take(n.a, n.places, out=out),
     "take_along_dim": lambda n, out: n.torch.take_along_dim(n.a, n.places[:, None], 1, out=out),
-    "index_select": lambda n, out: n.torch.index_select(n.a, 0, n.places, out=out), "masked_select": lambda n, out: n.torch.masked_select(n.a, n.m, out=out),
-    "index_add": lambda n, out: n.torch.index_add(n.a, 0, n.places, n.b, out=out), "index_copy": lambda n, out: n.torch.index_copy(n.a, 0, n.places, n.b, out=out),
-    "scatter": lambda n, out: n.torch.scatter(n.a, 0, n.places[None], n.b, out=out), "scatter_add": lambda n, out: n.torch.scatter_add(n.a, 0, n.places[None], n.b, out=out),
+    "index_select": lambda n, out: n.torch.index_select(n.a, 0, n.places, out=out),
+    "masked_select": lambda n, out: n.torch.masked_select(n.a, n.m, out=out),
+    "index_add": lambda n, out: n.torch.index_add(n.a, 0, n.places, n.b, out=out),
+    "index_copy": lambda n, out: n.torch.index_copy(n.a, 0, n.places, n.b, out=out),
+    "scatter": lambda n, out: n.torch.scatter(n.a, 0, n.places[None], n.b, out=out),
+    "scatter_add": lambda n, out: n.torch.scatter_add(n.a, 0, n.places[None], n.b, out=out),
     "scatter_reduce": lambda n, out: n.torch.scatter_reduce(n.a, 0, n.places[None], n.b, "prod", out=out),
-    "slice_scatter": lambda n, out: n.torch.slice_scatter(n.a, n.b[:1], 0, 1, 2, out=out), "diag": lambda n, out: n.torch.diag(n.a, out=out),
-    "polygamma": lambda n, out: n.torch.polygamma(1, n.a, out=out), "mvlgamma": lambda n, out: n.torch.mvlgamma(n.u, 2, out=out),
-    "renorm": lambda n, out: n.torch.renorm(n.a, 2, 0, 0.5, out=out), "searchsorted": lambda n, out: n.torch.searchsorted(n.row.sort()[0], n.a, out=out),
-    "bucketize": lambda n, out: n.torch.bucketize(n.a, n.row.sort()[0], out=out), "norm": lambda n, out: n.torch.norm(n.a, out=out),
-    "sum of integers": lambda n, out: n.torch.sum(n.i, 1, out=out), "prod of a dtype": lambda n, out: n.torch.prod(n.a, 1, dtype=n.torch.float64, out=out),
-    "add a number": lambda n, out: n.torch.add(n.a, 2, out=out), "mul integers": lambda n, out: n.torch.mul(n.i, n.j, out=out), "div integers": lambda n, out: n.torch.div(n.i, n.j, out=out),
-    "clamp numbers": lambda n, out: n.torch.clamp(n.a, 0.3, 0.6, out=out), "pow number": lambda n, out: n.torch.pow(n.a, 2, out=out), "round decimals": lambda n, out: n.torch.round(n.a, decimals=1, out=out),
+    "slice_scatter": lambda n, out: n.torch.slice_scatter(n.a, n.b[:1], 0, 1, 2, out=out),
+    "diag": lambda n, out: n.torch.diag(n.a, out=out),
+    "polygamma": lambda n, out: n.torch.polygamma(1, n.a, out=out),
+    "mvlgamma": lambda n, out: n.torch.mvlgamma(n.u, 2, out=out),
+    "renorm": lambda n, out: n.torch.renorm(n.a, 2, 0, 0.5, out=out),
+    "searchsorted": lambda n, out: n.torch.searchsorted(n.row.sort()[0], n.a, out=out),
+    "bucketize": lambda n, out: n.torch.bucketize(n.a, n.row.sort()[0], out=out),
+    "norm": lambda n, out: n.torch.norm(n.a, out=out),
+    "sum of integers": lambda n, out: n.torch.sum(n.i, 1, out=out),
+    "prod of a dtype": lambda n, out: n.torch.prod(n.a, 1, dtype=n.torch.float64, out=out),
+    "add a number": lambda n, out: n.torch.add(n.a, 2, out=out),
+    "mul integers": lambda n, out: n.torch.mul(n.i, n.j, out=out),
+    "div integers": lambda n, out: n.torch.div(n.i, n.j, out=out),
+    "clamp numbers": lambda n, out: n.torch.clamp(n.a, 0.3, 0.6, out=out),
+    "pow number": lambda n, out: n.torch.pow(n.a, 2, out=out),
+    "round decimals": lambda n, out: n.torch.round(n.a, decimals=1, out=out),
     "linalg.vector_norm": lambda n, out: n.torch.linalg.vector_norm(n.a, out=out),
-    "special.expit": lambda n, out: n.torch.special.expit(n.a, out=out), "special.i1": lambda n, out: n.torch.special.i1(n.a, out=out), "special.entr": lambda n, out: n.torch.special.entr(n.a, out=out),
-    "special.xlog1py": lambda n, out: n.torch.special.xlog1py(n.a, n.b, out=out), "special.logsumexp": lambda n, out: n.torch.special.logsumexp(n.a, 1, out=out),
-    "zeros": lambda n, out: n.torch.zeros(2, 3, out=out), "ones": lambda n, out: n.torch.ones((2, 3), out=out), "full": lambda n, out: n.torch.full((2, 3), 2, out=out), "eye": lambda n, out: n.torch.eye(2, 3, out=out),
+    "special.expit": lambda n, out: n.torch.special.expit(n.a, out=out),
+    "special.i1": lambda n, out: n.torch.special.i1(n.a, out=out),
+    "special.entr": lambda n, out: n.torch.special.entr(n.a, out=out),
+    "special.xlog1py": lambda n, out: n.torch.special.xlog1py(n.a, n.b, out=out),
+    "special.logsumexp": lambda n, out: n.torch.special.logsumexp(n.a, 1, out=out),
+    "zeros": lambda n, out: n.torch.zeros(2, 3, out=out),
+    "ones": lambda n, out: n.torch.ones((2, 3), out=out),
+    "full": lambda n, out: n.torch.full((2, 3), 2, out=out),
+    "eye": lambda n, out: n.torch.eye(2, 3, out=out),
     "linspace": lambda n, out: n.torch.linspace(0, 1, 3, out=out),
-}  # fmt: skip
+}
 
 
 DTYPES = ("float32", "float64", "int64", "bool", "complex64", "float16")
@@ -106,7 +301,10 @@ def test_shapes_and_dtypes(name):
     def program(torch):
         plain = CALLS[name](Inputs(torch), None)
         shape = tuple(plain.shape)
-        seen = [given(torch, name, (0,), str(plain.dtype).split(".")[-1]), given(torch, name, (4, 2), str(plain.dtype).split(".")[-1])]
+        seen = [
+            given(torch, name, (0,), str(plain.dtype).split(".")[-1]),
+            given(torch, name, (4, 2), str(plain.dtype).split(".")[-1]),
+        ]
         return seen + [[dtype, given(torch, name, shape, dtype)] for dtype in DTYPES if dtype != OTHERWISE.get(name)]
 
     agree(program, rtol=2e-3, atol=1e-3)
@@ -131,7 +329,15 @@ def into_views_of_another_shape(torch):
     base, n = torch.zeros(4, 3), Inputs(torch)
     part = base[1:2]
     torch.add(n.a, n.b, out=part)
-    return base, list(part.shape), part.stride(), part.storage_offset(), part._base is base, base._version, part._version
+    return (
+        base,
+        list(part.shape),
+        part.stride(),
+        part.storage_offset(),
+        part._base is base,
+        base._version,
+        part._version,
+    )
 
 
 @program
@@ -169,11 +375,15 @@ def into_an_operand(torch):
     torch.mul(y[0], 2.0, out=y[1])
     z = torch.arange(6.0)
     return [
-        x, x._version, y, y._version,
+        x,
+        x._version,
+        y,
+        y._version,
         attempt(lambda: torch.add(z[1:], 1, out=z[:-1])),
         attempt(lambda: torch.add(torch.ones(2, 3), 1, out=torch.zeros(3).expand(2, 3))),
-        z, z._version,
-    ]  # fmt: skip
+        z,
+        z._version,
+    ]
 
 
 @program
@@ -181,16 +391,27 @@ def nothing_is_recorded(torch):
     n = Inputs(torch)
     x, out = n.a.requires_grad_(), torch.zeros(2, 3)
     refused = [
-        attempt(lambda: torch.add(x, n.b, out=out)), attempt(lambda: torch.exp(x * 2, out=out)),
+        attempt(lambda: torch.add(x, n.b, out=out)),
+        attempt(lambda: torch.exp(x * 2, out=out)),
         attempt(lambda: torch.add(n.a, n.b, out=torch.zeros(2, 3, requires_grad=True))),
         attempt(lambda: torch.cat([n.a, x], out=out)),
         attempt(lambda: torch.sort(x, out=(out, torch.zeros(2, 3, dtype=torch.int64)))),
-    ]  # fmt: skip
+    ]
     with torch.no_grad():
         torch.add(x, n.b, out=out)
         leaf = torch.zeros(2, 3, requires_grad=True)
         returned = torch.add(x, n.b, out=leaf)
-    return refused, out, out._version, out.requires_grad, leaf, returned is leaf, leaf.is_leaf, leaf.requires_grad, leaf._version
+    return (
+        refused,
+        out,
+        out._version,
+        out.requires_grad,
+        leaf,
+        returned is leaf,
+        leaf.is_leaf,
+        leaf.requires_grad,
+        leaf._version,
+    )
 
 
 @program
@@ -205,12 +426,17 @@ def what_was_saved_notices(torch):
 
 
 PAIRS = {
-    "sort": lambda torch, x, out: torch.sort(x, out=out), "topk": lambda torch, x, out: torch.topk(x, 2, out=out),
-    "kthvalue": lambda torch, x, out: torch.kthvalue(x, 2, out=out), "cummax": lambda torch, x, out: torch.cummax(x, 0, out=out),
-    "cummin": lambda torch, x, out: torch.cummin(x, 0, out=out), "mode": lambda torch, x, out: torch.mode(x, out=out),
-    "median": lambda torch, x, out: torch.median(x, 0, out=out), "max": lambda torch, x, out: torch.max(x, 0, out=out),
-    "min": lambda torch, x, out: torch.min(x, 0, out=out), "nanmedian": lambda torch, x, out: torch.nanmedian(x, 0, out=out),
-}  # fmt: skip
+    "sort": lambda torch, x, out: torch.sort(x, out=out),
+    "topk": lambda torch, x, out: torch.topk(x, 2, out=out),
+    "kthvalue": lambda torch, x, out: torch.kthvalue(x, 2, out=out),
+    "cummax": lambda torch, x, out: torch.cummax(x, 0, out=out),
+    "cummin": lambda torch, x, out: torch.cummin(x, 0, out=out),
+    "mode": lambda torch, x, out: torch.mode(x, out=out),
+    "median": lambda torch, x, out: torch.median(x, 0, out=out),
+    "max": lambda torch, x, out: torch.max(x, 0, out=out),
+    "min": lambda torch, x, out: torch.min(x, 0, out=out),
+    "nanmedian": lambda torch, x, out: torch.nanmedian(x, 0, out=out),
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -241,10 +467,12 @@ def the_smallest_and_the_largest(torch):
 def what_is_no_target(torch):
     n = Inputs(torch)
     return [
-        attempt(lambda: torch.add(n.a, n.b, out=(torch.zeros(2, 3),)))[:2], attempt(lambda: torch.add(n.a, n.b, out="a"))[:2],
-        torch.add(n.a, n.b, out=None), attempt(lambda: torch.relu(n.a, out=torch.zeros(2, 3)))[:2],
+        attempt(lambda: torch.add(n.a, n.b, out=(torch.zeros(2, 3),)))[:2],
+        attempt(lambda: torch.add(n.a, n.b, out="a"))[:2],
+        torch.add(n.a, n.b, out=None),
+        attempt(lambda: torch.relu(n.a, out=torch.zeros(2, 3)))[:2],
         attempt(lambda: torch.flatten(n.a, out=torch.zeros(6)))[:2],
-    ]  # fmt: skip
+    ]
 
 
 @program
@@ -255,7 +483,11 @@ def random_numbers_are_written(torch):
     returned += [torch.randperm(3, out=whole) is whole, sorted(whole.tolist()), whole._version]
     normal = torch.full((2,), 99.0)
     returned += [torch.normal(torch.zeros(2), 0.0, out=normal) is normal, normal]
-    return returned + [torch.empty(2, out=torch.zeros(0)).shape == (2,), list(torch.zeros(2, 2, out=normal).shape), normal._version]
+    return returned + [
+        torch.empty(2, out=torch.zeros(0)).shape == (2,),
+        list(torch.zeros(2, 2, out=normal).shape),
+        normal._version,
+    ]
 
 
 @program
@@ -263,8 +495,10 @@ def dtypes_that_are_given(torch):
     n, out = Inputs(torch), torch.zeros(3)
     return [
         attempt(lambda: torch.sum(n.a, 0, dtype=torch.float64, out=out)),
-        attempt(lambda: torch.sum(n.a * 2, 0, out=torch.zeros(3, dtype=torch.int64))), torch.cumsum(n.a * 3, 0, out=torch.zeros(2, 3, dtype=torch.int64)), out._version,
-    ]  # fmt: skip
+        attempt(lambda: torch.sum(n.a * 2, 0, out=torch.zeros(3, dtype=torch.int64))),
+        torch.cumsum(n.a * 3, 0, out=torch.zeros(2, 3, dtype=torch.int64)),
+        out._version,
+    ]
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
