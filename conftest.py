@@ -7,12 +7,18 @@ compiles next to nothing. All of this is said in the environment before jax is i
 already is left alone. (``--xla_backend_optimization_level=0`` would save another sixth, but gives wrong numbers:
 under it ``jax.vjp`` of ``jnp.max`` of a fused sum was inf, with jax 0.10.2.)
 
+Note [What was compiled is dropped]
+A compiled kernel takes about a megabyte, and a process runs thousands of tests. When it has grown to ``PLENTY`` the
+kernels are dropped between two tests; what is needed again comes from the folder.
+
 Note [Parity tests without PyTorch]
 Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they
 are read instead, one item for each test function, and all of these are deselected; the summary says how many and why.
 """
 
 import ast
+import ctypes
+import ctypes.util
 import gc
 import importlib.util
 import os
@@ -34,6 +40,7 @@ pytest.register_assert_rewrite("harness", "oracles")
 
 PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+PLENTY = 3 << 30
 DESELECTED = pytest.StashKey[int]()
 
 
@@ -50,6 +57,29 @@ def modes_are_left_as_they_were():
     dtypes.set_default_dtype(default)
     assert left is modes, f"the test left the modes as {left}"
     assert left_default is default, f"the test left {left_default} as the default dtype"
+
+
+@pytest.fixture(autouse=True)
+def memory_is_given_back():
+    """See Note [What was compiled is dropped]."""
+    yield
+    if resident() > PLENTY:
+        import jax
+
+        from tapegrad.ops import operator
+
+        operator.forget_plans()
+        jax.clear_caches()
+        gc.collect()
+        library = ctypes.util.find_library("c")
+        if library is not None and hasattr(ctypes.CDLL(library), "malloc_trim"):
+            ctypes.CDLL(library).malloc_trim(0)
+
+
+def resident():
+    """How many bytes of memory this process has, where that can be asked cheaply."""
+    statistics = Path("/proc/self/statm")
+    return int(statistics.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statistics.exists() else 0
 
 
 @pytest.fixture

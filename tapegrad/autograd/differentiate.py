@@ -269,8 +269,10 @@ def run_backward(
     currency = currency_for(create_graph)
     with switched(grad=create_graph):
         inputs = []
-        for root, seed in zip(roots, seeds, strict=True):
+        for index, (root, seed) in enumerate(zip(roots, seeds, strict=True)):
             spec = spec_at(root)
+            if isinstance(root, Tensor) and root._storage is not None:
+                spec = made_spec(root, root_edges[index], index)
             if seed is not None and seed.dtype is not spec.dtype:
                 seed = cast(seed, dtype=spec.dtype)
             inputs.append(None if seed is None else currency.seed(seed))
@@ -282,6 +284,25 @@ def run_backward(
             if value is None and not allow_unused:
                 raise RuntimeError(source_lines.unused(index, targets[index], roots))
         return [None if value is None else currency.to_hook(value) for value in captured]
+
+
+def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
+    """The spec of a root as its node made it: ``.data`` may have been set to something else since.
+
+    Raises:
+        RuntimeError: of another shape.
+    """
+    node, output_nr = edge
+    metadata = getattr(node, "_input_metadata", ())
+    spec = metadata[output_nr] if output_nr < len(metadata) else None
+    if spec is None:
+        return root._spec
+    if spec.shape != root.shape:
+        raise RuntimeError(
+            f"invalid gradient at index {index} - got {list(root.shape)} but expected shape compatible with "
+            f"{list(spec.shape)}"
+        )
+    return spec
 
 
 def flag(given: Any) -> bool:

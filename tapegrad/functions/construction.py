@@ -82,7 +82,7 @@ def constructed(
         array = checked_array(np.asarray(data))
         made = target(function, options, default or dtypes.from_numpy(array.dtype), on)
         _warn_of_complex(array, made)
-        return made.tensor(array.copy() if array.dtype == made.dtype.numpy else array)
+        return made.tensor(array.copy("K") if array.dtype == made.dtype.numpy else array)
     shape = _shape(data)
     inferred = None if wanted is not None else _infer(data)
     made = target(function, options, default or inferred, on)

@@ -164,3 +164,15 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     """
     _check_probability(p)
     return _dropped(input, p, training, inplace, channels=True, alpha=True)
+
+
+@public("torch", out=False)
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """The input with whole channels (slices of the first two dimensions) set to 0 with probability ``p``."""
+    return _dropped(input, p, train, False, channels=True, alpha=False)
+
+
+@public("torch", out=False)
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """``feature_dropout`` in place."""
+    return _dropped(input, p, train, True, channels=True, alpha=False)

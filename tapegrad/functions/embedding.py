@@ -80,3 +80,16 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
             weight,
             value_of(ops.embedding_renorm(weight, indices, max_norm=float(max_norm), norm_type=float(norm_type))),
         )
+
+
+@public("torch", out=False)
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale down those rows of ``input`` that ``indices`` name and whose norm is larger than ``max_norm``, in place.
+
+    >>> import tapegrad as torch
+    >>> torch.embedding_renorm_(torch.ones(2, 4), torch.tensor([0]), 1.0, 2.0)
+    tensor([[0.5000, 0.5000, 0.5000, 0.5000],
+            [1.0000, 1.0000, 1.0000, 1.0000]])
+    """
+    _renormalize(input, indices, max_norm, norm_type)
+    return input

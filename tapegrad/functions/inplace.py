@@ -15,8 +15,9 @@ from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts, shows_the_same
 from tapegrad.functions.naming import renamed
+from tapegrad.functions.pointwise import accepts
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
-from tapegrad.functions.scalars import converted
+from tapegrad.functions.scalars import converted, is_number, wrong_type
 from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
@@ -47,11 +48,11 @@ trunc xlogy zero
 """In-place methods that are functions of ``torch`` too."""
 
 AUGMENTED = {
-    "__iadd__": "add", "__isub__": "sub", "__imul__": "mul", "__itruediv__": "div", "__ifloordiv__": "floor_divide",
-    "__ipow__": "pow", "__imod__": "remainder", "__iand__": "__and__", "__ior__": "__or__", "__ixor__": "__xor__",
-    "__ilshift__": "__lshift__", "__irshift__": "__rshift__", "__idiv__": "div",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
+    "__ifloordiv__": "floor_divide_", "__ipow__": "pow_", "__imod__": "remainder_", "__iand__": "__and__",
+    "__ior__": "__or__", "__ixor__": "__xor__", "__ilshift__": "__lshift__", "__irshift__": "__rshift__",
 }  # fmt: skip
-"""Augmented assignments and the method that computes them."""
+"""Augmented assignments and the methods that they call, or are twins of."""
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -158,13 +159,23 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
     return wrapped(method, name, out_allowed=False)
 
 
+def augmented(twin: Callable[..., Tensor]) -> Callable[..., Any]:
+    """What Python calls for an augmented assignment; operands that it doesn't know are left to the other side."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        return twin(self, other) if accepts(other) else NotImplemented
+
+    method.__name__ = method.__qualname__ = twin.__name__
+    return method
+
+
 def declare_twins() -> None:
     """Declare the twins of all methods that exist; called once, when every family has been imported."""
     methods = NAMESPACES["Tensor"]
     for name in TWINS:
         methods[f"{name}_"] = in_place(f"{name}_", methods[name])
-    for name, twin in AUGMENTED.items():
-        methods[name] = in_place(name, methods[twin])
+    for name, method in AUGMENTED.items():
+        methods[name] = augmented(in_place(name, methods[method]) if method.endswith("__") else methods[method])
     functions = NAMESPACES["torch"]
     functions |= {f"{name}_": methods[f"{name}_"] for name in FUNCTIONS}
 
@@ -182,9 +193,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         refuse_in_place(self, overlapping=True)
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"))
     if value.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
-        )
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     refuse_in_place(self)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"))
 
@@ -197,12 +206,14 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @public("Tensor", out=False)
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Replace the elements by those of ``src``, broadcast and cast as need be.
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Replace the elements by those of ``src`` (a tensor or a number), broadcast and cast as need be.
 
     Raises:
         RuntimeError: ``src`` can't be broadcast to this shape.
     """
+    if not isinstance(src, Tensor):
+        return _copy_number(self, src)
     refuse_in_place(self, overlapping=shows_the_same(self, src))
     if self._storage is not None:
         refuse_shared_parts(self, (src,))
@@ -212,3 +223,11 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
             f"{list(broadcast_shapes([self.shape, src.shape]))}"
         )
     return become(self, assignment.copy(before_write(self), src))
+
+
+def _copy_number(self: Tensor, number: Any) -> Tensor:
+    if not is_number(number):
+        raise wrong_type("copy_", "src", 1, number)
+    refuse_in_place(self)
+    result = assignment.fill(before_write(self), converted(number, self.dtype))
+    return become(self, renamed(result, "torch::autograd::CopyBackwards"))

@@ -105,9 +105,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 def _refuse_recorded(name: str, *tensors: Tensor) -> None:
     if any(tensor.requires_grad for tensor in tensors):
-        raise RuntimeError(
-            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
-        )
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
 
 
 def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable) -> Tensor:

@@ -97,9 +97,9 @@ def _warn_of_shape(target: Tensor, result: Tensor) -> None:
     if target._spec.numel:
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
-            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
-            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
-            "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             stacklevel=6,
         )
 
@@ -137,9 +137,9 @@ abs absolute ceil conj_physical fix floor frac neg negative round sgn sign trunc
 """.split()  # noqa: SIM905 - a table is easier to read without the quotes
 
 _OF_STRUCTURE = """
-msort sort topk kthvalue mode cummax cummin aminmax tril triu softmax log_softmax mm matmul bmm addmm addmv baddbmm gather
-take_along_dim index_add index_copy index_reduce scatter scatter_add scatter_reduce slice_scatter diag renorm norm
-vector_norm argmax argmin argsort
+msort sort topk kthvalue mode cummax cummin aminmax tril triu softmax log_softmax mm matmul bmm addmm addmv baddbmm
+gather take_along_dim index_add index_copy index_reduce scatter scatter_add scatter_reduce slice_scatter diag renorm
+norm vector_norm argmax argmin argsort
 """.split()  # noqa: SIM905
 
 _SAME = "Expected out tensor to have dtype {r}, but got {o} instead"

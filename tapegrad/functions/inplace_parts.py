@@ -29,7 +29,8 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
         value: a number, or a tensor that broadcasts.
     """
     base = self if self._view is None else self._view.base
-    if not (isinstance(value, Tensor) and value._storage is not None and value._storage is base._storage):
+    filling = not isinstance(value, Tensor) or not value.ndim
+    if filling or value._storage is None or value._storage is not base._storage:
         refuse_shown_twice(place)
     elif (spot := expanded(geometry_of(value), place.shape)) != place:
         refuse_shown_twice(place)
@@ -64,8 +65,8 @@ def overwrite(self: Tensor, value: Any) -> None:
 
 
 def can_write_part(self: Tensor, value: Any) -> bool:
-    """Whether ``write_part`` can be used: not for inference tensors, duals and views in another dtype, nor where it is to
-    be refused as the write to a view of the tensor would be."""
+    """Whether ``write_part`` can be used: not for inference tensors, duals and views in another dtype, nor where it is
+    to be refused as the write to a view of the tensor would be."""
     base = self if self._view is None else self._view.base
     spec, view, modes = base._spec, self._view, thread.modes
     if modes.grad and spec.requires_grad and base._edge is None:

@@ -104,10 +104,8 @@ def refuse_shared_parts(tensor: Tensor, operands: Iterable[Any], strict: bool = 
             refuse_overlap(geometry_of(tensor), tensor, geometry_of(operand), operand, strict)
 
 
-def refuse_overlap(
-    written: Geometry, tensor: Tensor, read: Geometry, operand: Tensor, strict: bool = False
-) -> None:
-    """Refuse to read some, but (unless that is ``strict``) not just the same, of the places of a memory that are written.
+def refuse_overlap(written: Geometry, tensor: Tensor, read: Geometry, operand: Tensor, strict: bool = False) -> None:
+    """Refuse to read some, but (unless ``strict``) not just the same, of the places of a memory that are written.
 
     Args:
         written, tensor: the places that are written, and the tensor that they belong to.
@@ -224,8 +222,8 @@ def _addmm(tensor: Tensor, mat1: Tensor, mat2: Tensor, **scales: Any) -> None:
         shape = (mat1.shape[0], mat2.shape[1])
         if tensor.shape != shape:
             raise RuntimeError(
-                f"Bad in-place call: input tensor size {list(tensor.shape)} and output tensor size {list(shape)} should "
-                "match"
+                f"Bad in-place call: input tensor size {list(tensor.shape)} and output tensor size {list(shape)} "
+                "should match"
             )
 
 

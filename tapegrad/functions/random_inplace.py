@@ -57,7 +57,10 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **options: Any) ->
         RuntimeError: bounds in the wrong order, or too large for the dtype.
     """
     bounds = {"from": 0.0, "to": 1.0} | options | dict(zip(("from", "to"), args, strict=False))
-    if len(args) > 2 or len(bounds) > 2:
+    for name in options:
+        if name not in ("from", "to"):
+            raise TypeError(f"uniform_() got an unexpected keyword argument '{name}'")
+    if len(args) > 2:
         raise TypeError(f"uniform_() takes from 0 to 2 positional arguments but {len(args)} were given")
     _check_floats("uniform_", **bounds)
     if self.dtype.category < FLOATING:

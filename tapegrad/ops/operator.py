@@ -616,10 +616,11 @@ def zeros_of(x, *, shape, dtype):
     return jnp.zeros(shape, dtype.numpy)
 
 
-def _forget_plans() -> None:
+def forget_plans() -> None:
+    """Forget all that was decided and compiled for calls; it is made again when it is needed."""
     for operator in TABLE.values():
         operator.plans.clear()
         operator.kernels.clear()
 
 
-dtypes.on_default_dtype_change.append(_forget_plans)
+dtypes.on_default_dtype_change.append(forget_plans)

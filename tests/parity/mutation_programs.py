@@ -15,10 +15,12 @@ Note [What is not compared]
 PyTorch's backward may give out a gradient as a view that is expanded, or one that was added to in place and so has a
 version; and nodes that are made by ``create_graph`` follow its formulas. All this is PyTorch's way of computing, of
 which no program should know. So programs take derivatives by ``derivative``, which makes a contiguous tensor with a
-node of its own, behind which nobody looks; of other gradients they see the values, and the versions of ``.grad`` are
-not compared. A write to an inference tensor outside inference mode is refused by PyTorch after it was made, by tapegrad
+node of its own, behind which nobody looks; of other gradients they see the values, and the versions of ``.grad`` (and
+the strides of non-leaves') are not compared. Zeros have no sign, though it can be seen through integers.
+
+A write to an inference tensor outside inference mode is refused by PyTorch after it was made, by tapegrad
 before: a program ends there. Where a step is wrong in two ways, either may be what it raises, if one of them is that,
-or that it asks for a history which can't be made again.
+or that memory overlaps, or that it asks for a history which can't be made again.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ Account = dict[str, Any]
 
 STALE = "its base or another view of its base has been modified inplace"
 INFERENCE = "Inplace update to inference tensor outside InferenceMode is not allowed"
+EARLY = (STALE, INFERENCE, "unsupported operation: ")
 
 
 @lru_cache(maxsize=65536)
@@ -172,7 +175,8 @@ class Player:
         base, grad = tensor._base, attempt(lambda: tensor.grad)
         found["_base"] = None if base is None else self.name_of(base) or "unnamed"
         if self.is_tensor(grad):
-            grad = {**self.seen(grad), "name": self.name_of(grad), "_version": None}
+            hidden = ("_version",) if tensor.is_leaf else ("_version", "stride", "is_contiguous")
+            grad = {**self.seen(grad), "name": self.name_of(grad), **dict.fromkeys(hidden)}
         return {**found, "grad": grad}
 
     def is_tensor(self, value: Any) -> bool:
@@ -180,7 +184,7 @@ class Player:
 
 
 DATA: dict[str, Callable[[Any], Any]] = {
-    "value": lambda tensor: plain(tensor.detach().tolist()),
+    "value": lambda tensor: unsigned(plain(tensor.detach().tolist())),
     "dtype": lambda tensor: str(tensor.dtype).rpartition(".")[2],
     "shape": lambda tensor: list(tensor.shape),
     "stride": lambda tensor: list(tensor.stride()),
@@ -242,6 +246,11 @@ def plain(value: Any) -> Any:
     return "nan" if isinstance(value, float) and math.isnan(value) else value
 
 
+def unsigned(value: Any) -> Any:
+    """With 0 for the bits of -0.0."""
+    return [unsigned(item) for item in value] if isinstance(value, list) else 0 if value == -(2**31) else value
+
+
 # -- comparing ---------------------------------------------------------------------------------------------------------
 
 
@@ -274,7 +283,7 @@ def quiet() -> Iterator[None]:
 def wrong_twice(expected: Any, outcome: Any) -> bool:
     """Whether two outcomes are errors, one of them about what is looked at early. See Note [What is not compared]."""
     errors = [item for item in (expected, outcome) if isinstance(item, list) and item[:1] == ["raised"]]
-    return len(errors) == 2 and any(STALE in error[2] or INFERENCE in error[2] for error in errors)
+    return len(errors) == 2 and any(part in error[2] for error in errors for part in EARLY)
 
 
 def disagreement(

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch as pytorch
 from hypothesis import strategies as st
-from mutation_programs import quiet
+from mutation_programs import memory_of, quiet
 from mutation_writer import LETTERS, Writer, elements, flags, literal
 
 SHAPES = [(4,), (6,), (2, 3), (2, 3), (2, 2), (2, 2, 2)]
@@ -274,7 +274,8 @@ def assign(w: Writer) -> str | None:
     part = w.value(name + key)
     if part is None:
         return f"{name}{key} = {w.operand(x)}"
-    return f"{name}{key} = {w.operand(part, near=x)}" if part._base is None or w.may_be_written(part) else None
+    near = part if memory_of(part) == memory_of(x) else x  # or else the index copies
+    return f"{name}{key} = {w.operand(part, near=near)}" if w.may_be_written(near) else None
 
 
 def fancy_index(w: Writer, x: Any) -> str:
@@ -324,7 +325,8 @@ def write_out(w: Writer) -> str | None:
     if name is None:
         return None
     x = w[name]
-    return f"torch.{w.choice(('add', 'mul'))}({w.operand(x, numbers=False)}, {w.operand(x)}, out={name})"
+    one = literal(w, tuple(x.shape), x.dtype) if w.chance(50) else name
+    return f"torch.{w.choice(('add', 'mul'))}({one}, {w.operand(x)}, out={name})"
 
 
 @step(2)
@@ -360,7 +362,7 @@ def change(w: Writer) -> str | None:
 
 @step(1)
 def set_data(w: Writer) -> str | None:
-    """Give a tensor the memory of another one. Views stay what they are in PyTorch's books, though the memory is not."""
+    """Give a tensor the memory of another one. Views stay what they are in PyTorch's books, though memory does not."""
     name = w.tensor(lambda x: not x.is_inference() and x._base is None)
     other = name and w.tensor(lambda y: not y.is_inference() and y.shape == w[name].shape)
     if name is None or other is None or w[name]._base is not None or w[other].is_inference():

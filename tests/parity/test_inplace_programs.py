@@ -1,7 +1,10 @@
 """What programs write in place: parameters, gradients, the same tensor twice, memory that overlaps, random numbers."""
 
 import pytest
+import torch as pytorch
 from harness import Programs, agree, attempt, warned
+
+import tapegrad
 
 pytestmark = pytest.mark.parity
 
@@ -383,6 +386,56 @@ def test_random_numbers_are_filled_in(name):
         return seen
 
     agree(program)
+
+
+SPARSE = {"resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_"}
+"""What belongs to sparse tensors, of which there are none here."""
+
+
+def test_every_method_that_writes_is_there():
+    def writing(module):
+        return {name for name in dir(module.Tensor) if name.endswith("_") and not name.startswith("_")}
+
+    assert writing(pytorch) - writing(tapegrad) == SPARSE and writing(tapegrad) <= writing(pytorch)
+
+
+AUGMENTED = ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
+
+
+@pytest.mark.parametrize("name", AUGMENTED)
+def test_augmented_assignments_are_there(name):
+    assert hasattr(tapegrad.Tensor, f"__i{name}__") == hasattr(pytorch.Tensor, f"__i{name}__")
+
+
+def test_every_function_that_writes_is_there():
+    names = {name for name in dir(pytorch) if name.endswith("_") and not name.startswith("_")}
+    assert {name for name in names if not hasattr(tapegrad, name)} == {"resize_as_sparse_"}
+
+
+@program
+def augmented_by_strangers(torch):
+    x, whole = torch.tensor([4.0, 5.0]), torch.tensor([4, 5])
+    y = whole
+    whole <<= 1
+    whole >>= 2
+    whole |= 1
+    whole &= 3
+    whole ^= 7
+    whole //= 2
+    whole **= 2
+    number = 1
+    number += x
+    return [
+        y is whole,
+        whole,
+        whole._version,
+        number,
+        attempt(lambda: x.__iadd__("a")) is NotImplemented,
+        attempt(lambda: exec("x += 'a'", {"x": x})),
+        attempt(lambda: exec("x *= None", {"x": x})),
+        x.copy_(3),
+        x._version,
+    ]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

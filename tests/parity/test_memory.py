@@ -1,8 +1,11 @@
 """Memory as programs see it: addresses, storages, ``set_``, ``resize_``, tensors made with strides, swapping."""
 
+import copy
+import pickle
 import warnings
 import weakref
 
+import numpy as np
 import pytest
 from harness import Programs, agree, attempt
 
@@ -444,6 +447,17 @@ def made_with_strides_that_cannot_be(torch):
         lambda: torch.zeros(2).new_empty_strided((2,), (1, 1)),
     ]  # fmt: skip
     return [attempt(case) for case in cases]
+
+
+@program
+def layouts_that_leave_and_come_back(torch):
+    x, array = counted(torch, 2, 3), np.arange(6.0).reshape(2, 3)
+    row, alone = copy.deepcopy([x.t(), x[:, 1:]])
+    row[0, 0] = 9.0
+    back = [torch.from_numpy(array.T), torch.tensor(array.T), torch.as_tensor(array.T), torch.asarray(array.T)]
+    back += [pickle.loads(pickle.dumps(x.t())), copy.copy(x.t()), torch.nn.Parameter(x.t()), row, alone]
+    outs = [torch.add(x.t(), 1, out=torch.empty(0)), torch.add(x.t(), 1, out=torch.empty(3, 2))]
+    return [[y.tolist(), *layout(y)[:4]] for y in (*back, *outs)], x.t().numpy().strides, x[:, ::2].numpy().tolist()
 
 
 @program

@@ -7,6 +7,8 @@ what, the graph behind it, gradients; and what the step gave or raised. ``mutati
 The test draws a few hundred programs, always the same. The recorded run draws ten thousand others::
 
     TAPEGRAD_MUTATION_PROGRAMS=10000 python -m pytest tests/parity/test_mutation_machine.py -k drawn --hypothesis-seed=0
+
+That compiles some thousands of kernels, which takes most of its time, and is kept for the next run.
 """
 
 import os
@@ -196,6 +198,66 @@ PROGRAMS = {
         b = a * a
         a.mul_(2)
         b.sum().real.backward()
+    """,
+    "a tensor without dimensions is written into itself": """
+        a = torch.tensor([1.0, 2.0], requires_grad=True)
+        b = a.sum()
+        b[None] = b
+    """,
+    "a view of itself is written into a tensor": """
+        a = torch.tensor([1.0, 2.0], requires_grad=True).mul(2)
+        a[None, :] = a
+        a[None, None, :] = a
+    """,
+    "nothing is saved for a gradient that goes nowhere": """
+        a = torch.tensor([1.0, 2.0], requires_grad=True).mul(2)
+        with torch.no_grad(): b = a[:]
+        c = b * b
+        a[:] += 1
+        c.sum().backward()
+    """,
+    "the name of an overload": """
+        a = torch.tensor([[1.0, 2.0]], requires_grad=True).sum(0)
+        b = a * a
+        a.detach().mul_(2)
+        b.sum().backward()
+    """,
+    "a step over a dimension of length 1": """
+        a = torch.tensor([[1.0, 2.0]], requires_grad=True)
+        b = a[:, :1]
+        c = b[:, ::2]
+        d = b[..., None, ::3]
+    """,
+    "an index out of range behind a new dimension": """
+        a = torch.tensor([[1.0, 2.0]])
+        a[:, None, 3]
+        a[0, None, 3] = 1.0
+    """,
+    "a view in another dtype has steps of its own behind it": """
+        a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True).mul(2)
+        b = a[:1]
+        c = torch.view_as_complex(b)
+        b.mul_(b)
+    """,
+    "a base is detached after a write through its view": """
+        a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True).clone()
+        b = torch.view_as_complex(a)
+        b.fill_(-1)
+        a.detach_()
+    """,
+    "a view that the user says requires grad": """
+        a = torch.tensor([1.0, 2.0, 3.0])
+        b = a[1:]
+        b.requires_grad_()
+        with torch.no_grad(): c = b[:1]
+        b[0] = 4.0
+        b[None, 1:] = torch.tensor([[1.0]])
+    """,
+    "nothing is detached in inference mode": """
+        a = torch.tensor([1.0, 2.0], requires_grad=True)
+        b = a * 2
+        with torch.inference_mode(): a.detach_()
+        with torch.inference_mode(): b.detach_()
     """,
     "what a view is that may not be looked at": """
         a = torch.tensor([1.0, 2.0], requires_grad=True).mul(2)

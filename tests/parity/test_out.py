@@ -1,4 +1,4 @@
-"""``out=``: the result goes to a tensor that is given, of its shape or of another one, of its dtype or of another one."""
+"""``out=``: the result goes to a tensor that is given, of its shape and dtype or of others."""
 
 import pytest
 import torch as pytorch
@@ -279,7 +279,7 @@ def result(torch, name, out):
 
 
 def given(torch, name, shape, dtype="float32"):
-    """What is seen of a tensor given as ``out=``; not what is in it after an error, for PyTorch may have begun to write."""
+    """What is seen of a tensor given as ``out=``; after an error not what is in it: PyTorch may have begun to write."""
     out = torch.full(shape, 7, dtype=getattr(torch, dtype))
     before = out.clone()
     returned = result(torch, name, out)

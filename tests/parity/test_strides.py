@@ -312,15 +312,6 @@ def as_strided_shows_any_part(torch):
 
 
 @program
-def as_strided_in_place(torch):
-    x = counted(torch, 4, 6)
-    v = x[1]
-    same = x.as_strided_((2, 2), (6, 2), 1) is x
-    v.mul_(10)
-    return same, layout(x), x, v, x._version, v._version, v._base is x, torch.as_strided_(v, (2,), (2,)), layout(v)
-
-
-@program
 def as_strided_that_cannot_be(torch):
     x = counted(torch, 2, 3)
     cases = [
@@ -357,77 +348,6 @@ def gradients_of_as_strided(torch):
             weights = torch.arange(1.0, v.numel() + 1).reshape(v.shape)
             account.append([node(v), v.requires_grad, v.is_leaf, *torch.autograd.grad((v * weights).sum(), x)])
     return account
-
-
-@program
-def views_in_place(torch):
-    account = []
-    for change in (
-        lambda x: x.t_(), lambda x: x.transpose_(0, 1), lambda x: x.squeeze_(), lambda x: x.unsqueeze_(0),
-        lambda x: x.swapaxes_(0, 1), lambda x: x.swapdims_(0, 1),
-        lambda x: x.as_strided_((2,), (2,), 1), lambda x: x.squeeze_(0), lambda x: x.unsqueeze_(-1),
-        lambda x: x.squeeze_((0, 1)), lambda x: torch.swapaxes(x, 0, 1),
-        lambda x: x.t_().t_(), lambda x: x.transpose_(0, 0), lambda x: x.moveaxis(0, 1),
-    ):  # fmt: skip
-        for given in (
-            counted(torch, 2, 3),
-            counted(torch, 1, 3),
-            counted(torch, 2, 3).requires_grad_() * 1,
-            (counted(torch, 2, 3).requires_grad_() * 1)[:1],
-        ):
-            v = given[0]
-            result = attempt(lambda change=change, given=given: change(given))
-            account.append(
-                [
-                    result is given,
-                    layout(given),
-                    given._version,
-                    node(given),
-                    given._is_view(),
-                    v.tolist(),
-                    layout(v),
-                    v._version,
-                    node(v),
-                ]
-            )
-    return account
-
-
-@program
-def views_in_place_that_cannot_be(torch):
-    leaf, x = counted(torch, 2, 3).requires_grad_(), counted(torch, 2, 3, 4)
-    part, other = (leaf * 1).unbind()
-    cases = [
-        lambda: leaf.t_(), lambda: leaf.unsqueeze_(0), lambda: x.t_(), lambda: x.transpose_(0, 3),
-        lambda: x.squeeze_(4), lambda: x.unsqueeze_(5), lambda: part.unsqueeze_(0),
-        lambda: leaf[0].unsqueeze_(0), lambda: x.swapaxes_(0, 5), lambda: other.squeeze_(),
-    ]  # fmt: skip
-    return [attempt(case) for case in cases], layout(x), layout(leaf), x._version, leaf._version, layout(part)
-
-
-@program
-def writes_after_views_in_place(torch):
-    x = counted(torch, 2, 3)
-    v, w = x[1], x.t()
-    x.t_()
-    x[0, 1] = 9.0
-    x.mul_(2)
-    account = [x, v, w, layouts(x, v, w)]
-    v.unsqueeze_(0).zero_()
-    return account, x, v, w, layouts(x, v, w), v._base is x, x._version
-
-
-@program
-def gradients_after_views_in_place(torch):
-    leaf = counted(torch, 2, 3).requires_grad_()
-    x = leaf * 2
-    v = x[0]
-    x.t_()
-    x.mul_(torch.tensor([3.0, 4.0]))
-    v.add_(1)
-    names = [node(x), node(v)]
-    y = (x * counted(torch, 3, 2)).sum() + (v * v).sum()
-    return names, torch.autograd.grad(y, leaf), x, v
 
 
 @program

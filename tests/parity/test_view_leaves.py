@@ -139,6 +139,18 @@ def set_data_keeps_history(torch):
     return seen, attempt(lambda: gradients(torch, x, a))
 
 
+@program
+def backward_after_setting_data(torch):
+    """A gradient has to fit what was recorded, not the data there is now; where it fits, it is cast."""
+    a = leaf(torch, 2, 3)
+    x, y = a * 2, a * 3
+    x.data = torch.ones(2)
+    y.data = torch.ones(2, 3, dtype=torch.float64)
+    seen = [attempt(lambda: x.backward(torch.ones_like(x))), attempt(lambda: torch.autograd.grad(x, a, torch.ones(2)))]
+    y.backward(torch.ones_like(y))
+    return seen, a.grad
+
+
 # -- inference mode ----------------------------------------------------------------------------------------------------
 
 
