@@ -19,6 +19,7 @@ SAMPLES = [
     *[Sample(op, (x,), {"axis": axis, "size": size})
       for op in ("split", "unsafe_split") for x, axis, size in ((A, 0, 1), (A, 1, 2), (A, 1, 5), (E, 0, 2))],
     *[Sample(op, (A,), {"axis": axis, "sizes": sizes})
-      for op in ("split_with_sizes", "unsafe_split_with_sizes") for axis, sizes in ((1, (1, 2)), (1, (0, 3)), (0, (2,)), (1, (1, 1, 1)))],
+      for op in ("split_with_sizes", "unsafe_split_with_sizes")
+      for axis, sizes in ((1, (1, 2)), (1, (0, 3)), (0, (2,)), (1, (1, 1, 1)))],
     *[Sample("block_diag", xs) for xs in ((A, array(1, 3)), (A, B, array(3, 1)), (A,), (A, Z))],
 ]  # fmt: skip

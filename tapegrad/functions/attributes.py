@@ -99,7 +99,7 @@ def _set_data(self: Tensor, value: Any) -> None:
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     counter = counter_of(self)
-    self._value, self._offset = value_of(value), 0
+    self._value, self._offset = value_of(value), value._offset
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides
     )

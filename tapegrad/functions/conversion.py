@@ -216,7 +216,7 @@ def host_array(tensor: Tensor) -> np.ndarray:
 
 @public("Tensor", out=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """A copy of the elements as a NumPy array, in the same order in memory; see Note [Data is copied] in ``construction.py``.
+    """A copy of the elements as a NumPy array, laid out alike; see Note [Data is copied] in ``construction.py``.
 
     Args:
         force: also of a tensor that requires grad or is on another device.

@@ -35,21 +35,23 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     elif (spot := expanded(geometry_of(value), place.shape)) != place:
         refuse_shown_twice(place)
         refuse_overlap(place, self, spot, value)
-    spec, offset = base._spec, place.offset
     with writing:
-        settings = window_settings(base, place, spec.numel)
-        storage, modes = base._storage, thread.modes
-        seen = modes.intercepted or modes.results_watched or modes.saved_hooks
-        if storage is not None and not seen and may_reuse(storage):
-            source = value_of(value) if isinstance(value, Tensor) else value
-            arguments = before_write(base), value, offset, 0
-            put = partial(strided.copied_slices, storage.value, source, offset, **settings)
-            result = replay(strided.copy_slices, arguments, settings, put)
-        else:
-            result = strided.copy_slices(before_write(base), value, offset, 0, **settings)
+        result = _with_part(base, place, value)
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)
+
+
+def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:
+    """A base with a part of its memory replaced, put where the base lies if nobody could tell."""
+    settings = window_settings(base, place, base._spec.numel)
+    storage, modes = base._storage, thread.modes
+    seen = modes.intercepted or modes.results_watched or modes.saved_hooks
+    if storage is None or seen or not may_reuse(storage):
+        return strided.copy_slices(before_write(base), value, place.offset, 0, **settings)
+    source = value_of(value) if isinstance(value, Tensor) else value
+    put = partial(strided.copied_slices, storage.value, source, place.offset, **settings)
+    return replay(strided.copy_slices, (before_write(base), value, place.offset, 0), settings, put)
 
 
 def overwrite(self: Tensor, value: Any) -> None:

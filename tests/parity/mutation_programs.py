@@ -294,8 +294,8 @@ def disagreement(
     Args:
         lines: the program.
         theirs, ours: make the player which is right, and the one which is examined.
-        lazy: ask for the history after the last line only. Asking makes that of views again whose base was written to,
-            and it must not matter when that happens.
+        lazy: ask for the history after the last line only, and after lines that fail. Asking makes that of views again
+            whose base was written to, and it must not matter when that happens. (What fails may have asked or not.)
     """
     with quiet():
         first, second = theirs(), ours()
@@ -305,7 +305,7 @@ def disagreement(
             if not found and (INFERENCE in str(expected) or INFERENCE in str(outcome)):
                 return None
             found += differences(second.data(), first.data())
-            if not lazy or number == len(lines):
+            if not lazy or number == len(lines) or isinstance(expected, list):
                 found += differences(second.history(), first.history())
             if found:
                 return Disagreement(lines[:number], found)
