@@ -11,7 +11,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
-from tapegrad.functions.viewing import sharing
+from tapegrad.functions.viewing import edition_of, sharing
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
@@ -23,6 +23,7 @@ from tapegrad.tensor.tensor import (
     Tensor,
     counter_of,
     edge_of,
+    enliven,
     new_tensor,
     passes_for_leaf,
     share,
@@ -99,12 +100,15 @@ def _set_data(self: Tensor, value: Any) -> None:
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     counter = counter_of(self)
-    self._value, self._offset = value_of(value), value._offset
+    self._seen, self._offset = edition_of(value), value._offset
+    self._value = value_of(value)
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides
     )
     share(self, value)
     self._counter = counter
+    if counter.version:  # what is plain counts as never written
+        enliven(self)
 
 
 def _delete_data(self: Tensor) -> None:

@@ -473,8 +473,8 @@ MASKS = frozenset(("condition", "mask"))
 """Inputs of elementwise operators with these names are boolean and take no part in promotion."""
 
 PARAMETERS = frozenset(("alpha", "min", "max", "value", "weight"))
-"""Inputs of elementwise operators with these names have no say in how the result lies in memory if they are numbers; any
-other number counts as a tensor without dimensions."""
+"""Inputs of elementwise operators with these names have no say in how the result lies in memory if they are numbers;
+any other number counts as a tensor without dimensions."""
 
 SAVED_NAMES: dict[str, str] = {
     "self": "x", "self_sym_sizes": "x_shape", "other": "y", "result": "out", "dim": "axis", "dims": "axes",
