@@ -125,7 +125,7 @@ def separate(grad: Any, of: Tensor) -> Tensor:
         return own.copy_(grad)
     if grad._spec.requires_grad or grad._spec.dual:
         return grad.clone()
-    return wrap(value_of(grad), grad._spec.bare.replace(strides=strides))
+    return wrap(value_of(grad), grad._spec.bare.replace(strides=strides, inference=thread.modes.inference))
 
 
 def leaf_edge(tensor: Tensor) -> Edge | None:

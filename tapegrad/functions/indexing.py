@@ -377,8 +377,9 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
     if isinstance(value, Tensor):
         if value.ndim and value.shape[0] == 1:
             value = _without_leading_ones(value)
-        refuse_shared_parts(part, (value,), strict=True)
     masked = _is_masked_fill(chosen, value)
+    if isinstance(value, Tensor) and not masked:
+        refuse_shared_parts(part, (value,), strict=True)
     if masked:
         _check_fill(chosen, value, part)
     places = chosen.places()
