@@ -185,17 +185,9 @@ def test_nothing_recorded_in_forward_mode():
         gradcheck(lambda x: x.detach() * 2, vector(0.3), fast_mode=True, **options)
 
 
-def test_an_expanded_input_has_elements_of_its_own():
-    assert gradcheck(lambda x: x * 2, vector(0.3).expand(3))
-
-
 def test_elements_that_share_memory_are_refused():
-    class Overlapping(torch.Tensor):
-        def stride(self, dim=None):
-            return (0,)
-
     with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0"):
-        gradcheck(lambda x: x * 2, vector(0.3, 0.4).as_subclass(Overlapping))
+        gradcheck(lambda x: x * 2, vector(0.3).expand(3))
 
 
 # What the checks can find -------------------------------------------------------------------------------------------

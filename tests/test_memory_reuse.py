@@ -129,12 +129,13 @@ def test_recorded_writes(write):
     assert where(x) == before
 
 
-def test_while_other_threads_run_it_is_copied():
+def test_while_other_threads_use_tensors_it_is_copied():
     x = memory()
     x[3] = 0.0
     before, ready, over = where(x), threading.Event(), threading.Event()
 
     def wait():
+        x.sum()
         ready.set()
         over.wait()
 
@@ -147,6 +148,10 @@ def test_while_other_threads_run_it_is_copied():
     finally:
         over.set()
         thread.join()
+    x[2] = 6.0
+    before = where(x)
+    x[2] = 7.0
+    assert where(x) == before
 
 
 def test_a_small_memory_is_copied():

@@ -251,7 +251,7 @@ def _set_multithreading_enabled(mode: bool) -> None:
 class _unsafe_preserve_version_counter(ModeDecorator):
     """Hide writes to tensors from autograd: after the block their versions are what they were when this was made.
 
-    Backward goes by the data that it finds then, except where a node saved its own output: that it has kept.
+    Backward goes by the data that it finds then.
 
     Args:
         tensors: one tensor, or a tuple of them.

@@ -216,6 +216,7 @@ class OperatorNode(Node):
             raise RuntimeError(second_backward(saved))
         if self.output_storages is not None and not self.plan.modes.surviving:
             self._check_outputs()
+            saved = self._as_they_are(saved)
         values = []
         for item, spec in zip(saved, self.plan.saved_specs):  # noqa: B905 - same length by construction, hot
             if spec is None:
@@ -292,6 +293,16 @@ class OperatorNode(Node):
         for position in self.plan.saved_outputs:
             if was_written(self, position):
                 raise RuntimeError(modified_output(self.plan.out_specs[position], self, position))
+
+    def _as_they_are(self, saved: tuple) -> tuple:
+        """What was saved, with the outputs as uncounted writes have left them."""
+        plan, storages = self.plan, self.output_storages or {}
+        first = len(plan.saved_inputs)
+        outputs = [
+            storages[position].now(value) if position in storages and not isinstance(value, Tensor) else value
+            for position, value in zip(plan.saved_outputs, saved[first:], strict=True)
+        ]
+        return (*saved[:first], *outputs)
 
     def saved_tensors(self) -> list:
         """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""

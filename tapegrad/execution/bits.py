@@ -17,6 +17,8 @@ def reinterpreted(items: Any, dtype: np.dtype) -> Any:
     [[1.0, 2.0], [3.0, 4.0]]
     """
     unit = min(_real(items.dtype).itemsize, _real(dtype).itemsize)
+    if not items.size:
+        return jnp.zeros((*items.shape[:-1], items.shape[-1] * items.dtype.itemsize // dtype.itemsize), dtype)
     words = _words(items, np.dtype(f"uint{8 * unit}"))
     return _from_words(words.reshape(*items.shape[:-1], -1, dtype.itemsize // unit), dtype)
 

@@ -16,6 +16,7 @@ there are any is a mode, so that a program without them runs by other plans, whi
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -114,6 +115,19 @@ class Modes:
         return f"Modes({', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__)})"
 
 
+users: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+"""The threads that have used tapegrad on their own behalf, and those that do so now on another's."""
+
+
+def alone() -> bool:
+    """Whether no other thread that has used tapegrad is alive, so that none can be using it now.
+
+    >>> alone()
+    True
+    """
+    return len(users) == 1 or sum(user.is_alive() for user in tuple(users)) == 1
+
+
 class _Thread(threading.local):
     """What belongs to one thread.
 
@@ -141,6 +155,7 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.duals: list = []
+        users.add(threading.current_thread())
 
 
 thread = _Thread()
@@ -158,13 +173,18 @@ def thread_state() -> list[dict[str, Any]]:
 
 @contextmanager
 def adopt(state: list[dict[str, Any]]) -> Iterator[None]:
-    """Run a block with another thread's state."""
+    """Run a block with another thread's state. Between such blocks, a thread that only helps does not use tapegrad."""
+    current = threading.current_thread()
+    helps = current not in users
     own = thread_state()
+    users.add(current)
     _restore(state)
     try:
         yield
     finally:
         _restore(own)
+        if helps:
+            users.discard(current)
 
 
 def _restore(state: list[dict[str, Any]]) -> None:

@@ -59,6 +59,14 @@ class Made(NamedTuple):
     version: int
     place: weakref.ref[Any] | None = None
 
+    def now(self, value: Any) -> Any:
+        """The value that an output of this value has now: uncounted writes, to ``.data``, may have changed it."""
+        storage = self.storage()
+        if storage is None or not storage.live or self.place is not None:
+            return value
+        same = storage.value.shape == value.shape and storage.value.dtype == value.dtype
+        return storage.value if same else value
+
 
 class Storage:
     """The memory of one or several tensors. See Note [Memory that is shared].
@@ -164,7 +172,7 @@ def storage_made_by(edge: Edge, value: Any, strides: tuple[int, ...] | None) -> 
         return storage
     present = made.storage()
     unwritten = made.counter.version == made.version
-    if unwritten and present is not None and present.value is value:
+    if unwritten and present is not None and present.value is made.now(value):
         return present
     storage = Storage(value, strides)
     if unwritten:  # a part of a memory, or one that nobody holds any more: writes to it still count

@@ -21,7 +21,7 @@ from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.spec import Size, Spec
@@ -314,8 +314,8 @@ def may_reuse(storage: Storage) -> bool:
     value = storage.value
     if not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
         return False
-    alone = sys.getrefcount(value) == 3 and threading.active_count() == 1  # the storage's, ours, getrefcount's
-    return alone and type(storage) is Storage and not is_traced(value)
+    unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
+    return unshared and alone() and type(storage) is Storage and not is_traced(value)
 
 
 def write(tensor: Tensor, value: Any) -> None:

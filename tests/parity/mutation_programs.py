@@ -175,7 +175,8 @@ class Player:
         base, grad = tensor._base, attempt(lambda: tensor.grad)
         found["_base"] = None if base is None else self.name_of(base) or "unnamed"
         if self.is_tensor(grad):
-            hidden = ("_version",) if tensor.is_leaf else ("_version", "stride", "is_contiguous")
+            leaf = attempt(lambda: tensor.is_leaf) is True
+            hidden = ("_version",) if leaf else ("_version", "stride", "is_contiguous")
             grad = {**self.seen(grad), "name": self.name_of(grad), **dict.fromkeys(hidden)}
         return {**found, "grad": grad}
 
