@@ -30,6 +30,7 @@ from tapegrad.dispatch.losses import note_losses
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import snapshot
+from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import next_sequence_nr
@@ -120,6 +121,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     names |= {"forward": forward or plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
     names |= {"look": look, "edge_of": edge_of, "snapshot": snapshot}
+    names |= {"refuse_inference": refuse_inference}
     names |= {"note_losses": note_losses, "ran": operator_ran}
     if any(plan.needed):
         names["node_class"] = plan.node_class
@@ -142,6 +144,8 @@ def source_of(plan: Plan) -> str:
 def _lines(plan: Plan) -> Iterator[str]:
     values = ", ".join(_value(i, spec, plan.mixed) for i, spec in enumerate(plan.specs) if spec is not None)
     outputs = range(plan.num_outputs)
+    if plan.saves_inference:
+        yield f"refuse_inference({_tuple(_edge(i, plan.specs[i]) for i in _sources(plan))})"
     hooked = any(plan.needed) and plan.modes.saved_hooks  # hooks on inputs come before the kernel, and may prevent it
     if hooked:
         yield from _node_lines(plan)
@@ -166,6 +170,21 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.modes.results_watched:
         yield f"ran(plan, {arguments}, {results})"
     yield "return out0" if plan.single else f"return {_tuple(f'out{i}' for i in outputs)}"
+
+
+def _sources(plan: Plan) -> list[int]:
+    """The arguments that a gradient may be wanted for."""
+    return [position for position, needed in zip(plan.positions, plan.needed, strict=True) if needed]
+
+
+def refuse_inference(edges: tuple) -> None:
+    """Refuse to save an inference tensor, unless no gradient goes anywhere: as of views that nothing recorded.
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    if any(edge is not None for edge in edges):
+        raise RuntimeError(INFERENCE_SAVED)
 
 
 def _node_lines(plan: Plan) -> Iterator[str]:

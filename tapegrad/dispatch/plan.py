@@ -13,7 +13,7 @@ from typing import Any
 
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.dispatch.saved import kept_spec
-from tapegrad.errors import INFERENCE_SAVED, message
+from tapegrad.errors import message
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
@@ -67,6 +67,7 @@ class Plan:
         saved_specs: what to expect of each saved item; None for one that is no tensor.
         saved_numbers: which of the saved items are plain numbers.
         releases: whether anything saved is freed after a backward; plain numbers of a node are not.
+        saves_inference: whether an inference tensor would be saved, which is refused if a gradient goes anywhere.
         full_backward: the backward kernel when every gradient is given and every possible one is wanted.
         modes: what was switched on.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
@@ -75,7 +76,7 @@ class Plan:
     __slots__ = (
         "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "sources", "full_backward", "node_class",
-        "single", "releases", "device", "mixed", "modes", "__weakref__",
+        "single", "releases", "saves_inference", "device", "mixed", "modes", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
@@ -109,7 +110,7 @@ class Plan:
         self.sources: dict[int, list] = {}
         self.saved_specs: tuple = ()
         self.saved_numbers: tuple[int, ...] = ()
-        self.releases = False
+        self.releases = self.saves_inference = False
         if recorded:
             self.node_class = op.node_class(OperatorNode, self.slots)
             self._decide_saves()
@@ -131,8 +132,7 @@ class Plan:
         self.saved_specs = tuple(
             kept_spec(self.specs[i], self.modes) if isinstance(self.specs[i], Spec) else None for i in inputs
         ) + tuple(None if self.out_specs[i].requires_grad else self.out_specs[i] for i in outputs)  # fmt: skip
-        if any(spec is not None and spec.inference for spec in self.saved_specs):
-            raise RuntimeError(INFERENCE_SAVED)
+        self.saves_inference = any(spec is not None and spec.inference for spec in self.saved_specs)
         numbers = [index for index, i in enumerate(inputs) if isinstance(self.specs[i], type)]
         self.saved_numbers = () if op.wraps_numbers else tuple(numbers)
         plain = [index in self.saved_numbers or op.input_name(i) in op.plain_inputs for index, i in enumerate(inputs)]

@@ -374,9 +374,8 @@ def _broadcast(value: Tensor, target: Sequence[int], by_kernel: bool) -> Tensor:
 def _put(part: Tensor, chosen: Selection, value: Any) -> None:
     """Write to the places of a part that index tensors name."""
     refuse_in_place(part, overlapping=True)
-    if isinstance(value, Tensor):
-        if value.ndim and value.shape[0] == 1:
-            value = _without_leading_ones(value)
+    if isinstance(value, Tensor) and value.ndim and value.shape[0] == 1:
+        value = _without_leading_ones(value)
     masked = _is_masked_fill(chosen, value)
     if isinstance(value, Tensor) and not masked:
         refuse_shared_parts(part, (value,), strict=True)
