@@ -83,6 +83,26 @@ def resident():
 
 
 @pytest.fixture
+def kernel_calls(monkeypatch):
+    """The names of the kernels that are called, of those that are bound from here on."""
+    from tapegrad.execution.kernel import Kernel
+
+    calls, bind = [], Kernel.bind
+
+    def counting(kernel):
+        run = bind(kernel)
+
+        def call(*values):
+            calls.append(kernel.name)
+            return run(*values)
+
+        return call
+
+    monkeypatch.setattr(Kernel, "bind", counting)
+    return calls
+
+
+@pytest.fixture
 def no_gc():
     """What a test drops is freed by counting references alone, or stays."""
     gc.collect()

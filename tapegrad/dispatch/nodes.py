@@ -229,6 +229,8 @@ class OperatorNode(Node):
 
     def _apply_unpacked(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """``apply_values`` where what was saved comes through hooks, which may give another shape or dtype than was."""
+        if self._leads_nowhere():
+            return (None,) * len(self.plan.needed)
         plan, items = self.plan, self.saved_tensors()
         defined = tuple(grad is not None for grad in grads)
         if not any(defined):
@@ -304,6 +306,10 @@ class OperatorNode(Node):
         ]
         return (*saved[:first], *outputs)
 
+    def _leads_nowhere(self) -> bool:
+        """Whether no gradient goes on from here: of views that nothing recorded. PyTorch saves nothing for it."""
+        return type(self.saved) is not tuple and not any(self.next_edges)
+
     def saved_tensors(self) -> list:
         """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""
         saved = self.saved
@@ -371,6 +377,8 @@ class OperatorNode(Node):
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = self.plan
+        if self._leads_nowhere():
+            return (None,) * len(plan.needed)
         saved = self.saved_tensors() if plan.saved_specs else []
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)

@@ -10,6 +10,7 @@ from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import conj as conj_op
 from tapegrad.tensor.geometry import Ints
 from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, share
 
 # -- complex numbers ---------------------------------------------------------------------------------------------------
@@ -151,7 +152,10 @@ def viewed_as(input: Tensor, dtype: dtype_class) -> Tensor:
     strides, offset = _place_as(input, dtype)
     result = ops.bitcast(input, dtype=dtype)
     result._spec = result._spec.replace(strides=named_strides(result.shape, strides))
-    return share(result, input, offset)
+    share(result, input, offset)
+    if result._spec.inference and not input._spec.inference:
+        result._counter = Counter()  # writes to it are not counted
+    return result
 
 
 def _place_as(input: Tensor, dtype: dtype_class) -> tuple[Ints, int]:

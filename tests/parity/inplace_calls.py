@@ -80,69 +80,21 @@ def beside(name: str, operand: str = "y", label: str = "", **kwargs: Any) -> Cal
     return Call(label or name, lambda torch, x, o: getattr(x, f"{name}_")(getattr(o, operand), **kwargs))
 
 
-UNARY = [
-    plain(name)
-    for name in [
-        "abs",
-        "absolute",
-        "acos",
-        "arccos",
-        "asin",
-        "arcsin",
-        "asinh",
-        "arcsinh",
-        "atan",
-        "arctan",
-        "atanh",
-        "arctanh",
-        "bitwise_not",
-        "ceil",
-        "conj_physical",
-        "cos",
-        "cosh",
-        "deg2rad",
-        "digamma",
-        "erf",
-        "erfc",
-        "erfinv",
-        "exp",
-        "exp2",
-        "expm1",
-        "fix",
-        "floor",
-        "frac",
-        "i0",
-        "lgamma",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "logical_not",
-        "logit",
-        "nan_to_num",
-        "neg",
-        "negative",
-        "rad2deg",
-        "reciprocal",
-        "relu",
-        "round",
-        "rsqrt",
-        "sgn",
-        "sigmoid",
-        "sign",
-        "sin",
-        "sinc",
-        "sinh",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-        "tril",
-        "triu",
-        "trunc",
-        "zero",
-    ]
-] + [
+OF_ONE = """
+abs absolute acos arccos asin arcsin asinh arcsinh atan arctan atanh arctanh ceil conj_physical cos cosh deg2rad
+digamma erf erfc erfinv exp exp2 expm1 fix floor frac i0 lgamma log log10 log1p log2 logical_not logit nan_to_num
+neg negative rad2deg reciprocal round rsqrt sgn sigmoid sign sin sinc sinh sqrt square tan tanh tril triu trunc
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
+"""Functions of one tensor that have an in-place twin and take ``out=``."""
+
+OF_TWO = """
+add sub subtract mul multiply div divide true_divide atan2 arctan2 copysign eq ne not_equal lt less le less_equal gt
+greater ge greater_equal float_power floor_divide fmod remainder hypot logical_and logical_or logical_xor pow xlogy
+igamma igammac heaviside nextafter ldexp clamp_min clamp_max
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
+"""Such functions of two."""
+
+UNARY = [plain(name) for name in [*OF_ONE, "bitwise_not", "relu", "zero"]] + [
     plain("acosh", lift=1),
     plain("arccosh", lift=1),
     plain("polygamma", 1),
@@ -166,43 +118,7 @@ UNARY = [
 BINARY = [
     beside(name)
     for name in [
-        "add",
-        "sub",
-        "subtract",
-        "mul",
-        "multiply",
-        "div",
-        "divide",
-        "true_divide",
-        "atan2",
-        "arctan2",
-        "copysign",
-        "eq",
-        "ne",
-        "not_equal",
-        "lt",
-        "less",
-        "le",
-        "less_equal",
-        "gt",
-        "greater",
-        "ge",
-        "greater_equal",
-        "float_power",
-        "floor_divide",
-        "fmod",
-        "remainder",
-        "hypot",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "pow",
-        "xlogy",
-        "igamma",
-        "igammac",
-        "heaviside",
-        "nextafter",
-        "ldexp",
+        *OF_TWO,
         "gcd",
         "lcm",
         "bitwise_and",
@@ -211,8 +127,6 @@ BINARY = [
         "bitwise_left_shift",
         "bitwise_right_shift",
         "copy",
-        "clamp_min",
-        "clamp_max",
     ]
 ] + [
     beside("add", "row", "add a row"),

@@ -4,28 +4,11 @@ import warnings
 
 import pytest
 from harness import Programs, agree, attempt
+from layouts import counted, layout, layouts, node
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def layout(x):
-    """Shape, strides, offset, and whether it is contiguous."""
-    return attempt(lambda: [tuple(x.shape), x.stride(), x.storage_offset(), x.is_contiguous()])
-
-
-def layouts(*tensors):
-    return [layout(x) for x in tensors]
-
-
-def node(x):
-    """Its node, and those before."""
-    return x.grad_fn and [x.grad_fn.name(), [before and before.name() for before, _ in x.grad_fn.next_functions]]
-
-
-def counted(torch, *shape):
-    return torch.arange(float(torch.Size(shape).numel())).reshape(shape).clone()
 
 
 @program
