@@ -71,7 +71,7 @@ def can_write_part(self: Tensor, value: Any) -> bool:
     to be refused as the write to a view of the tensor would be."""
     base = self if self._view is None else self._view.base
     spec, view, modes = base._spec, self._view, thread.modes
-    if modes.grad and spec.requires_grad and base._edge is None:
+    if modes.grad and (spec.requires_grad or self._spec.requires_grad) and base._edge is None:
         return False
     if spec.inference or spec.dual or self._spec.dual or (isinstance(value, Tensor) and value._spec.dual):
         return False
