@@ -214,6 +214,7 @@ def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: boo
         if out._view.base._spec.requires_grad and out._view.base._edge is None:
             raise RuntimeError(VIEW_OF_LEAF)
     take_history(out, (node, position))
+    out._grad = None  # it was that of what the tensor was before
     return out
 
 

@@ -95,7 +95,9 @@ class Plan:
             for position in self.positions
         )
         recorded = any(self.needed) and any(dtype.category >= 2 for _, dtype in outputs)
-        recorded = recorded and not all(spec.inference for spec in tensors)
+        normal = not all(spec.inference for spec in tensors)
+        normal = normal or (op.numbers_are_tensors and not modes.inference and any(map(is_number, specs)))
+        recorded = recorded and normal
         self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
             Spec.of(
@@ -214,6 +216,11 @@ class Plan:
         """Stands in for ``full_backward`` until its first use makes it."""
         self.full_backward = self.backward(self.needed, (True,) * self.slots)
         return self.full_backward(*values)
+
+
+def is_number(spec: Any) -> bool:
+    """Whether what a plan knows of an argument is that it is a Python number."""
+    return isinstance(spec, type)
 
 
 def check_gradient(node: str, position: int, grad: Any, spec: Spec) -> None:

@@ -405,6 +405,12 @@ NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
 # -- what nodes show of what they saved --------------------------------------------------------------------------------
 
 elementwise.mul.wraps_numbers = elementwise.div.wraps_numbers = True
+for _operator in (
+    elementwise.add, elementwise.sub, elementwise.rsub, elementwise.mul, elementwise.div, elementwise.div_rounded,
+    elementwise.floor_divide, elementwise.remainder, elementwise.remainder_number, elementwise.fmod,
+    elementwise.fmod_number,
+):  # fmt: skip
+    _operator.numbers_are_tensors = True
 elementwise.add.saved_names = {"alpha": 1}
 elementwise.sub.saved_names = {"alpha": 1}
 elementwise.rsub.saved_names = {"alpha": 1}
