@@ -58,11 +58,13 @@ def test_aliases_refuse_writes_too():
     assert f.tolist() == [3.0, 4.0]
 
 
-def test_numbers_are_no_normal_tensors():
-    """A call on inference tensors only is not recorded outside; PyTorch makes normal tensors of some numbers."""
+def test_some_numbers_are_normal_tensors():
+    """A call on inference tensors only is not recorded outside; of some numbers PyTorch makes normal tensors."""
     g = inference([1.0, 2.0], requires_grad=True)
-    assert not (g * 2).requires_grad and not (g**2).requires_grad and not (g * g).requires_grad
-    assert (g + torch.ones(2)).requires_grad
+    assert not (g**2).requires_grad and not (g * g).requires_grad
+    assert (g * 2).requires_grad and (g + torch.ones(2)).requires_grad
+    (g * 3).sum().backward()
+    assert g.grad.tolist() == [3.0, 3.0]
 
 
 def test_other_threads_are_not_in_the_mode():
