@@ -378,6 +378,23 @@ def saved_tensors_as_seen_by_the_user(torch):
     return seen, attempt(lambda: node._saved_self), attempt(lambda: node._saved_other)
 
 
+@program
+def uncounted_writes_to_what_a_node_saved_of_its_own_output(torch):
+    """Backward goes by what is there then."""
+    x = leaf(torch, 3)
+    seen = []
+    for write in (lambda y: y.data.mul_(2), lambda y: y.data[1:].fill_(7), lambda y: y.detach().data.neg_()):
+        y = x.sigmoid()
+        write(y)
+        (first,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
+        (again,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        seen.append([first.tolist(), again.tolist(), y.grad_fn._saved_result.tolist()])
+    y = x.exp()
+    with torch.autograd._unsafe_preserve_version_counter(y), torch.no_grad():
+        y.mul_(2)
+    return seen, torch.autograd.grad(y.sum(), x)[0].tolist()
+
+
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
