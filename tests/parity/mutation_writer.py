@@ -2,8 +2,9 @@
 
 Note [Undefined writes]
 PyTorch refuses to write to memory that it knows to overlap: expanded tensors, operands that are the same block shifted.
-Where it doesn't know (windows of ``unfold``, ``as_strided``; parts with gaps between them), the result depends on the
-order in which elements are written. Such steps are not drawn: ``Writer.may_be_written`` and ``Writer.apart`` see to it.
+Where it doesn't know (windows of ``unfold``, ``as_strided``; parts with gaps between them; an operand that an index
+assignment has to expand, and that shows a part of what is written), the result depends on the order in which elements
+are written. Such steps are not drawn: ``Writer.may_be_written`` and ``Writer.apart`` see to it.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Writer:
         """Whether ``y`` may be read while ``x`` is written to. See Note [Undefined writes]."""
         if geometry(x) == geometry(y) or set(elements(x)).isdisjoint(elements(y)):
             return True
-        return self.daring and is_block(x) and is_block(y)
+        return self.daring and is_block(x) and is_block(y) and x.numel() == y.numel()
 
     def axis(self, x: Any) -> int:
         if self.daring and self.chance(20):
