@@ -307,8 +307,11 @@ class OperatorNode(Node):
         return (*saved[:first], *outputs)
 
     def _leads_nowhere(self) -> bool:
-        """Whether no gradient goes on from here: of views that nothing recorded. PyTorch saves nothing for it."""
-        return type(self.saved) is not tuple and not any(self.next_edges)
+        """Whether no gradient goes on from here: of views that nothing recorded.
+
+        PyTorch saves nothing for it where an operator has several inputs, of which it asks each whether it is needed.
+        """
+        return type(self.saved) is not tuple and len(self.plan.op.formulas) > 1 and not any(self.next_edges)
 
     def saved_tensors(self) -> list:
         """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""

@@ -166,15 +166,20 @@ def _place_as(input: Tensor, dtype: dtype_class) -> tuple[Ints, int]:
     how = f"to view {input.dtype.scalar_name} as {dtype.scalar_name} (different element sizes)"
     if not strides:
         raise RuntimeError(f"self.dim() cannot be 0 {how}")
+    ratio = max(1, new // old)
+    places = [("size(-1)", input.shape[-1]), ("storage_offset()", input._offset)]
+    _expect_divisible(places, ratio, how)
     if strides[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 {how}, but got {strides[-1]}")
     if old > new:
         ratio = old // new
         return (*(stride * ratio for stride in strides[:-1]), 1), input._offset * ratio
-    ratio = new // old
-    counts = [("size(-1)", input.shape[-1]), ("storage_offset()", input._offset)]
-    counts += [(f"stride({axis})", stride) for axis, stride in enumerate(strides[:-1])]
+    _expect_divisible([(f"stride({axis})", stride) for axis, stride in enumerate(strides[:-1])], ratio, how)
+    return (*(stride // ratio for stride in strides[:-1]), 1), input._offset // ratio
+
+
+def _expect_divisible(counts: list[tuple[str, int]], ratio: int, how: str) -> None:
+    """Refuse numbers of elements that can't be counted in elements ``ratio`` times as large."""
     for name, count in counts:
         if count % ratio:
             raise RuntimeError(f"self.{name} must be divisible by {ratio} {how}, but got {count}")
-    return (*(stride // ratio for stride in strides[:-1]), 1), input._offset // ratio

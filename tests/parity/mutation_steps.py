@@ -274,8 +274,9 @@ def assign(w: Writer) -> str | None:
     part = w.value(name + key)
     if part is None:
         return f"{name}{key} = {w.operand(x)}"
-    near = part if memory_of(part) == memory_of(x) else x  # or else the index copies
-    return f"{name}{key} = {w.operand(part, near=near)}" if w.may_be_written(near) else None
+    if memory_of(part) == memory_of(x):
+        return f"{name}{key} = {w.operand(part)}" if w.may_be_written(part) else None
+    return f"{name}{key} = {w.operand(part, near=x, moved=True)}" if w.may_be_written(x) else None
 
 
 def fancy_index(w: Writer, x: Any) -> str:
@@ -356,8 +357,9 @@ def change(w: Writer) -> str | None:
         f"{name}.retain_grad()", f"{name}.retain_grad()", f"{name}.grad = None",
         f"torch.autograd.graph.increment_version({name})",
         f"torch._C._autograd._unsafe_set_version_counter(({name},), (5,))",
-        f"with torch.autograd._unsafe_preserve_version_counter({name}): {name}.detach().mul_(2)",
     )  # fmt: skip
+    if w.may_be_written(w[name]):
+        forms += (f"with torch.autograd._unsafe_preserve_version_counter({name}): {name}.detach().mul_(2)",)
     return w.choice(forms)
 
 

@@ -111,28 +111,32 @@ class Writer:
         refused = any(stride == 0 and length > 1 for stride, length in zip(x.stride(), x.shape, strict=True))
         return len(set(elements(x))) == x.numel() or (self.daring and refused)
 
-    def apart(self, x: Any, y: Any) -> bool:
-        """Whether ``y`` may be read while ``x`` is written to. See Note [Undefined writes]."""
-        if geometry(x) == geometry(y) or set(elements(x)).isdisjoint(elements(y)):
+    def apart(self, x: Any, y: Any, moved: bool = False) -> bool:
+        """Whether ``y`` may be read while ``x`` is written to, in another order if ``moved``.
+
+        See Note [Undefined writes].
+        """
+        if set(elements(x)).isdisjoint(elements(y)) or (geometry(x) == geometry(y) and not moved):
             return True
-        return self.daring and is_block(x) and is_block(y) and x.numel() == y.numel()
+        return self.daring and not moved and is_block(x) and is_block(y) and x.numel() == y.numel()
 
     def axis(self, x: Any) -> int:
         if self.daring and self.chance(20):
             return x.ndim
         return self.number(-x.ndim, x.ndim - 1) if x.ndim else 0
 
-    def operand(self, x: Any, numbers: bool = True, near: Any = None) -> str:
+    def operand(self, x: Any, numbers: bool = True, near: Any = None, moved: bool = False) -> str:
         """Something that can be broadcast to a tensor, to compute with it or write it there.
 
         Args:
             x: the tensor, or what an index gives of it.
             numbers: whether it may be a number.
             near: the tensor that is written to, if ``x`` is a copy of a part of it.
+            moved: whether an element need not be written where the one it is computed from was read.
         """
         if numbers and self.chance(25):
             return self.scalar(x)
-        suits = lambda y: y.dtype == x.dtype and broadcasts(y, x) and self.apart(x if near is None else near, y)
+        suits = lambda y: y.dtype == x.dtype and broadcasts(y, x) and self.apart(x if near is None else near, y, moved)
         names = [name for name, y in self.world.pool.items() if suits(y)]
         return self.choice(names) if names and self.chance(85) else literal(self, tuple(x.shape), x.dtype)
 
