@@ -161,3 +161,14 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(
             f"{count} parity test functions deselected: they compare with PyTorch, which is not installed here"
         )
+    entries = [value for reports in terminalreporter.stats.values() for report in reports for key, value in
+               getattr(report, "user_properties", ()) if key == "opinfo" and report.when == "call"]  # fmt: skip
+    if entries:
+        counts = {stage: sum(entry["counts"][stage] for entry in entries) for stage in entries[0]["counts"]}
+        stages = ", ".join(f"{stage} {count:,}" for stage, count in counts.items())
+        names, left_out = len({entry["name"] for entry in entries}), entries[0]["left_out"]
+        failed = sum(not entry["agrees"] for entry in entries)
+        terminalreporter.write_line(
+            f"PyTorch's database of operators: {names} entries ({left_out} left out), {len(entries)} with dtypes, "
+            f"{failed} disagree; samples compared: {stages}"
+        )

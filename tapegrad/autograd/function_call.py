@@ -211,7 +211,8 @@ def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: boo
         if count > 1:
             raise RuntimeError(WRITTEN_VIEW)
         refuse_view(out)
-        if out._view.base._spec.requires_grad and out._view.base._edge is None:
+        base = out._view.base
+        if (base._spec.requires_grad or out._spec.requires_grad) and base._edge is None:
             raise RuntimeError(VIEW_OF_LEAF)
     take_history(out, (node, position))
     out._grad = None  # it was that of what the tensor was before

@@ -311,7 +311,7 @@ class OperatorNode(Node):
 
         PyTorch saves nothing for it where an operator has several inputs, of which it asks each whether it is needed.
         """
-        return type(self.saved) is not tuple and len(self.plan.op.formulas) > 1 and not any(self.next_edges)
+        return len(self.plan.op.formulas) > 1 and not any(self.next_edges)
 
     def saved_tensors(self) -> list:
         """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""

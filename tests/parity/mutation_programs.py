@@ -245,12 +245,14 @@ def memory_of(tensor: Any) -> int:
 
 
 def plain(value: Any) -> Any:
-    """A value that equals itself: without nan."""
+    """A value that can be compared: without nan, and without the last digits, in which absolute values may differ."""
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, complex):
         return [plain(value.real), plain(value.imag)]
-    return "nan" if isinstance(value, float) and math.isnan(value) else value
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else float(f"{value:.6g}")
+    return value
 
 
 def unsigned(value: Any) -> Any:

@@ -276,7 +276,7 @@ def assign(w: Writer) -> str | None:
         return f"{name}{key} = {w.operand(x)}"
     if memory_of(part) == memory_of(x):
         return f"{name}{key} = {w.operand(part)}" if w.may_be_written(part) else None
-    return f"{name}{key} = {w.operand(part, near=x, moved=True)}" if w.may_be_written(x) else None
+    return f"{name}{key} = {w.operand(part, near=x, moved=True)}" if w.may_be_written(x, moved=True) else None
 
 
 def fancy_index(w: Writer, x: Any) -> str:
@@ -356,7 +356,7 @@ def change(w: Writer) -> str | None:
         f"{name}.requires_grad_()", f"{name}.requires_grad_()", f"{name}.requires_grad = False", f"{name}.detach_()",
         f"{name}.retain_grad()", f"{name}.retain_grad()", f"{name}.grad = None",
         f"torch.autograd.graph.increment_version({name})",
-        f"torch._C._autograd._unsafe_set_version_counter(({name},), (5,))",
+        f"torch._C._autograd._unsafe_set_version_counter(({name},), (50,))",
     )  # fmt: skip
     if w.may_be_written(w[name]):
         forms += (f"with torch.autograd._unsafe_preserve_version_counter({name}): {name}.detach().mul_(2)",)

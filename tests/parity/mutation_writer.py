@@ -106,10 +106,13 @@ class Writer:
     def __getitem__(self, name: str) -> Any:
         return self.world.names[name]
 
-    def may_be_written(self, x: Any) -> bool:
-        """Whether it is defined what a write to a tensor does. See Note [Undefined writes]."""
+    def may_be_written(self, x: Any, moved: bool = False) -> bool:
+        """Whether it is defined what a write to a tensor does, to rows in another order if ``moved``.
+
+        See Note [Undefined writes].
+        """
         refused = any(stride == 0 and length > 1 for stride, length in zip(x.stride(), x.shape, strict=True))
-        return len(set(elements(x))) == x.numel() or (self.daring and refused)
+        return len(set(elements(x))) == x.numel() or (self.daring and refused and not moved)
 
     def apart(self, x: Any, y: Any, moved: bool = False) -> bool:
         """Whether ``y`` may be read while ``x`` is written to, in another order if ``moved``.

@@ -1,0 +1,35 @@
+"""Every operator of PyTorch's own database, on its samples: see ``opinfo.py`` for what is compared.
+
+Three samples of each entry and dtype are run, spread over all that it has. ``TAPEGRAD_OPINFO_SAMPLES=all`` runs all of
+them, another number as many. One line at the end of the run says how many there were.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch as pytorch
+from opinfo import ENTRIES, account, cases, disagreement, pairs_of_dtypes
+from opinfo_exceptions import LEFT_OUT, RANDOM, ROUGH, STAGES_OTHERWISE, UNINITIALIZED
+
+WANTED = os.environ.get("TAPEGRAD_OPINFO_SAMPLES", "3")
+LIMIT = None if WANTED == "all" else int(WANTED)
+
+RUN = [name for name in ENTRIES if name not in LEFT_OUT]
+
+
+@pytest.mark.parametrize(("name", "dtype"), pairs_of_dtypes(RUN), ids=str)
+def test_entry(name, dtype, record_property):
+    entry, complaints, counts = ENTRIES[name], [], dict.fromkeys(("forward", "gradient", "second", "tangent"), 0)
+    shown = name not in RANDOM and name not in UNINITIALIZED
+    rtol, atol = ROUGH.get(name, (1e-9, 1e-10))
+    stages = [stage for stage in counts if (name, stage) not in STAGES_OTHERWISE]
+    for theirs, ours in cases(entry, getattr(pytorch, dtype), LIMIT):
+        expected, got = account(theirs, stages, shown), account(ours, stages, shown)
+        complaint = disagreement(got, expected, rtol, atol)
+        complaints += [] if complaint is None else [f"{theirs}\n{complaint}"]
+        for stage in counts:
+            counts[stage] += stage in expected and not isinstance(expected[stage], Exception)
+    record_property("opinfo", {"name": name, "left_out": len(LEFT_OUT), "agrees": not complaints, "counts": counts})
+    assert not complaints, f"{len(complaints)} samples differ\n\n" + "\n\n".join(complaints[:3])
