@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--quick]``: measure, print the tables, write the numbers to a JSON file."""
+"""``python -m benchmarks [--quick] [--operators]``: measure, print the tables, write the numbers to a JSON file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks.cases import OURS, Case, Modules, around_cases, chain_cases, step_cases, write_cases
+from benchmarks.cases import OURS, Case, Modules, around_cases, chain_cases, operator_cases, step_cases, write_cases
+from benchmarks.operators import PROGRAMS
 from benchmarks.programs import Sizes
-from benchmarks.report import Timings, as_json, extra_costs, table, target_lines, targets
+from benchmarks.report import Timings, as_json, extra_costs, family_table, table, target_lines, targets, worst
 from benchmarks.timing import take_turns
 
 LENGTHS, QUICK_LENGTHS = {100: 20, 10_000: 1}, {100: 10, 1000: 1}
@@ -29,6 +30,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short chains, small models, few rounds: about a minute")
+    parser.add_argument("--operators", action="store_true", help="the operators, family by family, and nothing else")
     parser.add_argument("--rounds", type=int, help="measurements per contestant (default 15, quick 5)")
     parser.add_argument("--json", type=Path, default=Path("benchmarks.json"), help="where to write the numbers")
     return parser.parse_args()
@@ -71,16 +73,36 @@ def main() -> None:
     """Measure everything and report it."""
     options = arguments()
     rounds = options.rounds or (5 if options.quick else 15)
-    lengths = QUICK_LENGTHS if options.quick else LENGTHS
     found = modules()
     about = machine(found)
     print(json.dumps(about), f"median of {rounds} rounds", sep="\n", end="\n\n")
+    results: dict[str, Any] = {"machine": about, "rounds": rounds}
+    results |= of_operators(found, rounds) if options.operators else of_programs(found, rounds, options.quick)
+    options.json.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"\nall measurements: {options.json}")
 
+
+def of_operators(found: Modules, rounds: int) -> dict[str, Any]:
+    """Measure every operator and print what was found, a table for each family."""
+    cases: list[Case] = []
+    timings: list[Timings] = []
+    for family in PROGRAMS:
+        members = operator_cases(found, family)
+        taken = [measure([case], rounds)[0] for case in members]
+        print(family_table(family, members, taken), end="\n\n")
+        cases, timings = cases + members, timings + taken
+    print(worst(cases, timings))
+    return {"cases": [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]}
+
+
+def of_programs(found: Modules, rounds: int, quick: bool) -> dict[str, Any]:
+    """Measure chains, features, writes and training steps, and print what was found."""
+    lengths = QUICK_LENGTHS if quick else LENGTHS
     chains = [case for length, repeats in lengths.items() for case in chain_cases(found, length, repeats=repeats)]
     timings = measure(chains, rounds)
     features = around_cases(found, min(lengths), repeats=lengths[min(lengths)])
     around = measure(features, rounds)
-    steps = [*write_cases(found), *step_cases(found, QUICK if options.quick else Sizes())]
+    steps = [*write_cases(found), *step_cases(found, QUICK if quick else Sizes())]
     for case in steps:
         timings += measure([case], rounds)
     cases, timings = chains + features + steps, timings[: len(chains)] + around + timings[len(chains) :]
@@ -88,11 +110,7 @@ def main() -> None:
         print(table(case, timing), end="\n\n")
     rows = targets({length: (timings[2 * i], timings[2 * i + 1]) for i, length in enumerate(lengths)})
     print(extra_costs(features, around), target_lines(rows), sep="\n\n")
-
-    results = {"machine": about, "rounds": rounds, "targets": rows}
-    results["cases"] = [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]
-    options.json.write_text(json.dumps(results, indent=1) + "\n")
-    print(f"\nall measurements: {options.json}")
+    return {"targets": rows, "cases": [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]}
 
 
 if __name__ == "__main__":

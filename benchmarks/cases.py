@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import around, jax_programs, programs, writes
+from benchmarks import around, jax_programs, operators, programs, writes
 from benchmarks.programs import Sizes
 from benchmarks.timing import Contestant
 
@@ -86,6 +86,20 @@ def write_cases(modules: Modules) -> list[Case]:
             runs[name] = writes.jax_program(title, compiled=compiled)
         contestants = tuple(Contestant(name, run, writes.TIMES) for name, run in runs.items())
         cases.append(Case(f"{title}, {writes.TIMES} x {writes.WIDTH} floats", "us each", 1e6, contestants))
+    return cases
+
+
+def operator_cases(modules: Modules, family: str) -> list[Case]:
+    """The operators of a family, forward and with backward, small and large; one unit is one call."""
+    cases = []
+    for name, program in operators.PROGRAMS[family].items():
+        for large, backward in ((False, False), (False, True), (True, False), (True, True)):
+            runs = {title: operators.torch_run(module, program, large, backward) for title, module in modules.items()}
+            runs["JAX eager"] = operators.jax_run(program, large, backward)
+            times = 1 if large else 20
+            contestants = tuple(Contestant(title, repeated(run, times), times) for title, run in runs.items())
+            title = f"{name}, {'1M' if large else '1k'} floats, forward{' and backward' if backward else ''}"
+            cases.append(Case(title, "us each", 1e6, contestants))
     return cases
 
 

@@ -32,6 +32,32 @@ def extra_costs(cases: list[Case], timings: list[Timings]) -> str:
     return "\n".join(lines)
 
 
+def family_table(family: str, cases: list[Case], timings: list[Timings]) -> str:
+    """One family: a line for each operator, with microseconds and how many times as long as the others each takes."""
+    others = [name for name in timings[0] if name != OURS]
+    heads = [case.title.partition(", ")[2] for case in cases[:4]]
+    lines = [f"{family}: us, and times {', '.join(others)}", f"  {'':16}" + "".join(f"{head:>34}" for head in heads)]
+    for first in range(0, len(cases), 4):
+        line = f"  {cases[first].title.partition(', ')[0]:16}"
+        for timing in timings[first : first + 4]:
+            ratios = "".join(f"{timing[OURS].ratio_to(timing[name]):9.2f}" for name in others)
+            line += f"{timing[OURS].median * 1e6:{34 - len(ratios)}.1f}{ratios}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def worst(cases: list[Case], timings: list[Timings], count: int = 10) -> str:
+    """The cases in which tapegrad takes the most times as long as each of the others."""
+    lines = []
+    for name in timings[0]:
+        if name != OURS:
+            pairs = zip(cases, timings, strict=True)
+            ratios = [(timing[OURS].ratio_to(timing[name]), case.title) for case, timing in pairs]
+            lines.append(f"the {count} worst beside {name}")
+            lines += [f"  {title:50}{ratio:8.2f}" for ratio, title in sorted(ratios, reverse=True)[:count]]
+    return "\n".join(lines)
+
+
 def targets(chains: dict[int, tuple[Timings, Timings]]) -> list[dict[str, Any]]:
     """What the house promises of the chain, and what was measured.
 

@@ -34,6 +34,8 @@ class Kernels:
     __slots__ = ("forward", "outputs", "single", "wide", "backwards")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
+        if op.real:
+            refuse_complex(op, specs)
         function = op.prepare(specs, settings)
         outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
         self.single = not isinstance(outputs, tuple)
@@ -51,6 +53,17 @@ class Kernels:
         if kernels is None:
             kernels = op.kernels.setdefault(key, cls(op, specs, settings))  # all threads use the same ones
         return kernels
+
+
+def refuse_complex(op: Any, specs: tuple) -> None:
+    """Refuse complex arguments of an operator that is declared real, where its function did not.
+
+    Raises:
+        NotImplementedError: as PyTorch says it of a type that it has no kernel for.
+    """
+    for spec in specs:
+        if isinstance(spec, Spec) and spec.dtype.is_complex:
+            raise NotImplementedError(f"\"{op.name}\" not implemented for '{spec.dtype.scalar_name}'")
 
 
 class Plan:

@@ -32,7 +32,7 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     filling = not isinstance(value, Tensor) or not value.ndim
     if filling or value._storage is None or value._storage is not base._storage:
         refuse_shown_twice(place)
-    elif (spot := expanded(geometry_of(value), place.shape)) != place:
+    elif (spot := _spread_over(geometry_of(value), place)) != place:
         refuse_shown_twice(place)
         refuse_overlap(place, self, spot, value)
     with writing:
@@ -40,6 +40,14 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)
+
+
+def _spread_over(spot: Geometry, place: Geometry) -> Geometry:
+    """Where the elements of a value are read that is broadcast to a place; PyTorch drops its leading 1s first."""
+    if spot.shape == place.shape:
+        return spot
+    ones = next((axis for axis, length in enumerate(spot.shape) if length != 1), len(spot.shape))
+    return expanded(Geometry(spot.shape[ones:], spot.strides[ones:], spot.offset), place.shape)
 
 
 def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:

@@ -77,6 +77,7 @@ class Operator:
             become the default floating type; ``"none"``: kernels get what the caller gave.
         node: PyTorch's name of the node, when it is not ``<Name>Backward0``.
         name: the operator's name, when it is not the function's.
+        real: whether it takes no complex numbers.
 
     An operator without formulas (a comparison, argmax, ...) has outputs that never require grad.
     """
@@ -102,6 +103,7 @@ class Operator:
         promote: str = "none",
         node: str | None = None,
         name: str | None = None,
+        real: bool = False,
     ) -> None:
         parameters = inspect.signature(function).parameters.values()
         self.function = function
@@ -114,6 +116,7 @@ class Operator:
         self.defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
         self.outputs = outputs
         self.promote = promote
+        self.real = real
         self.formulas = {key: Formula(formula) for key, formula in formulas.items()}
         self.jvp_formula = None if jvp is None else Formula(jvp)
         self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
@@ -549,10 +552,11 @@ def _kind(cls: type[Operator], promote: str) -> Callable:
         promote: str = promote,
         node: str | None = None,
         name: str | None = None,
+        real: bool = False,
         **formulas: Callable,
     ) -> Callable[[Callable], Operator]:
         def decorate(function: Callable) -> Operator:
-            return cls(function, formulas, jvp=jvp, outputs=outputs, promote=promote, node=node, name=name)
+            return cls(function, formulas, jvp=jvp, outputs=outputs, promote=promote, node=node, name=name, real=real)
 
         return decorate
 

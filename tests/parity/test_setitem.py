@@ -293,6 +293,8 @@ def memory_is_read_that_is_written(torch):
         outcome(lambda x: x.__setitem__(slice(0, 4, 2), x[0:2])),
         outcome(lambda x: x.__setitem__([0, 1], x[1:3])),
         outcome(lambda x: x.__setitem__(..., x[2])),
+        outcome(lambda x: x[:1].__setitem__((None, slice(None), None), x[:1])),
+        outcome(lambda x: x.__setitem__(None, x.view_as(x))),
         rows(lambda x: x.__setitem__(slice(None), x[0])),
         rows(lambda x: x.__setitem__(0, x[1])),
         rows(lambda x: x.__setitem__(1, x[1])),

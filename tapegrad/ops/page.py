@@ -1,0 +1,123 @@
+"""The table of operators as a page to read: ``python -m tapegrad.ops`` prints it, ``--markdown`` as Markdown.
+
+>>> row = describe(TABLE["mul"])
+>>> row.operator, row.kind, row.formulas, row.saves
+('mul(x, y)', 'elementwise', 'x: y; y: x', 'x, y')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from tapegrad.ops.operator import TABLE, Linear, Multilinear, Operator
+
+
+class Row(NamedTuple):
+    """What the page says of one operator.
+
+    Attributes:
+        operator: its name with its inputs and settings.
+        kind: how forward mode and broadcasting follow.
+        formulas: for each differentiable input, what its formula reads beside the gradient.
+        saves: the inputs and outputs that are kept for backward.
+        forward: where the forward-mode derivative comes from.
+        complex: whether it takes complex numbers.
+        node: PyTorch's name of the node in the graph.
+    """
+
+    operator: str
+    kind: str
+    formulas: str
+    saves: str
+    forward: str
+    complex: str
+    node: str
+
+
+def describe(op: Operator) -> Row:
+    """The row of one operator."""
+    return Row(
+        signature(op), op.kind, formulas(op), ", ".join(saved(op)), forward(op), "no" if op.real else "yes",
+        op.node if op.formulas else "",
+    )  # fmt: skip
+
+
+def signature(op: Operator) -> str:
+    """An operator as it is called.
+
+    >>> signature(TABLE["cat"]), signature(TABLE["softmax"])
+    ('cat(*xs, *, axis)', 'softmax(x, *, axis)')
+    """
+    variadic = [f"*{op.variadic}"] if op.variadic else []
+    settings = ["*", *op.settings] if op.settings else []
+    return f"{op.name}({', '.join([*op.inputs, *variadic, *settings])})"
+
+
+def formulas(op: Operator) -> str:
+    """The differentiable inputs, each with what its formula reads beside the gradient."""
+    gradients = {"g", "gs", *(f"g_{name}" for name in op.outputs or ())}
+    parts = []
+    for name, formula in op.formulas.items():
+        read = [one for one in formula.names if one not in gradients]
+        parts.append(f"{name}: {', '.join(read)}" if read else name)
+    return "; ".join(parts)
+
+
+def saved(op: Operator) -> list[str]:
+    """The inputs and outputs that some formula reads, which are kept for backward."""
+    read = {name for formula in op.formulas.values() for name in formula.names}
+    return [name for name in (*op.inputs, op.variadic, *(op.outputs or ("out",))) if name in read]
+
+
+def forward(op: Operator) -> str:
+    """Where the forward-mode derivative comes from; nothing where there is none."""
+    if not op.formulas:
+        return ""
+    if op.jvp_formula is not None:
+        return "jvp formula"
+    if isinstance(op, (Linear, Multilinear)) or type(op).jvp is not Operator.jvp:
+        return f"{op.kind} kind"
+    return "none"
+
+
+def families() -> Iterator[tuple[str, list[Row]]]:
+    """The rows of each family, in the order of declaration."""
+    ops = sorted(TABLE.values(), key=lambda op: op.__module__)
+    for module, members in groupby(ops, key=lambda op: op.__module__):
+        yield module.rpartition(".")[2], [describe(op) for op in members]
+
+
+def as_text(rows: Iterable[Row]) -> str:
+    """Rows as columns of text."""
+    lines = [tuple(field.capitalize() for field in Row._fields), *rows]
+    widths = [min(44, max(len(line[column]) for line in lines)) for column in range(len(Row._fields))]
+    aligned = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(line.rstrip() for line in aligned)
+
+
+def as_markdown(rows: Iterable[Row]) -> str:
+    """Rows as a table of Markdown.
+
+    >>> print(as_markdown([describe(TABLE["neg"])]))
+    | operator | kind | formulas | saves | forward | complex | node |
+    | --- | --- | --- | --- | --- | --- | --- |
+    | `neg(x)` | elementwise | `x` |  | elementwise kind | yes | NegBackward0 |
+    """
+    lines = [Row._fields, ("---",) * len(Row._fields), *(quoted(row) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def quoted(row: Row) -> Row:
+    """A row whose code is marked as such."""
+    mark = lambda text: f"`{text}`" if text else ""
+    return row._replace(operator=mark(row.operator), formulas=mark(row.formulas), saves=mark(row.saves))
+
+
+def page(markdown: bool = False) -> str:
+    """The whole page."""
+    title, table = ("## {}", as_markdown) if markdown else ("{}:", as_text)
+    parts = [f"{title.format(family)}\n\n{table(rows)}" for family, rows in families()]
+    total = f"{len(TABLE)} operators, {sum(bool(op.formulas) for op in TABLE.values())} of them differentiable."
+    return "\n\n".join([*parts, total])
