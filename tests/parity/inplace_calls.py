@@ -94,6 +94,9 @@ igamma igammac heaviside nextafter ldexp clamp_min clamp_max
 """.split()  # noqa: SIM905 - a table is easier to read without the quotes
 """Such functions of two."""
 
+OF_TWO_INTEGERS = [f"bitwise_{name}" for name in ("and", "or", "xor", "left_shift", "right_shift")] + ["gcd", "lcm"]
+"""Functions of two tensors of integers."""
+
 UNARY = [plain(name) for name in [*OF_ONE, "bitwise_not", "relu", "zero"]] + [
     plain("acosh", lift=1),
     plain("arccosh", lift=1),
@@ -115,20 +118,7 @@ UNARY = [plain(name) for name in [*OF_ONE, "bitwise_not", "relu", "zero"]] + [
     plain("logit", 0.25, label="logit eps"),
 ]
 
-BINARY = [
-    beside(name)
-    for name in [
-        *OF_TWO,
-        "gcd",
-        "lcm",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "bitwise_left_shift",
-        "bitwise_right_shift",
-        "copy",
-    ]
-] + [
+BINARY = [beside(name) for name in [*OF_TWO, *OF_TWO_INTEGERS, "copy"]] + [
     beside("add", "row", "add a row"),
     beside("mul", "zero_dim", "mul by a 0-dim tensor"),
     beside("fill", "zero_dim", "fill with a tensor"),

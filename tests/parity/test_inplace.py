@@ -2,7 +2,7 @@
 
 import pytest
 from harness import agree, attempt
-from inplace_calls import CALLS, Operands
+from inplace_calls import CALLS, OF_TWO_INTEGERS, Operands
 
 pytestmark = [
     pytest.mark.parity,
@@ -159,13 +159,7 @@ EMPTY = [
         "clamp",
         "addcmul",
         "addcdiv",
-        "gcd",
-        "lcm",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "bitwise_left_shift",
-        "bitwise_right_shift",
+        *OF_TWO_INTEGERS,
         "__iand__",
         "__ior__",
         "__ixor__",

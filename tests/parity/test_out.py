@@ -3,7 +3,7 @@
 import pytest
 import torch as pytorch
 from harness import Programs, agree, attempt, warned
-from inplace_calls import OF_ONE, OF_TWO
+from inplace_calls import OF_ONE, OF_TWO, OF_TWO_INTEGERS
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")]
 
@@ -37,62 +37,28 @@ class Inputs:
         return made[name]()
 
 
+MORE_OF_ONE = """
+angle isneginf isposinf signbit all any amax amin argmax argmin mean nansum std var max min msort histc hardshrink
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
+
+MORE_OF_TWO = """
+maximum minimum fmax fmin logaddexp logaddexp2 complex polar inner clamp clip
+""".split()  # noqa: SIM905
+
+
+def called(names, *operands):
+    """Calls of functions of these operands, by name."""
+    return {
+        name: lambda n, out, f=name: getattr(n.torch, f)(*(getattr(n, one) for one in operands), out=out)
+        for name in names
+    }
+
+
 CALLS = {
-    **{
-        name: (lambda n, out, f=name: getattr(n.torch, f)(n.a, out=out))
-        for name in [
-            *OF_ONE,
-            "angle",
-            "isneginf",
-            "isposinf",
-            "signbit",
-            "all",
-            "any",
-            "amax",
-            "amin",
-            "argmax",
-            "argmin",
-            "mean",
-            "nansum",
-            "std",
-            "var",
-            "max",
-            "min",
-            "msort",
-            "histc",
-            "hardshrink",
-        ]
-    },
-    **{name: (lambda n, out, f=name: getattr(n.torch, f)(n.u, out=out)) for name in ("acosh", "arccosh")},
-    **{
-        name: (lambda n, out, f=name: getattr(n.torch, f)(n.a, n.b, out=out))
-        for name in [
-            *OF_TWO,
-            "maximum",
-            "minimum",
-            "fmax",
-            "fmin",
-            "logaddexp",
-            "logaddexp2",
-            "complex",
-            "polar",
-            "inner",
-            "clamp",
-            "clip",
-        ]
-    },
-    **{
-        name: (lambda n, out, f=name: getattr(n.torch, f)(n.i, n.j, out=out))
-        for name in [
-            "gcd",
-            "lcm",
-            "bitwise_and",
-            "bitwise_or",
-            "bitwise_xor",
-            "bitwise_left_shift",
-            "bitwise_right_shift",
-        ]
-    },
+    **called([*OF_ONE, *MORE_OF_ONE], "a"),
+    **called(("acosh", "arccosh"), "u"),
+    **called([*OF_TWO, *MORE_OF_TWO], "a", "b"),
+    **called(OF_TWO_INTEGERS, "i", "j"),
     **{
         f"{name} along": (lambda n, out, f=name: getattr(n.torch, f)(n.a, 1, out=out))
         for name in [
