@@ -9,6 +9,7 @@ replaces it there (``write_part``); with places it writes to a view.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -269,6 +270,11 @@ def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple
         raise IndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
+    if math.prod(common) and any(length == 0 for _, length in tensors):
+        raise IndexError("index is out of bounds for dimension with size 0")
+    indexed = {axis for axis, tensor in enumerate(places) if tensor is not None}
+    if any(length == 0 for axis, length in enumerate(shape) if axis not in indexed):
+        return common  # nothing is read or written: PyTorch looks at no index
     for position, (tensor, length) in enumerate(tensors):
         bad = outside(tensor, -length, length)
         if bad is not None:

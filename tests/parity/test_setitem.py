@@ -417,6 +417,22 @@ def tensors_without_dimensions(torch):
 
 
 @program
+def indices_of_dimensions_without_elements(torch):
+    """There nothing is in range; where another dimension has no elements, no index is looked at."""
+    nothing, rows, none = torch.zeros(0), torch.zeros(3, 0), torch.tensor([], dtype=torch.long)
+    return [
+        attempt(lambda: nothing[torch.tensor([0])]),
+        attempt(lambda: nothing[none]),
+        attempt(lambda: rows[torch.tensor([7])]),
+        attempt(lambda: rows[[0], [1]]),
+        attempt(lambda: nothing.__setitem__(torch.tensor([0]), 1.0)),
+        attempt(lambda: nothing.__setitem__(torch.tensor([0]), torch.zeros(0))),
+        attempt(lambda: rows.__setitem__(torch.tensor([7]), 1.0)),
+        attempt(lambda: nothing.index_put((torch.tensor([0]),), torch.tensor(1.0))),
+    ]
+
+
+@program
 def empty_parts(torch):
     leaf, value = torch.ones(2, 3, requires_grad=True), torch.ones(0, 3, requires_grad=True)
     x = leaf * 1
