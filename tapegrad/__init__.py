@@ -68,4 +68,4 @@ globals().update(NAMESPACES["torch"])
 del attach, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
-from tapegrad import cuda, linalg, nn, overrides, profiler, random, special, utils  # noqa: E402
+from tapegrad import cuda, fft, linalg, masked, nn, overrides, profiler, random, signal, special, utils  # noqa: E402

@@ -19,6 +19,11 @@ class NotDifferentiableError(NotImplementedError):
 class LinAlgError(RuntimeError):
     """A linear-algebra routine could not go on (a singular matrix, say); PyTorch's ``torch.linalg.LinAlgError``."""
 
+    __module__ = "tapegrad._C"  # where PyTorch has it, under the name that it shows
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+
 
 class OutOfMemoryError(RuntimeError):
     """The device has no memory left for a result; PyTorch's ``torch.OutOfMemoryError``."""

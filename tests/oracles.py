@@ -224,9 +224,10 @@ def everything(case: Case, arrays: Sequence[Any], tangents: Sequence[Any], cotan
         frozen, value = of_inputs(case, arrays, (position,)), arrays[case.arrays.index(position)]
         zero, derivative = [jnp.zeros_like(value)], conjugate_vjp(frozen, [value], cotangents)
         pairs[f"gradient of {named(case, (position,))}, which has no formula"] = zero, derivative
-    ours, twice = recorded(case, arrays, cotangents, second)
-    pairs["recorded gradient"] = ours, truth
-    pairs["second order"] = twice, conjugate_vjp(first_order, [*inputs, *cotangents], second)
+    if case.sample.twice:
+        ours, twice = recorded(case, arrays, cotangents, second)
+        pairs["recorded gradient"] = ours, truth
+        pairs["second order"] = twice, conjugate_vjp(first_order, [*inputs, *cotangents], second)
     if case.sample.forward:
         for given in [case.inputs, *subsets(case.inputs)]:
             name = "tangent" if given == case.inputs else f"tangent from {named(case, given)} alone"
@@ -268,7 +269,7 @@ def examine(op: Operator, sample: Sample) -> Verdict:
     with jax.enable_x64(True):
         inputs = [sample.args[i] for i in case.inputs]
         outputs = [out for out in as_list(jax.eval_shape(case.kernel, *case.values())) if is_inexact(out)]
-        probes = Probes(weights(inputs, 1), weights(outputs, 2), weights(inputs, 3))
+        probes = directions(case, Probes(weights(inputs, 1), weights(outputs, 2), weights(inputs, 3)))
         pairs = against_jax(verdict, probes)
         if inputs and outputs and sample.derivable:
             at_once(verdict, probes, pairs)
@@ -276,6 +277,8 @@ def examine(op: Operator, sample: Sample) -> Verdict:
             pruning(verdict)
         elif inputs and outputs:
             refused_backward(verdict, probes)
+        if inputs and outputs and not sample.twice:
+            refused_twice(verdict, probes)
         if inputs and outputs and not (sample.forward and sample.derivable):
             refused_forward(verdict, probes)
     return verdict
@@ -288,6 +291,16 @@ class Probes:
     tangents: list
     cotangents: list
     second: list
+
+
+def directions(case: Case, probes: Probes) -> Probes:
+    """The directions to try: any, unless the sample says otherwise."""
+    choose = case.sample.directions
+    if choose is None:
+        return probes
+    outputs = on_host(as_list(jax.jit(case.kernel)(*case.values())))
+    second, _ = choose(outputs, probes.second, probes.cotangents)
+    return Probes(*choose(outputs, probes.tangents, probes.cotangents), second)
 
 
 def against_jax(verdict: Verdict, probes: Probes) -> dict[str, tuple[list, list]]:
@@ -332,7 +345,7 @@ def at_once(verdict: Verdict, probes: Probes, pairs: dict) -> None:
         return
     numeric, ours = inner(probes.cotangents, slope(values)), inner(pairs["gradient"][0], probes.tangents)
     verdict.expect("finite differences", unequal("numerical", numeric, "<grad(g), t>", ours, 1e-5, 1e-7))
-    if case.sample.second:
+    if case.sample.second and case.sample.twice:
         count = len(case.inputs)
         numeric, ours = inner(probes.second, slope(first)), inner(pairs["second order"][0][:count], probes.tangents)
         verdict.expect("finite differences, second order", unequal("numerical", numeric, "ours", ours, 1e-5, 1e-7))
@@ -389,6 +402,18 @@ def refused_backward(verdict: Verdict, probes: Probes) -> None:
             verdict.expect("refused backward", f"does not say that it is not implemented: {error}")
     else:
         verdict.expect("refused backward", "backward works; say so in the sample")
+
+
+def refused_twice(verdict: Verdict, probes: Probes) -> None:
+    """An operator without a second derivative says so when backward gets there."""
+    case = verdict.case
+    try:
+        jax.eval_shape(lambda arrays: recorded(case, arrays, probes.cotangents, probes.second), case.values())
+    except (RuntimeError, NotImplementedError) as error:
+        if "is not implemented" not in str(error):
+            verdict.expect("refused second order", f"does not say that it is not implemented: {error}")
+    else:
+        verdict.expect("refused second order", "it works; say so in the sample")
 
 
 def refused_forward(verdict: Verdict, probes: Probes) -> None:

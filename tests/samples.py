@@ -25,12 +25,16 @@ class Sample:
         settings: the operator's keyword settings.
         smooth: whether every differentiable input is away from kinks, so that finite differences apply.
         second: whether second derivatives are checked by finite differences too.
+        twice: whether there is a second derivative (otherwise it must raise, as PyTorch does).
         forward: whether forward mode is expected to work (otherwise it must raise, naming the operator).
         oracle: an array function to differentiate with ``jax.vjp`` instead of the kernel itself, where the kernel's own
             jax derivative is not the convention wanted; it is called as the kernel is, ``oracle(*arrays, **settings)``.
             None for the kernel.
         derivable: False where PyTorch records the operator but has no derivative: backward and forward mode must raise.
         constants: names of floating inputs which have no formula, though the result depends on them, as in PyTorch.
+        directions: what makes of random tangents and cotangents such as the operator is made for: Hermitian tangents of
+            a Hermitian matrix, cotangents of eigenvectors that don't ask for their phases. It is called
+            ``directions(outputs, tangents, cotangents)``, with the kernel's outputs, and gives both. None: any.
         note: what is special about it, shown in the test's id.
     """
 
@@ -39,10 +43,12 @@ class Sample:
     settings: dict[str, Any] = field(default_factory=dict)
     smooth: bool = True
     second: bool = True
+    twice: bool = True
     forward: bool = True
     oracle: Any = None
     derivable: bool = True
     constants: tuple[str, ...] = ()
+    directions: Any = None
     note: str = ""
 
     def __str__(self) -> str:

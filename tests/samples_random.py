@@ -27,7 +27,6 @@ SAMPLES = [
     Sample("bernoulli", (P, KEY), smooth=False),
     Sample("bernoulli", (array(0, 3), KEY), smooth=False, note=" empty"),
     Sample("poisson", (array(3, low=1.0, high=9.0), KEY), smooth=False, oracle=constant(ops.poisson.function)),
-    Sample("binomial", (np.array([3.0, 10.0]), np.array([0.2, 0.7]), KEY), constants=("count", "prob"), smooth=False),
     Sample("multinomial", (P, KEY), {"num_samples": 2, "replacement": False}, constants=("p",)),
     Sample("multinomial", (P, KEY), {"num_samples": 4, "replacement": True}, constants=("p",)),
     normal("normal", MEAN, STD),

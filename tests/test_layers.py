@@ -25,7 +25,7 @@ FLOORS = [
     ["autograd"],
     ["func", "compile", "interop"],
     ["nn", "optim", "utils"],
-    ["_C", "_ops", "cuda", "linalg", "overrides", "profiler", "random", "special"],
+    ["_C", "_ops", "cuda", "fft", "linalg", "masked", "overrides", "profiler", "random", "signal", "special"],
     ["__init__"],
     ["demo"],
     ["__main__"],
@@ -37,6 +37,12 @@ OPS = [
     "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scan", "matmul", "einsum",
     "activations",
     "losses", "conv", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
+    "quantiles", "histograms", "sets",
+    "fft", "bessel", "polynomials", "distributions",
+    "solving", "lu", "ldl", "determinants", "distances", "matrix_functions",
+    "eigen", "svd", "cholesky", "qr", "pseudoinverse",
+    "grid", "bags", "ctc", "unpooling", "segments", "margins", "adjoints",
+    "page", "__main__",
 ]  # fmt: skip
 """Inside ``ops`` there is an order too: a module imports only from those before it."""
 

@@ -93,7 +93,12 @@ def rrelu(
     """``input`` where positive, else ``slope * input``, with the mean of the bounds for the slope.
 
     In training every element has a slope of its own, drawn between the bounds.
+
+    Raises:
+        RuntimeError: the lower bound is above the upper one.
     """
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     _floating_only(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
 
     def computed(x: Tensor) -> Tensor:

@@ -88,9 +88,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """``input`` with the items of ``dims`` (or of all elements in a row) moved on cyclically by ``shifts``."""
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    if not shifts:
+        raise RuntimeError("`shifts` required")
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
-        if not shifts:
-            raise RuntimeError("`shifts` required")
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if dims and input.ndim == 0:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")

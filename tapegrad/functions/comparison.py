@@ -158,8 +158,20 @@ _operator("xor", _bitwise(comparison.bitwise_xor, "bitwise_xor_cpu", FLOATING, C
 _operator("lshift", _bitwise(comparison.bitwise_left_shift, "lshift_cpu", BOOL, FLOATING, COMPLEX))
 _operator("rshift", _bitwise(comparison.bitwise_right_shift, "rshift_cpu", BOOL, FLOATING, COMPLEX))
 public("torch", "Tensor")(unary(comparison.bitwise_not, {FLOATING: "bitwise_not_cpu", COMPLEX: "bitwise_not_cpu"}))
-_bitwise(comparison.gcd, "gcd_cpu", BOOL, FLOATING, COMPLEX)
-_bitwise(comparison.lcm, "lcm_cpu", BOOL, FLOATING, COMPLEX)
+
+
+def _divisors(op: Operator, kernel: str) -> None:
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        refuse(kernel, (input, other), BOOL, FLOATING, COMPLEX)
+        return op(input, other)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"{op.__doc__} Broadcast."
+    public("torch", "Tensor")(function)
+
+
+_divisors(comparison.gcd, "gcd_cpu")
+_divisors(comparison.lcm, "lcm_cpu")
 
 
 @public("Tensor", name="__invert__", out=False)

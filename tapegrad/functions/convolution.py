@@ -79,6 +79,23 @@ def _check_channels(
         )
 
 
+def _dimensions(x: Sequence[int], weight: Sequence[int], same: bool = False) -> int:
+    """How many dimensions a weight is moved along.
+
+    Raises:
+        RuntimeError: too few, or other than the input has.
+    """
+    if len(weight) < 3:
+        raise RuntimeError("weight should have at least three dimensions")
+    if len(weight) != len(x):
+        gap = "" if same else " "
+        raise RuntimeError(
+            f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight{gap}{list(weight)}, but "
+            f"got {len(x)}-dimensional input of size {list(x)} instead"
+        )
+    return len(weight) - 2
+
+
 def _by(lengths: Sequence[int]) -> str:
     return " x ".join(map(str, lengths))
 
@@ -89,7 +106,7 @@ def _settings(
     groups: int,
 ) -> dict:  # fmt: skip
     """The operator's settings for these shapes and arguments, after all of PyTorch's checks of them."""
-    count = len(weight) - 2
+    count = _dimensions(x, weight)
     stride, dilation = expanded(stride, count, "stride"), expanded(dilation, count, "dilation")
     if isinstance(padding, str):
         pairs = _named_padding(padding, weight[2:], stride, dilation)
@@ -124,7 +141,7 @@ def _transposed_settings(
     x: tuple[int, ...], weight: tuple[int, ...], bias: tuple[int, ...] | None, stride: Any, padding: Any,
     output_padding: Any, groups: int, dilation: Any,
 ) -> dict:  # fmt: skip
-    count = len(weight) - 2
+    count = _dimensions(x, weight)
     stride, dilation = expanded(stride, count, "stride"), expanded(dilation, count, "dilation")
     padding = expanded(padding, count, "padding")
     output_padding = expanded(output_padding, count, "output_padding")
@@ -170,10 +187,16 @@ def _convolved(
             f"{list(input.shape)}"
         )
     arguments = tuple(map(_hashable, arguments))
+    if arguments[1] == "same" or weight.ndim < 3:
+        _dimensions(input.shape if input.ndim == count + 2 else (1, *input.shape), weight.shape, same=True)
     if weight.ndim != count + 2:
         expanded((arguments[0],) * count if isinstance(arguments[0], int) else arguments[0], weight.ndim - 2, "stride")
     x = input if input.ndim == count + 2 else unsqueeze(input, axis=0)
-    find, operator = (_transposed_settings, conv.conv_transpose) if transposed else (_settings, conv.convolution)
+    find = _transposed_settings if transposed else _settings
+    real, complex_ = (
+        (conv.conv_transpose, conv.complex_conv_transpose) if transposed else (conv.convolution, conv.complex_convolution)
+    )
+    operator = complex_ if input.dtype.is_complex else real
     settings = find(tuple(x.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape), *arguments)
     y = operator(x, weight, bias, **settings)
     return y if x is input else squeeze_axis(y, axis=0)

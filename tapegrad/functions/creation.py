@@ -227,8 +227,6 @@ def _check_int64(number: int) -> None:
 def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool) -> Tensor:
     """start, start + step, ...: in whole numbers for an integral dtype, else in float64 up to the last rounding."""
     whole = made.dtype.category == INTEGRAL
-    if whole and math.isfinite(step):
-        step = int(step)
     if not (step > 0 or step < 0):
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -236,7 +234,9 @@ def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool)
     if (step > 0 and end < start) or (step < 0 and end > start):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if made.dtype is int64:
-        start, end = int(start), int(end)
+        start, end, step = int(start), int(end), int(step) if math.isfinite(step) else step
+        if not step:
+            raise ValueError("step must be nonzero")
         count = -((start - end) // step) if not inclusive else (end - start) // step + 1
     else:
         steps = (end - start) / step
@@ -283,12 +283,10 @@ def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **opti
 
 
 def _ends(function: str, start: Any, end: Any, steps: Any, signatures: tuple) -> tuple[Any, Any, int]:
-    for name, bound in (("start", start), ("end", end)):
-        if isinstance(bound, Tensor) and bound.ndim:
-            raise RuntimeError(
-                f"{function} only supports 0-dimensional start and end tensors, but got {name} with {bound.ndim} "
-                "dimension(s)."
-            )
+    bounds = [(name, bound) for name, bound in (("start", start), ("end", end)) if isinstance(bound, Tensor)]
+    if any(bound.ndim for _, bound in bounds):
+        got = " and ".join(f"{name} with {bound.ndim} dimension(s)" for name, bound in bounds)
+        raise RuntimeError(f"{function} only supports 0-dimensional start and end tensors, but got {got}.")
     if not (_is_number(start) and _is_number(end) and is_integer(steps)):
         raise no_overload(function, [start, end] if steps is None else [start, end, steps], {}, signatures)
     count = int(steps)

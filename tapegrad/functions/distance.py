@@ -12,7 +12,6 @@ from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.operator import broadcast_shapes, broadcast_to, cast, zeros_of
-from tapegrad.ops.shape import view
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -57,7 +56,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     difference = elementwise.add(elementwise.sub(x1, x2), eps)
     axis = (difference.ndim - 1,) if difference.ndim else ()
     p = float(p)
-    return reductions.vector_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
+    return reductions.distance_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
 
 
 @public("nn.functional")
@@ -164,6 +163,14 @@ def _triplets(distances: tuple[Tensor, Tensor, Tensor | None], margin: float, re
     return reduced(_above_zero(elementwise.sub(elementwise.add(to_positive, margin), to_negative)), reduction)
 
 
+def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+
+
 @public("nn.functional", out=False)
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
@@ -179,6 +186,7 @@ def triplet_margin_loss(
     reduction = resolve_reduction(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    _check_triplet(anchor, positive, negative)
     between = pairwise_distance(positive, negative, p, eps) if swap else None
     distances = (pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps), between)
     return _triplets(distances, margin, reduction)
@@ -197,6 +205,7 @@ def triplet_margin_with_distance_loss(
     reduction = resolve_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    _check_triplet(anchor, positive, negative)
     distance = distance_function or pairwise_distance
     between = distance(positive, negative) if swap else None
     return _triplets((distance(anchor, positive), distance(anchor, negative), between), margin, reduction)
@@ -243,40 +252,3 @@ def multilabel_soft_margin_loss(
 def _log_sigmoid(x: Tensor) -> Tensor:
     zero = zeros_of(x, shape=(), dtype=x.dtype)
     return elementwise.neg(elementwise.logaddexp(elementwise.neg(x), zero))
-
-
-@public("nn.functional", out=False)
-def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """``sum over i != t of max(0, margin - x[t] + x[i])**p``, over the number of classes C: (N, C), (N,) or (C,), ().
-
-    Raises:
-        ValueError: a ``p`` other than 1 and 2; an unknown ``reduction``.
-    """
-    reduction = resolve_reduction(reduction, size_average, reduce)
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
-    if weight is not None and weight.ndim != 1:
-        raise ValueError("weight must be one-dimensional")
-    batched = input if input.ndim == 2 else view(input, shape=(1, *input.shape))
-    targets = view(target, shape=(batched.shape[0],))
-    values = _margins(batched, targets, p, margin, weight)
-    if input.ndim < 2:
-        values = view(values, shape=())
-    return reduced(values, reduction)
-
-
-def _margins(x: Tensor, targets: Tensor, p: int, margin: float, weight: Tensor | None) -> Tensor:
-    count, classes = x.shape
-    settings: dict[str, Any] = {"axis": 1, "reduction": "none", "ignore_index": -100}
-    own = elementwise.neg(losses.nll_loss(x, targets, None, **settings))
-    violations = _above_zero(elementwise.add(elementwise.sub(x, view(own, shape=(count, 1))), margin))
-    if p == 2:
-        violations = elementwise.mul(violations, violations)
-    others = elementwise.sub(_sum_along(violations, 1), margin**p if margin > 0 else 0)
-    if weight is not None:
-        minus_ones = elementwise.sub(zeros_of(x, shape=tuple(x.shape), dtype=x.dtype), 1)
-        others = elementwise.mul(others, losses.nll_loss(minus_ones, targets, weight, **settings))
-    return elementwise.div(others, classes)

@@ -19,10 +19,10 @@ def _check_probability(p: float) -> None:
 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels: bool, alpha: bool) -> Tensor:
     """The common part: ``channels`` drops whole slices of the first two dimensions, ``alpha`` to the floor of SELU."""
-    if channels and input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if not training or p == 0 or not input._spec.numel:
         return input
+    if channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if inplace:
         refuse_in_place(input)
         return become(input, _dropped(before_write(input), p, training, False, channels=channels, alpha=alpha))
@@ -128,18 +128,13 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, *, unbatched: bool) -> Tensor:
     if not unbatched:
         return _dropped(input, p, training, inplace, channels=True, alpha=False)
-    if not training or p == 0:
-        return input
-    mask = _dropped(_ones_like_channels(input), p, True, False, channels=False, alpha=False)
-    if inplace:
+    if not inplace:
+        return _dropped(input.unsqueeze(0), p, training, False, channels=True, alpha=False).squeeze(0)
+    if training and p != 0:
         refuse_in_place(input)
-        return become(input, elementwise.mul(before_write(input), mask))
-    return elementwise.mul(input, mask)
-
-
-def _ones_like_channels(input: Tensor) -> Tensor:
-    """A 1 for each channel of an input without a batch."""
-    return input.new_ones((input.shape[0], *[1] * (input.ndim - 1)))
+        whole = before_write(input).unsqueeze(0)
+        become(input, _dropped(whole, p, training, False, channels=True, alpha=False).squeeze(0))
+    return input
 
 
 @public("nn.functional", out=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.ops.einsum import ALPHABET, einsum_unary
 from tapegrad.ops.einsum import einsum as einsum_operator
@@ -74,15 +75,35 @@ def _computed(equation: str, operands: Sequence[Tensor]) -> Tensor:
     if len(operands) == 1:
         x = operands[0]
         summed = set(inputs) - set(output)
-        return einsum_unary(cast(x, dtype=int64) if summed and x.dtype.category < 2 else x, equation=equation)
+        result = einsum_unary(cast(x, dtype=int64) if summed and x.dtype.category < 2 else x, equation=equation)
+        return renamed(result, "SumBackward1") if summed else result
+    contracted = set("".join(inputs.split(","))) - set(output)
+    if len(operands) == 2:
+        operands, contracted = _summed_first(operands, inputs.split(","), contracted)
     dtypes = [operand.dtype for operand in operands]
     if any(dtype is not dtypes[0] for dtype in dtypes):
-        if set("".join(inputs.split(","))) - set(output):
+        if contracted:
             other = next(dtype for dtype in dtypes if dtype is not dtypes[0])
             raise RuntimeError(f"expected scalar type {dtypes[0].scalar_name} but found {other.scalar_name}")
         common = result_dtype([(operand.dtype, operand.ndim) for operand in operands])
         operands = [operand if operand.dtype is common else cast(operand, dtype=common) for operand in operands]
-    return einsum_operator(*operands, equation=equation)
+    result = einsum_operator(*operands, equation=equation)
+    last = inputs if len(operands) == 2 else inputs.rpartition(",")[2]  # PyTorch takes one operand after another
+    return result if set(last) - {*output, ","} else renamed(result, "MulBackward0")
+
+
+def _summed_first(operands: Sequence[Tensor], terms: Sequence[str], gone: set[str]) -> tuple[list[Tensor], set[str]]:
+    """Two operands, those whose own letters are summed before the product in the type of such a sum; and the letters
+    that the product itself sums, which are long in both."""
+    long = [
+        {letter for letter, length in zip(term, operand.shape, strict=True) if length != 1 and letter in gone}
+        for operand, term in zip(operands, terms, strict=True)
+    ]
+    widened = [
+        cast(operand, dtype=int64) if own - (long[0] & long[1]) and operand.dtype.category < 2 else operand
+        for operand, own in zip(operands, long, strict=True)
+    ]
+    return widened, long[0] & long[1]
 
 
 # -- reading equations -------------------------------------------------------------------------------------------------

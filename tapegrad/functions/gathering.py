@@ -21,7 +21,7 @@ from tapegrad.functions.sorting import numbers, on_host
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
-from tapegrad.ops.operator import Operator, broadcast_shapes
+from tapegrad.ops.operator import Operator, broadcast_shapes, cast
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, fresh
 
@@ -481,6 +481,55 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     ):
         raise RuntimeError("Number of elements of source < number of ones in mask")
     return ops.masked_scatter(input, mask, source)
+
+
+# -- by indices that may be out of range where a mask is not set -------------------------------------------------------
+
+
+def _check_masked_index(x: Tensor, indices: Any) -> None:
+    for position, index in enumerate(indices):
+        if not isinstance(index, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 2, but got {type(index).__name__}")
+        if index.dtype not in (int64, int32):
+            raise RuntimeError(f"_unsafe_masked_index found unexpected index type {index.dtype.scalar_name}")
+    if len(indices) > x.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(indices)})")
+
+
+@public("torch", out=False)
+def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
+    """``self[indices]`` where ``mask`` is set, ``fill`` elsewhere; there, indices may be out of range."""
+    _check_masked_index(self, indices)
+    places = broadcast_shapes([tuple(index.shape) for index in indices])
+    if self._spec.numel:
+        broadcast_shapes([tuple(mask.shape), (*places, *self.shape[len(indices) :])])
+    return ops.unsafe_masked_index(self, _as_mask(mask), converted(fill, self.dtype), *indices)
+
+
+@public("torch", out=False)
+def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
+    """``self`` with ``values`` added at ``indices`` where ``mask`` is set; elsewhere, indices may be out of range."""
+    _check_masked_index(self, indices)
+    if not self._spec.numel:
+        return shape_ops.clone(self)
+    if values.dtype is not self.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{self.dtype.scalar_name} for the destination and {values.dtype.scalar_name} for the source."
+        )
+    written = broadcast_shapes([tuple(mask.shape), tuple(values.shape)])
+    places = (*broadcast_shapes([tuple(index.shape) for index in indices]), *self.shape[len(indices) :])
+    short = len(written) > len(places) or any(n not in (1, m) for n, m in zip(written[::-1], places[::-1]))  # noqa: B905
+    if short:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(written)} cannot be broadcast to indexing result of shape "
+            f"{list(places)}"
+        )
+    return ops.unsafe_masked_index_put_accumulate(self, _as_mask(mask), values, *indices)
+
+
+def _as_mask(mask: Tensor) -> Tensor:
+    return mask if mask.dtype is bool_ else cast(mask, dtype=bool_)
 
 
 # -- made from indices -------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.functions import slicing
+from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import NAMESPACES
 from tapegrad.ops.overloads import HOMES
 from tapegrad.tensor.tensor import Tensor
@@ -26,17 +28,24 @@ def _to_copy(self: Tensor, **options: Any) -> Tensor:
     return self.to(**options, copy=True)
 
 
-def constant_pad_nd(self: Tensor, pad: Any, value: Any = 0) -> Tensor:
-    function: Callable[..., Tensor] = NAMESPACES["nn.functional"]["pad"]
-    return function(self, list(pad), "constant", value)
+def slice(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    if self.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    axis = wrap_dim(dim, self.ndim)
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    first, length = slicing.slice_bounds(self.shape[axis], start, end, step)
+    return slicing.sliced(self, axis, first, length, step)
 
 
 PRIVATE: dict[str, Callable] = {
-    function.__name__: function for function in (_softmax, _log_softmax, _unsafe_view, _to_copy, constant_pad_nd)
+    function.__name__: function
+    for function in (_softmax, _log_softmax, _unsafe_view, _to_copy, slice)
 }
 """Those that are nowhere public."""
 
 for _prefix, _home in (("", "torch"), ("", "Tensor"), ("", "nn.functional"), ("linalg_", "linalg"),
-                       ("special_", "special")):  # fmt: skip
+                       ("special_", "special"), ("fft_", "fft")):  # fmt: skip
     HOMES.append((_prefix, NAMESPACES.setdefault(_home, {})))
 HOMES.append(("", PRIVATE))
+HOMES.append(("", NAMESPACES.setdefault("ops.aten", {})))

@@ -17,7 +17,7 @@ from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refus
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.pointwise import accepts
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
-from tapegrad.functions.scalars import converted, is_number, wrong_type
+from tapegrad.functions.scalars import converted, is_number, no_overload, wrong_type
 from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
@@ -180,6 +180,32 @@ def declare_twins() -> None:
     functions |= {f"{name}_": methods[f"{name}_"] for name in FUNCTIONS}
 
 
+@public("torch", out=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like ``input`` whose every element is ``value``, a number or a 0-dim tensor.
+
+    Raises:
+        RuntimeError: ``value`` has dimensions, or is a number that the dtype can't hold.
+    """
+    if isinstance(value, Tensor):
+        _check_filling(value)
+        return assignment.fill(input, value)
+    if not is_number(value):
+        raise no_overload("fill", (input, value), ("Tensor input, Tensor value", "Tensor input, Number value"))
+    return assignment.fill_number(input, _filling(value, input))
+
+
+def _filling(value: Any, like: Tensor) -> Any:
+    """A number as an element of a tensor; narrow floating ones take all, as infinity if need be."""
+    takes_all = like.dtype.is_floating_point and like.dtype.itemsize < 4
+    return value if takes_all and not isinstance(value, complex) else converted(value, like.dtype)
+
+
+def _check_filling(value: Tensor) -> None:
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+
+
 @public("Tensor", out=False)
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Replace every element by ``value``, a number or a 0-dim tensor.
@@ -188,12 +214,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         RuntimeError: ``value`` has dimensions, or is a number that the dtype can't hold.
     """
     if not isinstance(value, Tensor):
-        takes_all = self.dtype.is_floating_point and self.dtype.itemsize < 4  # as infinity, if need be
-        value = value if takes_all and not isinstance(value, complex) else converted(value, self.dtype)
+        value = _filling(value, self)
         refuse_in_place(self, overlapping=True)
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"))
-    if value.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    _check_filling(value)
     refuse_in_place(self)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"))
 

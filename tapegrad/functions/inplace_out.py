@@ -18,11 +18,23 @@ from tapegrad.execution.promotion import can_cast
 from tapegrad.functions import return_types
 from tapegrad.functions.inplace import become, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_shared_parts, resize_for
-from tapegrad.functions.registry import out_writers
+from tapegrad.functions.registry import out_writers, unprefixed
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
+
+WITHOUT_DERIVATIVE = frozenset("""
+eq ne lt le gt ge greater greater_equal less less_equal not_equal logical_and logical_or logical_xor logical_not
+isneginf isposinf signbit all any argmax argmin nonzero nonzero_static isin searchsorted bucketize hash_tensor heaviside
+floor_divide histc histogram multinomial
+airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
+modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0
+chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h
+hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t
+shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w
+""".split())  # noqa: SIM905 - a table is easier to read without the quotes
+"""Functions whose arguments may require grad when they are called with ``out=``."""
 
 
 def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
@@ -34,20 +46,21 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
         RuntimeError: an argument requires grad; the result can't be cast to the target's dtype.
         TypeError: there are more or fewer targets than results.
     """
-    targets = _targets(name, target)
-    if thread.modes.grad and any(tensor.requires_grad for tensor in _tensors((*targets, *args, *kwargs.values()))):
+    targets, own = _targets(name, target), unprefixed(name)
+    operands = _tensors((*targets, *args, *kwargs.values()))
+    if own not in WITHOUT_DERIVATIVE and thread.modes.grad and any(tensor.requires_grad for tensor in operands):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
     with switched(grad=False):
-        result = function(*args, **_computed_in(name, targets[0].dtype, kwargs))
+        result = function(*args, **_computed_in(own, targets[0].dtype, kwargs))
         results = result if isinstance(result, tuple) else (result,)
         _check_count(name, target, targets, result)
         for one, given in zip(results, targets, strict=True):
-            _check_dtype(name, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
+            _check_dtype(own, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):
-            _write(one, given, (*args, *kwargs.values()))
+            _write(name, one, given, (*args, *kwargs.values()))
     made: Any = return_types.OUT.get(type(result), tuple)
     return made(targets) if isinstance(result, tuple) else target
 
@@ -83,7 +96,19 @@ def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any)
         raise TypeError(f"expected tuple of {len(result)} elements but got {len(targets)}")
 
 
-def _write(result: Tensor, target: Tensor, operands: tuple) -> None:
+_APART = frozenset(("cat", "diff", "gather", "index_select", "kthvalue", "masked_select", "stack", "take"))
+"""Functions that may not write into a tensor that they read from, not even into just the same places."""
+
+
+_RESIZED_FIRST = frozenset(("cat", "gather", "stack"))
+"""Functions that look whether the target shows a place twice only once it has the shape of the result."""
+
+
+def _write(name: str, result: Tensor, target: Tensor, operands: tuple) -> None:
+    if target._spec.strides is not None and name not in _RESIZED_FIRST:
+        refuse_in_place(target)
+    if name in _APART:
+        refuse_shared_parts(target, operands, strict=True)
     if result.shape != target.shape:
         _warn_of_shape(target, result)
         resize_for(result, target)
@@ -142,6 +167,8 @@ gather take_along_dim index_add index_copy index_reduce scatter scatter_add scat
 norm vector_norm argmax argmin argsort
 """.split()  # noqa: SIM905
 
+_QUANTILES = ("quantile", "nanquantile")
+
 _SAME = "Expected out tensor to have dtype {r}, but got {o} instead"
 
 EXACT: dict[str, str] = {
@@ -165,6 +192,9 @@ EXACT: dict[str, str] = {
     **{name: f"{name}(): self and result must have the same scalar type" for name in ("index_select", "masked_select")},
     "nan_to_num": "nan_to_num: dtype of out: {O} should be same as input: {R}",
     "histc": "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
+    **dict.fromkeys(_QUANTILES, "quantile() out tensor must be same dtype as the input tensor"),
+    "multinomial": "multinomial expects Long tensor out, got: {O}",
+    "hash_tensor": "Expected result to be of dtype uint64, but got {O}",
     "nonzero": "nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}",
     "float_power": "the output given to float_power has dtype {O} but the operation's result requires dtype {R}",
     "heaviside": "heaviside is not yet implemented for tensors with different dtypes.",

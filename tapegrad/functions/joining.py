@@ -9,6 +9,7 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
 from tapegrad.functions.slicing import slice_bounds, sliced
 from tapegrad.functions.viewing import parts_of, views_of
@@ -326,6 +327,7 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
     length = input.shape[axis]
     if isinstance(where, Tensor):
         where = where.tolist()
+    _check_cuts("tensor_split", input, where)
     if isinstance(where, (tuple, list)):
         cuts = (None, *shape_of_arguments((where,)), None)
         bounds = [slice_bounds(length, start, end, 1) for start, end in pairwise(cuts)]
@@ -337,13 +339,31 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
     return tuple(sliced(input, axis, start, count) for start, count in bounds)
 
 
+def _check_cuts(name: str, input: Tensor, where: Any) -> None:
+    """Refuse what is neither a number of pieces nor a sequence of indices.
+
+    Raises:
+        TypeError: PyTorch's messages.
+    """
+    if isinstance(where, bool) or not isinstance(where, (int, tuple, list)):
+        overloads = [f"Tensor input, {kind}" for kind in ("int sections", "tuple of ints indices")]
+        raise no_overload(name, (input, where), overloads)
+    for position, index in enumerate(where if isinstance(where, (tuple, list)) else ()):
+        if not isinstance(index, (int, Tensor)):
+            raise TypeError(
+                f"{name}(): argument 'indices' failed to unpack the object at pos {position + 1} with error "
+                f'"type must be tuple of ints,but got {type(index).__name__}"'
+            )
+
+
 def _split_along(name: str, input: Tensor, where: Any, dim: int, least: int) -> tuple[Tensor, ...]:
     if input.ndim < least:
         raise RuntimeError(
             f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
             "dimensions!"
         )
-    if isinstance(where, int) and where and input.shape[dim] % where:
+    _check_cuts(name, input, where)
+    if isinstance(where, int) and (where == 0 or input.shape[dim] % where):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
             f"{input.shape[dim]} is not divisible by the split_size {where}!"
@@ -367,3 +387,31 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Pieces along dimension 2."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
+
+
+@public("torch")
+def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Tensor:
+    """Tensors, each padded with zeros at the end of dimension ``dim`` and cut into as many chunks, of which those with
+    one number stand side by side, flattened. Not differentiable: backward raises.
+
+    Raises:
+        RuntimeError: no tensors, empty ones, or dtypes or shapes that differ.
+    """
+    tensors = tensor_list("_chunk_cat", tensors)
+    if num_chunks < 1:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if not all(tensor._spec.numel for tensor in tensors):
+        raise RuntimeError("_chunk_cat expects non-empty tensor")
+    if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
+        raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
+    if dim < 0 and any(tensor.ndim != tensors[0].ndim for tensor in tensors):
+        raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
+    axis = wrap_dim(dim, tensors[0].ndim)
+    for tensor in tensors:
+        if tensor.ndim < axis + 1:
+            raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
+        if tensor.shape[:axis] != tensors[0].shape[:axis]:
+            raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
+    return ops.chunk_cat(*tensors, axis=axis, num_chunks=num_chunks)

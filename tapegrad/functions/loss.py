@@ -462,7 +462,7 @@ def _probabilities_loss(
     count = 1
     for position, length in enumerate(input.shape):
         count *= 1 if position == axis else length
-    return reductions.over(total, count=count) if not count else elementwise.div(total, count)
+    return losses.over_count(total, count=count)
 
 
 def _smoothing_loss(

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.errors import warn_once
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
 from tapegrad.ops import einsum as einsums
@@ -97,7 +98,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: as ``dot``.
     """
-    return (ops.vdot if input.dtype.is_complex else ops.dot)(input, other)
+    return ops.vdot(input, other)
 
 
 @public("linalg")
@@ -116,6 +117,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead"
         )
+    if x.ndim == y.ndim == 1:
+        return ops.vdot(x, y)
     product = elementwise.mul(conj(x) if x.dtype.is_complex else x, y)
     axis = wrap_dim(dim, product.ndim)
     return reductions.sum(product, axis=(axis,) if product.ndim else (), keepdims=False)
@@ -287,6 +290,10 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 @public("torch")
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
+    )
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 

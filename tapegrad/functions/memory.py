@@ -129,8 +129,16 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     result = strided.as_strided(input, *arguments, **settings)
     as_view(input, result, named_strides(place.shape, place.strides), place.offset)
     if input._spec.dual and result._spec.dual:
-        set_tangent(result, as_strided(tangent_of(input), *place))
+        set_tangent(result, _tangent_window(input, place, settings))
     return result
+
+
+def _tangent_window(input: Tensor, place: Geometry, settings: dict[str, Any]) -> Tensor:
+    """What a window on the memory of a dual tensor shows of the tangent: zeros of what isn't the tensor's own."""
+    tangent: Any = tangent_of(input)
+    if (tangent._offset, nbytes_of(storage_of(tangent))) == (input._offset, nbytes_of(storage_of(input))):
+        return as_strided(tangent, *place)
+    return strided.as_strided(tangent, place.offset, input._offset, None, **settings)
 
 
 def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -55,12 +55,23 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if not isinstance(momentum, (int, float)):
         raise TypeError(f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}")
+    if not input._spec.numel:
+        return _of_nothing(input, weight, bias)
+    if input.ndim < 2 and running_mean is not None:
+        raise RuntimeError(f"running_mean should contain 0 elements not {running_mean._spec.numel}")
     if training:
         return _batch_norm_training(input, running_mean, running_var, weight, bias, momentum, eps)
     for name, buffer in (("running_mean", running_mean), ("running_var", running_var)):
         if buffer is None:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     return normalization.batch_norm_inference(input, weight, bias, running_mean, running_var, eps=float(eps))
+
+
+def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The normalization of no elements; weight and bias take part in the graph, by their first element."""
+    out = input.clone()
+    out = out if weight is None else out * weight[0]
+    return out if bias is None else out + bias[0]
 
 
 def _batch_norm_training(
@@ -121,7 +132,7 @@ def _repeated(parameter: Tensor, batch: int) -> Tensor:
     return view(broadcast_to(parameter, shape=(batch, channels)), shape=(batch * channels,))
 
 
-def _normalized_axes(input: Tensor, normalized_shape: Any, function: str) -> tuple[int, ...]:
+def normalized_axes(input: Tensor, normalized_shape: Any, function: str) -> tuple[int, ...]:
     """The last dimensions, which must have this shape."""
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
@@ -137,7 +148,7 @@ def _normalized_axes(input: Tensor, normalized_shape: Any, function: str) -> tup
     shape = list(normalized_shape)
     if input.ndim < count or list(input.shape[-count:]) != shape:
         shown = ", ".join(map(str, shape))
-        star = "*, " if function == "layer_norm" else "*"
+        star = "*" if function == "rms_norm" else "*, "
         raise RuntimeError(
             f"Given normalized_shape={shape}, expected input with shape [{star}{shown}], but got input of "
             f"size{list(input.shape)}"
@@ -161,7 +172,7 @@ def layer_norm(
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,), eps=0.0)
     tensor([[-1.,  1.]])
     """
-    axes = _normalized_axes(input, normalized_shape, "layer_norm")
+    axes = normalized_axes(input, normalized_shape, "layer_norm")
     return normalization.layer_norm(input, weight, bias, axes=axes, eps=float(eps))
 
 
@@ -184,7 +195,7 @@ def rms_norm(
         RuntimeError: shapes that don't fit.
         NotImplementedError: integers or complex numbers.
     """
-    axes = _normalized_axes(input, normalized_shape, "rms_norm")
+    axes = normalized_axes(input, normalized_shape, "rms_norm")
     if eps is None:
         dtype = input.dtype
         eps = finfo(dtype if dtype.category >= 2 and dtype.itemsize > 2 else float32).eps

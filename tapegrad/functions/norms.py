@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.errors import message
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.decompositions import svdvals
 from tapegrad.functions.reduction import check_dtype, several_dims
 from tapegrad.functions.registry import out_writers, public
+from tapegrad.functions.shape import permuted, unsqueeze
+from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import reductions
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -128,7 +130,7 @@ def check_matrix_dims(x: Tensor, dim: Any) -> tuple[int, int]:
     if x.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if isinstance(dim, int) or len(dim) != 2:
-        shown = dim if isinstance(dim, int) else ", ".join(map(str, dim))
+        shown = dim if isinstance(dim, int) else " ".join(map(str, dim))
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
     first, second = (wrap_dim(axis, x.ndim) for axis in dim)
     if first == second:
@@ -140,11 +142,12 @@ def check_matrix_dims(x: Tensor, dim: Any) -> tuple[int, int]:
 def matrix_norm(
     input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
-    """The norm of matrices: ``"fro"``, or induced: 1 and -1 (columns), inf and -inf (rows).
+    """The norm of matrices: ``"fro"``, or induced: 1 and -1 (columns), inf and -inf (rows), or of singular values: 2
+    (the largest), -2 (the smallest), ``"nuc"`` (their sum).
 
     Raises:
-        RuntimeError: integers, fewer than two dimensions, an unknown order.
-        NotImplementedError: ``"nuc"``, 2 and -2, which need singular values.
+        RuntimeError: integers, fewer than two dimensions, an unknown order; half types where singular values are
+        needed.
     """
     check_dtype("linalg_matrix_norm", dtype)
     check_norm_dtype("matrix_norm", input, dtype)
@@ -154,13 +157,30 @@ def matrix_norm(
     if ord == "fro":
         return vector_norm(input, 2, (rows, columns), keepdim, dtype=dtype)
     if ord == "nuc" or abs(ord) == 2:
-        what = "linalg.matrix_norm: a norm of singular values is not supported yet"
-        raise NotImplementedError(message(what, expected="an order of 'fro', 1, -1, inf or -inf", got=repr(ord)))
+        return _of_singular_values(input if dtype is None else cast(input, dtype=dtype), ord, rows, columns, keepdim)
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(input, 1, summed, keepdim, dtype=dtype)
     if not keepdim and chosen > summed:
         chosen -= 1
     return (reductions.amax if ord > 0 else reductions.amin)(sums, axis=(chosen,), keepdims=keepdim)
+
+
+def _of_singular_values(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
+    """The sum, the largest or the smallest of the singular values of the matrices in two dimensions."""
+    check_low_precision("linalg.matrix_norm", x)
+    others = [axis for axis in range(x.ndim) if axis not in (rows, columns)]
+    values = svdvals(permuted(x, (*others, rows, columns)))
+    last = (values.ndim - 1,)
+    if values.shape[-1] == 0 and ord == -2 and values.shape != (0,) * (values.ndim > 1):
+        raise IndexError("amin(): Expected reduction dim -1 to have non-zero size.")
+    if ord == "nuc" or values.shape[-1] == 0:
+        result = reductions.sum(values, axis=last, keepdims=keepdim)
+    else:
+        result = (reductions.amax if ord > 0 else reductions.amin)(values, axis=last, keepdims=keepdim)
+    if not keepdim:
+        return result
+    places = {axis: place for place, axis in enumerate((*others, rows, columns))}
+    return permuted(unsqueeze(result, -1), [places[axis] for axis in range(x.ndim)])
 
 
 @public("linalg", name="norm")
@@ -198,13 +218,12 @@ def norm(
 
     Raises:
         RuntimeError: integers, an unknown order.
-        NotImplementedError: ``"nuc"``.
     """
     if out is not None:
         return out_writers[0]("norm", norm, out, (input, p, dim, keepdim, None, dtype), {})
     p = 2 if p is None or (isinstance(p, str) and p == "fro") else p
     if isinstance(p, str):
-        return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 

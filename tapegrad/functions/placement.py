@@ -31,6 +31,7 @@ from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
+from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense
 from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.placing import nbytes_of, place, resize_memory
@@ -226,7 +227,11 @@ def become_view(self: Tensor, name: str, op: Any, *numbers: int, **settings: Any
     result = op(before_write(self), *numbers, **settings)
     spot = MOVES[op](geometry_of(self), *numbers, **settings)
     assert spot is not None
-    return turned(self, result, spot, name)
+    turned(self, result, spot, name)
+    tangent = tangent_of(self)
+    if tangent is not None:
+        become_view(tangent, name, op, *numbers, **settings)
+    return self
 
 
 def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:

@@ -275,23 +275,6 @@ def xlogy(input: Any, other: Any) -> Tensor:
 public("special")(xlogy)
 
 
-@public("special")
-def zeta(input: Any, other: Any) -> Tensor:
-    """The Hurwitz zeta function: the sum of ``(k + other) ** -input`` over whole numbers ``k``.
-
-    Either may be a number. Differentiable in ``other`` only.
-    """
-    x, y = operands("special_zeta", input, other)
-    refuse("zeta", (x, y), COMPLEX)
-    return special.zeta(x, y)
-
-
-@public("special")
-def xlog1py(input: Tensor, other: Tensor) -> Tensor:
-    """``input * log1p(other)``, 0 where ``input`` is 0."""
-    return special.xlog1py(input, other)
-
-
 # -- the operators of Python -------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from tapegrad.execution.dtypes import int64
 from tapegrad.functions.bounds import first_outside
 from tapegrad.functions.registry import public
 from tapegrad.functions.windows import adaptive, hashable, several, windows
-from tapegrad.ops import elementwise, pooling, reductions, resampling
+from tapegrad.ops import elementwise, pooling, reductions, resampling, unpooling
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.operator import cast
 from tapegrad.tensor.tensor import Tensor
@@ -92,6 +92,33 @@ def max_pool3d(
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@public("nn.functional", "torch", out=False)
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """``max_pool1d``, and the indices in any case."""
+    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+@public("nn.functional", out=False)
+def max_pool2d_with_indices(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """``max_pool2d``, and the indices in any case."""
+    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+@public("nn.functional", out=False)
+def max_pool3d_with_indices(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """``max_pool3d``, and the indices in any case."""
+    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
 def _adaptive_max_pool(dims: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     name = f"adaptive_max_pool{dims}d"
     samplings = adaptive(name, dims, _shape(input), hashable(output_size))
@@ -130,6 +157,30 @@ def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
 
+@public("nn.functional", out=False)
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """``adaptive_max_pool1d``, and the indices in any case."""
+    return _adaptive_max_pool(1, input, output_size, True)
+
+
+@public("nn.functional", out=False)
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """``adaptive_max_pool2d``, and the indices in any case."""
+    return _adaptive_max_pool(2, input, output_size, True)
+
+
+@public("nn.functional", out=False)
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """``adaptive_max_pool3d``, and the indices in any case."""
+    return _adaptive_max_pool(3, input, output_size, True)
+
+
+@public("torch", name="adaptive_max_pool1d", out=False)
+def torch_adaptive_max_pool1d(input: Tensor, output_size: Sizes) -> Any:
+    """``nn.functional.adaptive_max_pool1d``, and the indices in any case."""
+    return _adaptive_max_pool(1, input, output_size, True)
+
+
 def _max_unpool(
     dims: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any
 ) -> Tensor:
@@ -139,12 +190,19 @@ def _max_unpool(
     paddings = several(name, "padding", padding, dims)
     lengths = input.shape[-dims:]
     default = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(lengths, strides, kernel, paddings, strict=True))
-    sizes = default if output_size is None else tuple(output_size)[-dims:]
+    sizes = default if output_size is None else tuple(output_size)
+    if len(sizes) not in (dims, dims + 2):
+        raise ValueError(
+            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
+            f"'{len(sizes)}'"
+        )
+    sizes = sizes[-dims:]
     for axis, (size, usual, s) in enumerate(zip(sizes, default, strides, strict=True)):
         if not usual - s < size < usual + s:
             raise ValueError(
                 f'invalid output_size "{tuple(sizes)}" (dim {axis} must be between {usual - s} and {usual + s})'
             )
+    _check_unpooled(dims, input, indices)
     if indices.dtype is not int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}")
     count = 1
@@ -154,7 +212,28 @@ def _max_unpool(
     if outside is not None:
         volume = "x".join(map(str, sizes if dims > 1 else (*sizes, 1)))
         raise RuntimeError(f"Found an invalid max index: {outside} (output volumes are of size {volume})")
-    return pooling.plane_scatter(input, indices, lengths=sizes)
+    return unpooling.UNPOOLS[dims](input, indices, lengths=sizes)
+
+
+def _check_unpooled(dims: int, input: Tensor, indices: Tensor) -> None:
+    """Refuse shapes that don't fit.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    plane, given = max(dims, 2), input.ndim + (dims == 1)
+    if given not in (plane + 1, plane + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{plane}d should be a {plane + 1}d or {plane + 2}d Tensor, but got a tensor with "
+            f"{given} dimensions."
+        )
+    if indices.shape != input.shape:
+        one = [1] if dims == 1 else []
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({[*input.shape, *one]}) but got "
+            f"indices tensor with shape: {[*indices.shape, *one]}"
+        )
+    refuse_dtypes(f"max_unpool{plane}d", input._spec, bool=True, integral=True, complex=True)
 
 
 @public("nn.functional", out=False)

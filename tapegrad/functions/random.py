@@ -326,14 +326,25 @@ def _check_multinomial(input: Tensor, num_samples: int, replacement: bool) -> No
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if input.shape[-1] > 2**24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
     weights = known(input)
     if weights is None or weights.size == 0:
         return
     weights = weights.astype(np.float64)
+    if replacement and num_samples > 1:
+        _check_entries(weights.ravel())
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (weights.sum(-1) == 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+def _check_entries(weights: np.ndarray) -> None:
+    bad = weights[~(np.isfinite(weights) & (weights >= 0))][:1]
+    if bad.size:
+        what = "= infinity or NaN" if bad[0] >= 0 else "< 0"
+        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
 
 
 @public("torch", out=False)
@@ -346,12 +357,6 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     if input.dtype.category != FLOATING:
         raise unsupported("poisson_cpu", input.dtype)
     rates = known(input)
-    if rates is not None and (rates < 0).any():
+    if rates is not None and not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return ops.poisson(input, next_key("poisson", generator, input.device))
-
-
-@public("torch", out=False)
-def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """The number of successes in ``count`` trials of probability ``prob``, of the dtype of ``count``."""
-    return ops.binomial(count, prob, next_key("binomial", generator, count.device))

@@ -9,9 +9,10 @@ from typing import Any
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
 from tapegrad.functions import return_types
-from tapegrad.functions.arguments import wrap_dim, wrap_dims
+from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import comparison, elementwise, reductions, sorting
+from tapegrad.ops import shape as shape_ops
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -127,6 +128,30 @@ def sum(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype 
     keepdim = False if keepdim is UNSET else keepdim
     check_flag("sum", "keepdim", keepdim)
     return reductions.sum(input, axis=several_dims("sum", dim, input.ndim), keepdims=keepdim, dtype=dtype)
+
+
+@public("Tensor")
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over those dimensions in which a tensor of this size would have to be expanded; ``self`` if in none.
+
+    Raises:
+        RuntimeError: a tensor of this size can't be expanded to that of ``self``.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    if not size:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
+    sizes, shape = shape_of_arguments(size), tuple(self.shape)
+    extra = len(shape) - len(sizes)
+    if extra < 0 or [n for n, m in zip(sizes, shape[extra:], strict=True) if n not in (1, m)]:
+        raise RuntimeError(f"size {{{list(sizes)}}} is not expandable to size {{{list(shape)}}}.")
+    if not sizes:
+        return reductions.sum_all(self)
+    axes = (*range(extra), *(extra + axis for axis, n in enumerate(sizes) if n == 1 and shape[extra + axis] != 1))
+    result = reductions.sum(self, axis=axes, keepdims=True, dtype=None) if axes else self
+    return shape_ops.view(result, shape=sizes) if extra else result
 
 
 def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
@@ -465,7 +490,7 @@ def _median(name: str, input: Tensor, dim: Any, keepdim: Any) -> Any:
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
         return (reductions.median_all if name == "median" else reductions.nanmedian_all)(input)
     axis = one_dim(name, dim, input.ndim)
-    check_nonempty(name, input, (axis,))
+    check_nonempty("median", input, (axis,))
     keepdim = False if keepdim is UNSET else keepdim
     operator, result = (
         (sorting.median, return_types.median) if name == "median" else (sorting.nanmedian, return_types.nanmedian)

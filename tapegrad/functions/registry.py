@@ -47,6 +47,19 @@ unsafe_split_with_sizes unsqueeze var_mean view_as_complex view_as_real
 """Functions that take no ``out=`` in PyTorch."""
 
 
+PREFIXES = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
+"""What PyTorch puts before the names of a namespace's functions, in messages and in ``__name__``."""
+
+
+def unprefixed(name: str) -> str:
+    """The name of a function as its namespace has it.
+
+    >>> unprefixed("linalg_norm"), unprefixed("add")
+    ('norm', 'add')
+    """
+    return next((name.removeprefix(prefix) for prefix in PREFIXES.values() if name.startswith(prefix)), name)
+
+
 def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool = True) -> Callable:
     """Declare a function of PyTorch's vocabulary.
 
@@ -58,15 +71,17 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     """
 
     def decorate(function: Callable) -> Callable:
-        key = name or function.__name__
-        wrapper = wrapped(function, key, out and key not in WITHOUT_OUT, method=homes == ("Tensor",))
+        first = name or function.__name__
+        takes_out = out and first not in WITHOUT_OUT
+        made = {prefix: wrapped(function, prefix + first, takes_out, method=homes == ("Tensor",))
+                for prefix in (PREFIXES.get(home, "") for home in homes)}  # fmt: skip
         for home in homes:
-            for key in (name or function.__name__, *aliases):
+            for key in (first, *aliases):
                 table = NAMESPACES.setdefault(home, {})
                 if key in table:
                     raise TypeError(f"{home}.{key} is declared twice")
-                table[key] = wrapper
-        return wrapper
+                table[key] = made[PREFIXES.get(home, "")]
+        return made[PREFIXES.get(homes[0], "")]
 
     return decorate
 

@@ -8,6 +8,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.reduction import (
     check_differentiable_dtype,
     check_dtype,
@@ -49,6 +50,8 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The sums of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
     check_dtype("cumsum", dtype)
+    if dtype is dtypes.bool:
+        raise not_implemented("cumsum_out_cpu", dtype)
     check_differentiable_dtype(input, dtype)
     return scan.cumsum(input, axis=one_dim("cumsum", dim, input.ndim), reverse=False, dtype=dtype)
 
@@ -57,6 +60,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The products of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
     check_dtype("cumprod", dtype)
+    if dtype is dtypes.bool:
+        raise not_implemented("cumprod_out_cpu", dtype)
     check_differentiable_dtype(input, dtype)
     return scan.cumprod(input, axis=one_dim("cumprod", dim, input.ndim), dtype=dtype)
 
@@ -134,7 +139,7 @@ def diff(
         if extension is not None:
             check_extension(input, axis, extension)
     if n == 0:
-        return shape.clone(input)
+        return renamed(shape.clone(input), "torch::autograd::CopyBackwards")
     if prepend is not None or append is not None:
         input = joining.cat(*[part for part in (prepend, input, append) if part is not None], axis=axis)
     for _ in range(n):

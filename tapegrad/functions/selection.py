@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.functions.bounds import numbers
 from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
@@ -41,7 +42,6 @@ PAIRS: dict[Operator, tuple[dict[int, Refusal], tuple[str, ...]]] = {
     elementwise.ldexp: ({}, ()),
     special.igamma: ({BOOL: "igamma_cpu", INTEGRAL: "igamma_cpu", COMPLEX: "igamma_cpu"}, ()),
     special.igammac: ({BOOL: "igammac_cpu", INTEGRAL: "igammac_cpu", COMPLEX: "igammac_cpu"}, ()),
-    elementwise.heaviside: ({COMPLEX: (RuntimeError, "heaviside is not yet implemented for complex tensors.")}, ()),
 }  # fmt: skip
 """Operators of two tensors, broadcast: what they refuse, and further names."""
 
@@ -73,6 +73,18 @@ def copysign(input: Tensor, other: Any) -> Tensor:
     x, y = operands("copysign", input, other)
     refuse("copysign_cpu", (x, y), COMPLEX)
     return elementwise.copysign(x, y) if isinstance(y, Tensor) else elementwise.copysign_number(x, y)
+
+
+@public("torch", "Tensor")
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.
+
+    Raises:
+        RuntimeError: complex elements.
+    """
+    if common_dtype(input, values).is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    return elementwise.heaviside(input, values)
 
 
 @public("torch", "Tensor")
@@ -248,6 +260,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    found = numbers(value) if value.dtype is not input.dtype else None
+    if found is not None:
+        number = found.item()
+        converted(number.real if isinstance(number, complex) and not number.imag else number, input.dtype)
     return in_row_major_order(elementwise.masked_fill_tensor(input, mask, value))
 
 

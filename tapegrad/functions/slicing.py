@@ -6,8 +6,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.execution.dtypes import INTEGRAL
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import ravel
 from tapegrad.functions.viewing import view_of
 from tapegrad.ops import shape as ops
@@ -53,6 +55,11 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     Raises:
         RuntimeError: the dimension is shorter than that.
     """
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.category != INTEGRAL):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    if isinstance(start, float):
+        overloads = [f"Tensor input, int dim, {kind} start, int length" for kind in ("Tensor", "int")]
+        raise no_overload("narrow", (input, dim, start, length), overloads)
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:

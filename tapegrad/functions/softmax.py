@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
+from tapegrad.functions.creation import empty_like, zeros_like
 from tapegrad.functions.reduction import check_dtype, not_implemented, one_dim, several_dims
 from tapegrad.functions.registry import public
 from tapegrad.functions.unary import NEGATED_BOOL
@@ -115,3 +116,25 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     Integers become floats.
     """
     return reductions.logsumexp(input, axis=several_dims("logsumexp", dim, input.ndim), keepdims=keepdim)
+
+
+@public("nn.functional", out=False)
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A sample of the Gumbel-softmax distribution: ``softmax((logits + noise) / tau)`` along ``dim``.
+
+    ``hard`` gives a 1 to the greatest and 0 to the others, with the gradient of the soft sample.
+
+    Raises:
+        RuntimeError: integers.
+        IndexError: ``dim`` out of range.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
+    noise = -empty_like(logits).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    greatest = soft.max(dim, keepdim=True)[1]
+    return zeros_like(logits).scatter_(dim, greatest, 1.0) - soft.detach() + soft

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.functions.registry import public
+from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator
@@ -142,7 +142,7 @@ for _op, _name in SPECIAL_ONLY.items():
 
 
 @public("torch", "Tensor")
-def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     """The nearest whole number, the even one of two; with ``decimals``, rounded to so many digits after the point.
 
     Raises:
@@ -152,10 +152,11 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     >>> torch.round(torch.tensor([0.5, 1.5, 2.5]))
     tensor([0., 2., 2.])
     """
-    check(input, {BOOL: "round_vml_cpu", COMPLEX: "round_vml_cpu"})
-    if decimals == 0:
+    kernel = "round_vml_cpu" if decimals is UNSET or decimals == 0 else "round_cpu"
+    check(input, {BOOL: kernel, COMPLEX: kernel})
+    if decimals is UNSET:
         return elementwise.round(input)
-    check(input, {INTEGRAL: "round_cpu"})
+    check(input, {INTEGRAL: kernel})
     return elementwise.round_decimals(input, decimals=decimals)
 
 
@@ -223,7 +224,7 @@ public("special", name="multigammaln")(mvlgamma)
 @public("special")
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the standard normal distribution."""
-    return 0.5 * special.erfc(input * -(0.5**0.5))
+    return special.times(special.erfc(input * -(0.5**0.5)), 0.5)
 
 
 @public("torch", "Tensor")

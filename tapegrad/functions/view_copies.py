@@ -73,5 +73,12 @@ def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     >>> torch.arange(4).narrow_copy(0, 1, 2)
     tensor([1, 2])
     """
+    if dim >= input.ndim > 0:
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
+            "message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    if length < 0 and input.ndim:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
     copied = own_copy(slicing.narrow(input, dim, start, length))
     return renamed(copied, "NarrowCopyBackward0")

@@ -226,6 +226,8 @@ def adaptive(function: str, dims: int, shape: tuple[int, ...], output_size: Any)
 
 def _adaptive_sizes(function: str, dims: int, shape: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
     sizes = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
+    if dims > 1 and not isinstance(output_size, int) and len(shape) <= len(sizes):
+        raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
     if len(sizes) != dims:
         if dims == 1:
             raise RuntimeError(f"{function}() argument 'output_size' should contain one int (got {len(sizes)})")

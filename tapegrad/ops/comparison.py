@@ -88,6 +88,8 @@ def isclose(x, y, *, rtol, atol, equal_nan):
         close |= jnp.isnan(x) & jnp.isnan(y)
     if rtol == 0 and atol == 0:
         return close
+    if x.dtype == bool:
+        x, y = x.astype("int8"), y.astype("int8")
     error = jnp.abs(x - y)
     return close | (jnp.isfinite(error) & (error <= atol + jnp.abs(rtol * y)))
 

@@ -24,7 +24,7 @@ from jax import lax
 
 from tapegrad.ops.checks import checked, cpp_name, refuse_dtypes
 from tapegrad.ops.matmul import FULL, affine
-from tapegrad.ops.operator import broadcast_to, conj, multilinear
+from tapegrad.ops.operator import Operator, broadcast_to, conj, multilinear
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import view
 
@@ -56,25 +56,37 @@ def _check_dtypes(specs: Sequence, settings: dict) -> None:
     refuse_dtypes(f"slow_conv{x.ndim - 2}d_cpu", x, bool=True)
 
 
-@checked(_check_dtypes)
-@affine(
-    x=lambda g, weight, x_shape, stride, padding, dilation, groups: conv_transpose(
-        g, conj(weight), None, output_size=tuple(x_shape[2:]),
-        stride=stride, padding=padding, dilation=dilation, groups=groups,
-    ),
-    weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
-        conj(x), g, kernel_size=tuple(weight_shape[2:]),
-        stride=stride, padding=padding, dilation=dilation, groups=groups,
-    ),
-    bias=lambda g: _over_channels(g),
-    jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
-)  # fmt: skip
-def convolution(x, weight, bias=None, *, stride, padding, dilation, groups):
-    """The cross-correlation of ``x`` with ``weight``, plus a bias for each channel. See the Note."""
-    y = lax.conv_general_dilated(
-        x, weight, stride, padding, rhs_dilation=dilation, feature_group_count=groups, precision=FULL
-    )
-    return _with_bias(y, bias)
+def _declare(name: str, node: str) -> Operator:
+    @checked(_check_dtypes)
+    @affine(
+        x=lambda g, weight, x_shape, stride, padding, dilation, groups: conv_transpose(
+            g, conj(weight), None, output_size=tuple(x_shape[2:]),
+            stride=stride, padding=padding, dilation=dilation, groups=groups,
+        ),
+        weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
+            conj(x), g, kernel_size=tuple(weight_shape[2:]),
+            stride=stride, padding=padding, dilation=dilation, groups=groups,
+        ),
+        bias=lambda g: _over_channels(g),
+        jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
+        node=node,
+        name=name,
+    )  # fmt: skip
+    def operator(x, weight, bias=None, *, stride, padding, dilation, groups):
+        """The cross-correlation of ``x`` with ``weight``, plus a bias for each channel. See the Note."""
+        y = lax.conv_general_dilated(
+            x, weight, stride, padding, rhs_dilation=dilation, feature_group_count=groups, precision=FULL
+        )
+        return _with_bias(y, bias)
+
+    return operator
+
+
+COMPLEX = "AddBackward0"
+"""The node of a convolution of complex numbers: PyTorch puts it together from those of real and imaginary parts."""
+
+convolution = _declare("convolution", "ConvolutionBackward0")
+complex_convolution = _declare("complex_convolution", COMPLEX)
 
 
 def _flipped(weight: Any, groups: int) -> Any:
@@ -97,38 +109,50 @@ def _transposed_padding(
     return pairs
 
 
-@checked(_check_dtypes)
-@affine(
-    x=lambda g, weight, stride, padding, dilation, groups: convolution(
-        g, conj(weight), None, stride=stride, padding=padding, dilation=dilation, groups=groups
-    ),
-    weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
-        g, conj(x), kernel_size=tuple(weight_shape[2:]),
-        stride=stride, padding=padding, dilation=dilation, groups=groups,
-    ),
-    bias=lambda g: _over_channels(g),
-    jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
-    node="ConvolutionBackward0",
-)  # fmt: skip
-def conv_transpose(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
-    """What ``convolution`` with ``weight`` takes from arrays of ``output_size`` to ``x``, transposed. See the Note."""
-    pairs = _transposed_padding(x.shape[2:], output_size, weight.shape[2:], stride, padding, dilation)
-    y = lax.conv_general_dilated(
-        x, _flipped(weight, groups), (1,) * len(stride), pairs,
-        lhs_dilation=stride, rhs_dilation=dilation, feature_group_count=groups, precision=FULL,
-    )  # fmt: skip
-    return _with_bias(y, bias)
-
-
-def _weight_padding(
+def _exact_padding(
     lengths: Sequence[int], sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Pairs,
     dilation: Sequence[int],
-) -> list[tuple[int, int]]:  # fmt: skip
-    """The padding with which ``sizes`` elements, ``stride`` apart, have ``kernel`` places on ``lengths`` elements."""
-    return [
+) -> tuple[tuple[int, int], ...]:  # fmt: skip
+    """The padding with which ``sizes`` elements, ``stride`` apart, have ``kernel`` places on ``lengths`` elements.
+
+    In front it is what was asked for; behind, just what the last place needs, which may be less than nothing.
+    """
+    return tuple(
         (low, d * (k - 1) + s * (size - 1) + 1 - length - low)
         for length, size, k, s, (low, _), d in zip(lengths, sizes, kernel, stride, padding, dilation, strict=True)
-    ]
+    )
+
+
+def _declare_transposed(name: str, node: str) -> Operator:
+    @checked(_check_dtypes)
+    @affine(
+        x=lambda g, weight, x_shape, stride, padding, dilation, groups: convolution(
+            g, conj(weight), None, stride=stride, dilation=dilation, groups=groups,
+            padding=_exact_padding(g.shape[2:], x_shape[2:], weight.shape[2:], stride, padding, dilation),
+        ),
+        weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
+            g, conj(x), kernel_size=tuple(weight_shape[2:]),
+            stride=stride, padding=padding, dilation=dilation, groups=groups,
+        ),
+        bias=lambda g: _over_channels(g),
+        jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
+        node=node,
+        name=name,
+    )  # fmt: skip
+    def operator(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
+        """What ``convolution`` with ``weight`` takes from ``output_size`` elements to ``x``, transposed. See the Note."""
+        pairs = _transposed_padding(x.shape[2:], output_size, weight.shape[2:], stride, padding, dilation)
+        y = lax.conv_general_dilated(
+            x, _flipped(weight, groups), (1,) * len(stride), pairs,
+            lhs_dilation=stride, rhs_dilation=dilation, feature_group_count=groups, precision=FULL,
+        )  # fmt: skip
+        return _with_bias(y, bias)
+
+    return operator
+
+
+conv_transpose = _declare_transposed("conv_transpose", "ConvolutionBackward0")
+complex_conv_transpose = _declare_transposed("complex_conv_transpose", COMPLEX)
 
 
 @multilinear(
@@ -136,8 +160,9 @@ def _weight_padding(
         conj(y), g, None, output_size=tuple(x_shape[2:]),
         stride=stride, padding=padding, dilation=dilation, groups=groups,
     ),
-    y=lambda g, x, stride, padding, dilation, groups: convolution(
-        conj(x), g, None, stride=stride, padding=padding, dilation=dilation, groups=groups
+    y=lambda g, x, y_shape, stride, padding, dilation, groups: convolution(
+        conj(x), g, None, stride=stride, dilation=dilation, groups=groups,
+        padding=_exact_padding(x.shape[2:], y_shape[2:], g.shape[2:], stride, padding, dilation),
     ),
     node="ConvolutionBackwardBackward0",
 )  # fmt: skip
@@ -145,7 +170,7 @@ def conv_weight(x, y, *, kernel_size, stride, padding, dilation, groups):
     """The weight whose inner product with any ``w`` is that of ``convolution(x, w)`` with ``y``. See the Note."""
     if not math.prod(y.shape) or not x.shape[1]:
         return jnp.zeros((y.shape[1], x.shape[1] // groups, *kernel_size), y.dtype)
-    pairs = _weight_padding(x.shape[2:], y.shape[2:], kernel_size, stride, padding, dilation)
+    pairs = _exact_padding(x.shape[2:], y.shape[2:], kernel_size, stride, padding, dilation)
     space = tuple(range(2, x.ndim))
     batch_is_feature = (1, 0, *space)
     return lax.conv_general_dilated(

@@ -259,7 +259,7 @@ def rsqrt(x):
 # -- exponentials ------------------------------------------------------------------------------------------------------
 
 
-@elementwise(x=lambda g, y: g * exp2(y), y=lambda g, out: g * out * math.log(2), promote="float")
+@elementwise(x=lambda g, y: g * conj(exp2(y)), y=lambda g, out: g * conj(out) * math.log(2), promote="float")
 def ldexp(x, y):
     """``x * 2 ** y``."""
     return x * jnp.exp2(y)
@@ -307,10 +307,14 @@ def log1p(x):
     return jnp.log1p(x)
 
 
-@elementwise(x=lambda g, x, y: g / (1 + exp(y - x)), y=lambda g, x, y: g / (1 + exp(x - y)))
+@elementwise(x=lambda g, x, y: g / conj(1 + exp(y - x)), y=lambda g, x, y: g / conj(1 + exp(x - y)))
 def logaddexp(x, y):
-    """``log(exp(x) + exp(y))``, without overflow."""
-    return jnp.logaddexp(x, y)
+    """``log(exp(x) + exp(y))``, without overflow; of complex numbers, from the one whose real part is larger on."""
+    if not jnp.iscomplexobj(x):
+        return jnp.logaddexp(x, y)
+    first = jnp.real(x) >= jnp.real(y)
+    top, low = jnp.where(first, x, y), jnp.where(first, y, x)
+    return jnp.where(jnp.isneginf(jnp.real(top)), top, top + jnp.log1p(jnp.exp(low - top)))
 
 
 @elementwise(

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from tapegrad.ops.operator import general, linear
 
 
-def _row_weights(indices: Any, count: int, padding_idx: int, by_frequency: bool, dtype: Any) -> Any:
+def row_weights(indices: Any, count: int, padding_idx: int, by_frequency: bool, dtype: Any) -> Any:
     """How much of the gradient of each looked-up row reaches the table: none of the padding's; with ``by_frequency``,
     an equal share of what all look-ups of the row get."""
     weights = (indices != padding_idx).astype(dtype)
@@ -40,7 +40,7 @@ def embedding(weight, indices, *, padding_idx, by_frequency):
 )
 def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
     """``count`` rows, each the weighted sum of the rows of ``x`` with its number."""
-    weights = _row_weights(indices, count, padding_idx, by_frequency, x.dtype)
+    weights = row_weights(indices, count, padding_idx, by_frequency, x.dtype)
     return jnp.zeros((count, x.shape[-1]), x.dtype).at[indices].add(x * weights, mode="drop")
 
 
@@ -51,7 +51,7 @@ def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
 )
 def weighted_rows(x, indices, *, padding_idx, by_frequency):
     """The adjoint of ``embedding_adjoint``: rows looked up, with the same weights."""
-    return jnp.take(x, indices, axis=0, mode="clip") * _row_weights(
+    return jnp.take(x, indices, axis=0, mode="clip") * row_weights(
         indices, x.shape[0], padding_idx, by_frequency, x.dtype
     )
 

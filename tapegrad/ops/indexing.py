@@ -368,6 +368,40 @@ def put_number(x, value, index):
     return x.reshape(-1).at[index.reshape(-1)].set(value, mode="drop").reshape(x.shape)
 
 
+# -- by indices that may be out of range where a mask is not set -------------------------------------------------------
+
+
+def _clamped(x: Any, indices: Sequence[Any]) -> tuple:
+    return tuple(jnp.clip(places, -n, n - 1) for places, n in zip(indices, x.shape, strict=False))
+
+
+@linear(
+    x=lambda g, mask, indices, x_shape, x_dtype: unsafe_masked_index_put_accumulate(
+        zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), mask, g, *indices
+    ),
+    jvp=lambda t_x, mask, indices: unsafe_masked_index(t_x, mask, 0, *indices),
+)
+def unsafe_masked_index(x, mask, fill, *indices):
+    """``x[indices]`` where the mask, which is broadcast, is set, and a number elsewhere; indices are clamped."""
+    if x.size == 0:
+        shape = jnp.broadcast_shapes(mask.shape, *(places.shape for places in indices))
+        return jnp.full(shape + (0,) * (x.ndim - len(indices)), fill, x.dtype)
+    return jnp.where(mask, _read(x, _clamped(x, indices)), jnp.asarray(fill, x.dtype))
+
+
+@linear(
+    x=lambda g: g,
+    values=lambda g, mask, indices, values_shape: sum_to(
+        unsafe_masked_index(g, mask, 0, *indices), shape=tuple(values_shape)
+    ),
+)
+def unsafe_masked_index_put_accumulate(x, mask, values, *indices):
+    """``x`` with values added at ``indices``, which are clamped, where the mask is set."""
+    if x.size == 0:
+        return x
+    return _update(x.at[_clamped(x, indices)], "add", jnp.where(mask, values, jnp.zeros((), values.dtype)))
+
+
 # -- by masks ----------------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.ops.operator import linear, zeros_of
+from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.operator import general, linear, zeros_of
 from tapegrad.ops.shape import Shape, select, slice_
 
 
@@ -87,3 +88,15 @@ def _block(g: Any, shapes: Sequence[Shape], i: int) -> Any:
     row, column = (sum(shape[axis] for shape in shapes[:i]) for axis in (0, 1))
     rows = slice_(g, row, axis=0, length=shapes[i][0], step=1)
     return slice_(rows, column, axis=1, length=shapes[i][1], step=1)
+
+
+@general(xs=underivable("aten::_chunk_cat"), node="torch::autograd::NotImplemented")
+def chunk_cat(*xs, axis, num_chunks):
+    """Arrays padded with zeros and cut into chunks along ``axis``; chunks of one number are flattened into a row."""
+    rows = []
+    for x in xs:
+        length = -(-x.shape[axis] // num_chunks)
+        widths = [(0, 0)] * x.ndim
+        widths[axis] = (0, length * num_chunks - x.shape[axis])
+        rows.append(jnp.pad(x, widths).reshape(*x.shape[:axis], num_chunks, -1))
+    return jnp.concatenate(rows, axis + 1)

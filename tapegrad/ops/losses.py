@@ -184,6 +184,12 @@ def floored(x, least):
     return jnp.maximum(x, least)
 
 
+@linear(x=lambda g, count: over(g, count=count), node="DivBackward1")
+def over_count(x, *, count):
+    """``over``, under the node that PyTorch makes where its own code divides by a number."""
+    return over.function(x, count=count)
+
+
 # -- the negative log likelihood of classes ----------------------------------------------------------------------------
 
 

@@ -452,4 +452,6 @@ def _check_addr(specs: Sequence, settings: dict) -> None:
 def addr(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * outer(x, y)``."""
     product = x[:, None] * y
+    if product.dtype == bool:
+        return (product & (alpha != 0)) | (addend & (beta != 0))
     return _added(addend, product, beta, alpha) if alpha != 0 else _added(addend, product * 0, beta, 1)

@@ -23,7 +23,7 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.elementwise import rsqrt
-from tapegrad.ops.operator import broadcast_to, cast, general, sum_to
+from tapegrad.ops.operator import Operator, broadcast_to, cast, general, sum_to
 from tapegrad.ops.reductions import mean
 from tapegrad.ops.shape import view
 
@@ -223,28 +223,32 @@ def group_norm(x, weight, bias, *, groups, eps):
     return _normalized(x, weight, bias, group_layout(x.shape, groups), eps)
 
 
-@checked(_check_batch)
-@general(
-    x=lambda g_out, x, weight, eps: _to_input(g_out, x, weight, channel_layout(x.shape), eps),
-    weight=lambda g_out, x, weight_shape, eps: _to_weight(g_out, x, weight_shape, channel_layout(x.shape), eps),
-    bias=lambda g_out, bias_shape, x_shape: _to_bias(g_out, bias_shape, channel_layout(x_shape)),
-    jvp=lambda t_x, t_weight, t_bias, x, weight, eps: (
-        _tangent(t_x, t_weight, t_bias, x, weight, channel_layout(x.shape), eps), None, None
-    ),
-    outputs=("out", "new_mean", "new_var"),
-    node="NativeBatchNormBackward0",
-)  # fmt: skip
-def batch_norm(x, weight, bias, running_mean, running_var, momentum, *, eps):
-    """``x`` standardized over batch and space, and what the running statistics become, which have no derivative.
+def _declare_batch_norm(name: str, node: str) -> Operator:
+    @checked(_check_batch)
+    @general(
+        x=lambda g_out, x, weight, eps: _to_input(g_out, x, weight, channel_layout(x.shape), eps),
+        weight=lambda g_out, x, weight_shape, eps: _to_weight(g_out, x, weight_shape, channel_layout(x.shape), eps),
+        bias=lambda g_out, bias_shape, x_shape: _to_bias(g_out, bias_shape, channel_layout(x_shape)),
+        jvp=lambda t_x, t_weight, t_bias, x, weight, eps: (
+            _tangent(t_x, t_weight, t_bias, x, weight, channel_layout(x.shape), eps), None, None
+        ),
+        outputs=("out", "new_mean", "new_var"),
+        node=node,
+        name=name,
+    )  # fmt: skip
+    def operator(x, weight, bias, running_mean, running_var, momentum, *, eps):
+        """``x`` standardized over batch and space, and what the running statistics become, which have no derivative.
 
-    They move by the share ``momentum`` towards mean and unbiased variance of this batch, and are those if there were
-    none."""
-    layout = channel_layout(x.shape)
-    wide, center, variance = _moments(x, layout)
-    out = _scaled_and_shifted((wide - center) * lax.rsqrt(variance + eps), weight, bias, layout, x)
-    count = math.prod(layout.shape[axis] for axis in layout.axes)
-    unbiased = variance * (count / max(count - 1, 1))
-    return out, _moved(running_mean, center, momentum), _moved(running_var, unbiased, momentum)
+        They move by the share ``momentum`` towards mean and unbiased variance of this batch, and are those if there
+        were none."""
+        layout = channel_layout(x.shape)
+        wide, center, variance = _moments(x, layout)
+        out = _scaled_and_shifted((wide - center) * lax.rsqrt(variance + eps), weight, bias, layout, x)
+        count = math.prod(layout.shape[axis] for axis in layout.axes)
+        unbiased = variance * (count / max(count - 1, 1))
+        return out, _moved(running_mean, center, momentum), _moved(running_var, unbiased, momentum)
+
+    return operator
 
 
 def _moved(running, current, momentum):
@@ -278,29 +282,115 @@ def _inference_tangent(
     return _returned(parts, x)
 
 
-@checked(_check_batch)
+def _declare_inference(name: str, node: str) -> Operator:
+    @checked(_check_batch)
+    @general(
+        x=lambda g, x_shape, weight, running_var, eps: (
+            _wide(g) * _inference_scale(running_var, weight, channel_layout(x_shape), eps)
+        ),
+        weight=lambda g, x, weight_shape, running_mean, running_var, eps: _to_bias(
+            _wide(g) * _inference_unit(x, running_mean, running_var, channel_layout(x.shape), eps),
+            weight_shape,
+            channel_layout(x.shape),
+        ),
+        bias=lambda g, bias_shape, x_shape: _to_bias(g, bias_shape, channel_layout(x_shape)),
+        jvp=lambda t_x, t_weight, t_bias, x, weight, running_mean, running_var, eps: _inference_tangent(
+            t_x, t_weight, t_bias, x, weight, running_mean, running_var, eps
+        ),
+        node=node,
+        name=name,
+    )
+    def operator(x, weight, bias, running_mean, running_var, *, eps):
+        """``x`` less a given mean over a given deviation of its channel, times ``weight``, plus ``bias``."""
+        layout = channel_layout(x.shape)
+        wide = x.astype(jnp.float32) if x.dtype.itemsize == 2 else x
+        scale = lax.rsqrt(running_var.astype(wide.dtype) + eps).reshape(layout.weight)
+        unit = (wide - running_mean.astype(wide.dtype).reshape(layout.weight)) * scale
+        return _scaled_and_shifted(unit, weight, bias, layout, x)
+
+    return operator
+
+
+batch_norm = _declare_batch_norm("batch_norm", "NativeBatchNormBackward0")
+batch_norm_inference = _declare_inference("batch_norm_inference", "NativeBatchNormBackward0")
+
+TRAINED = {
+    "native_batch_norm": batch_norm,
+    "_native_batch_norm_legit": _declare_batch_norm("batch_norm_legit", "NativeBatchNormLegitBackward0"),
+    "_native_batch_norm_legit.no_stats": _declare_batch_norm("batch_norm_alone", "NativeBatchNormLegitBackward1"),
+    "_batch_norm_with_update": _declare_batch_norm("batch_norm_with_update", "BatchNormWithUpdateBackward0"),
+}
+"""Batch normalization under PyTorch's various names, each with its own node: by the statistics of the batch."""
+
+GIVEN = {
+    "native_batch_norm": batch_norm_inference,
+    "_native_batch_norm_legit": _declare_inference("batch_norm_legit_inference", "NativeBatchNormLegitBackward0"),
+    "_native_batch_norm_legit_no_training": _declare_inference(
+        "batch_norm_no_training", "NativeBatchNormLegitNoTrainingBackward0"
+    ),
+}
+"""The same, by given statistics."""
+
+
+def _group_tangents(t_x: Any, x: Any, groups: int, eps: float) -> tuple[Any, Any]:
+    """The tangents of the means and of the inverse deviations of groups; ``s' = -s**2 mean(u x')``."""
+    if t_x is None:
+        return None, None
+    layout = group_layout(x.shape, groups)
+    unit, scale = _standardized(x, layout, eps)
+    t_x, shape = view(_wide(t_x), shape=layout.shape), (x.shape[0], groups)
+    slope = -scale * scale * mean(unit * t_x, axis=layout.axes, keepdims=True)
+    return tuple(
+        cast(view(part, shape=shape), dtype=dtypes.as_dtype(x.dtype))
+        for part in (mean(t_x, axis=layout.axes, keepdims=True), slope)
+    )  # type: ignore[return-value]
+
+
+def _from_statistics(g: Any, g_center: Any, g_scale: Any, x: Any, groups: int, eps: float) -> Any:
+    """The gradient ``g`` of ``x``, and what those of the means and of the inverse deviations of groups add to it."""
+    layout = group_layout(x.shape, groups)
+    unit, scale = _standardized(x, layout, eps)
+    shape = (x.shape[0], groups, *[1] * len(layout.axes))
+    g_center, g_scale = (view(_wide(one), shape=shape) for one in (g_center, g_scale))
+    count = math.prod(layout.shape[axis] for axis in layout.axes)
+    return g + view((g_center - unit * (g_scale * scale * scale)) / float(max(count, 1)), shape=tuple(x.shape))
+
+
+@checked(_check_group)
 @general(
-    x=lambda g, x_shape, weight, running_var, eps: (
-        _wide(g) * _inference_scale(running_var, weight, channel_layout(x_shape), eps)
+    x=lambda g_out, g_center, g_scale, x, weight, groups, eps: _from_statistics(
+        _to_input(g_out, x, weight, group_layout(x.shape, groups), eps), g_center, g_scale, x, groups, eps
     ),
-    weight=lambda g, x, weight_shape, running_mean, running_var, eps: _to_bias(
-        _wide(g) * _inference_unit(x, running_mean, running_var, channel_layout(x.shape), eps),
-        weight_shape,
-        channel_layout(x.shape),
+    weight=lambda g_out, x, weight_shape, groups, eps: _to_weight(
+        g_out, x, weight_shape, group_layout(x.shape, groups), eps
     ),
-    bias=lambda g, bias_shape, x_shape: _to_bias(g, bias_shape, channel_layout(x_shape)),
-    jvp=lambda t_x, t_weight, t_bias, x, weight, running_mean, running_var, eps: _inference_tangent(
-        t_x, t_weight, t_bias, x, weight, running_mean, running_var, eps
+    bias=lambda g_out, bias_shape, x_shape, groups: _to_bias(g_out, bias_shape, group_layout(x_shape, groups)),
+    jvp=lambda t_x, t_weight, t_bias, x, weight, groups, eps: (
+        _tangent(t_x, t_weight, t_bias, x, weight, group_layout(x.shape, groups), eps),
+        *_group_tangents(t_x, x, groups, eps),
     ),
-    node="NativeBatchNormBackward0",
+    outputs=("out", "center", "scale"),
 )
-def batch_norm_inference(x, weight, bias, running_mean, running_var, *, eps):
-    """``x`` less a given mean over a given deviation of its channel, times ``weight``, plus ``bias``."""
-    layout = channel_layout(x.shape)
-    wide = x.astype(jnp.float32) if x.dtype.itemsize == 2 else x
-    scale = lax.rsqrt(running_var.astype(wide.dtype) + eps).reshape(layout.weight)
-    unit = (wide - running_mean.astype(wide.dtype).reshape(layout.weight)) * scale
-    return _scaled_and_shifted(unit, weight, bias, layout, x)
+def native_group_norm(x, weight, bias, *, groups, eps):
+    """``group_norm``, and the mean and the inverse of the deviation of each group."""
+    layout = group_layout(x.shape, groups)
+    wide, center, variance = _moments(x, layout)
+    scale = lax.rsqrt(variance + eps)
+    out = _scaled_and_shifted((wide - center) * scale, weight, bias, layout, x)
+    return out, *(part.reshape(x.shape[0], groups).astype(x.dtype) for part in (center, scale))
+
+
+def _layout_of(shape: Sequence[int], kind: str, argument: Any) -> Layout:
+    """The layout of a kind of normalization."""
+    return layer_layout(shape, argument) if kind == "layer" else channel_layout(shape)
+
+
+@general(outputs=("center", "scale"))
+def moments(x, *, kind, argument, eps):
+    """The mean and the inverse of the standard deviation that a normalization (``"layer"``, with axes, or
+    ``"channel"``) finds, in the type of the computation, in its layout."""
+    _, center, variance = _moments(x, _layout_of(x.shape, kind, argument))
+    return center, lax.rsqrt(variance + eps)
 
 
 # -- the root mean square ----------------------------------------------------------------------------------------------

@@ -224,9 +224,26 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     **{name: f"{name}.int" for name in ("transpose", "select", "unbind")},
     **{name: f"{name}.dim" for name in ("mean", "max", "min", "median", "nanmedian")},
     **{name: f"{name}.correction" for name in ("var", "std", "var_mean", "std_mean")},
-    **{name: f"linalg_{name}" for name in ("vector_norm",)},
+    **{name: f"linalg_{name}" for name in ("vector_norm", "solve_triangular")},
+    **{name: f"linalg_{name}" for name in ("cholesky_ex", "eig", "eigvals", "eigvalsh", "householder_product", "lstsq",
+                                           "qr", "svdvals")},
+    "eigh": "_linalg_eigh", "svd": "_linalg_svd", "pinv": "linalg_pinv.atol_rtol_tensor",
+    "solve_ex": "_linalg_solve_ex", "inv": "linalg_inv_ex", "euclidean_dist": "_euclidean_dist", "pdist_adjoint": "_pdist_backward", "pdist": "_pdist_forward", "cdist_adjoint": "_cdist_backward", "cdist": "_cdist_forward", "cross": "linalg_cross", "matrix_exp": "linalg_matrix_exp", "ldl_solve": "linalg_ldl_solve", "ldl_factor": "linalg_ldl_factor_ex", "slogdet": "_linalg_slogdet", "det": "_linalg_det", "lu_solve": "linalg_lu_solve", "lu": "linalg_lu", "lu_factor": "linalg_lu_factor_ex",
     **{f"{name}_all": name for name in ("sum", "mean", "max", "min", "median", "nanmedian", "prod")},
     **{name: f"special_{name}" for name in ("xlog1py", "entr", "ndtri", "log_ndtr", "i0e", "i1", "i1e", "zeta")},
+    **{f"{prefix}bessel_{order}": f"special_{prefix}bessel_{order}" for prefix, orders in (
+        ("", "j0 j1 y0 y1"), ("modified_", "i0 i1 k0 k1"), ("scaled_modified_", "k0 k1"), ("spherical_", "j0")
+    ) for order in orders.split()},
+    **{f"{prefix}chebyshev_polynomial_{kind}": f"special_{prefix}chebyshev_polynomial_{kind}"
+       for prefix in ("", "shifted_") for kind in "tuvw"},
+    **{f"{name}_polynomial_{kind}": f"special_{name}_polynomial_{kind}" for name, kind in (
+        ("hermite", "h"), ("hermite", "he"), ("laguerre", "l"), ("legendre", "p"))},
+    **{name: f"_{name}" for name in ("standard_gamma", "standard_gamma_grad", "sample_dirichlet", "dirichlet_grad")},
+    "airy_ai": "special_airy_ai", "erfcx": "special_erfcx",
+    "xlog1py_number": "special_xlog1py.other_scalar", "number_xlog1py": "special_xlog1py.self_scalar",
+    "zeta_number": "special_zeta.other_scalar", "number_zeta": "special_zeta.self_scalar", "times": "mul.Scalar",
+    "frexp": "frexp.Tensor", "fft_c2c": "_fft_c2c", "fft_r2c": "_fft_r2c",
+    "fft_c2r": "_fft_c2r",
     **{f"clamp{end}_tensor": f"clamp{end}.Tensor" for end in ("", "_min", "_max")},
     **{f"reflect_pad{n}d": f"reflection_pad{n}d" for n in (1, 2, 3)},
     **{f"replicate_pad{n}d": f"replication_pad{n}d" for n in (1, 2, 3)},
@@ -281,7 +298,8 @@ OWN = frozenset((
     "sum_to", "zeros_of", "compared", "filled_like", "share", "on_diagonal", "causal_mask", "truncate", "scatter_kept",
     "scatter_count", "weighted_rows", "resample", "resample_adjoint", "plane_gather", "shift", "recurrence",
     "products_before", "copy_slices", "window_adjoint", "pad_adjoint", "circular_pad1d", "circular_pad2d",
-    "circular_pad3d", "floored",
+    "circular_pad3d", "floored", "fft_r2c_adjoint", "fft_c2r_adjoint",
+    "rank_of", "solve_factored", "adjugate_derivative", "adjugate", "permutation_matrix", "swap_rows",
 ))  # fmt: skip
 """Operators that PyTorch has no counterpart of."""
 
@@ -322,6 +340,7 @@ array; empty: memory_format out; eq: Tensor Scalar Scalar_out Tensor_out; eq_: S
 fill: Scalar Scalar_out Tensor Tensor_out; fill_: Scalar Tensor; flatten: using_ints; float_power: Tensor_Tensor
 Tensor_Scalar Scalar Tensor_Tensor_out Scalar_out Tensor_Scalar_out; float_power_: Tensor Scalar; floor_divide: default
 Scalar out Scalar_out; floor_divide_: Tensor Scalar; fmod: Tensor Scalar Tensor_out Scalar_out; fmod_: Tensor Scalar;
+frexp: Tensor Tensor_out default;
 ge: Tensor Scalar Scalar_out Tensor_out; ge_: Scalar Tensor; greater: Tensor Scalar Scalar_out Tensor_out;
 greater_equal: Tensor Scalar Scalar_out Tensor_out; gt: Tensor Scalar Scalar_out Tensor_out; gt_: Scalar Tensor;
 hardshrink_backward: default grad_input; hardtanh_backward: default grad_input; hsplit: int array; index: Tensor
@@ -329,7 +348,9 @@ Tensor_out; index_fill: int_Tensor int_Scalar int_Scalar_out int_Tensor_out; ind
 kthvalue: default values; ldexp: Tensor out; le: Tensor Scalar Scalar_out Tensor_out; le_: Scalar Tensor;
 leaky_relu_backward: default grad_input; lerp: Scalar Tensor Scalar_out Tensor_out; lerp_: Scalar Tensor; less: Tensor
 Scalar Scalar_out Tensor_out; less_equal: Tensor Scalar Scalar_out Tensor_out; linalg_matrix_norm: default str_ord out
-str_ord_out; linalg_norm: default ord_str out ord_str_out; linspace: Tensor_Tensor Tensor_Scalar Scalar_Tensor default
+str_ord_out; linalg_norm: default ord_str out ord_str_out; linalg_pinv:
+default atol_rtol_float atol_rtol_tensor atol_rtol_tensor_out atol_rtol_float_out out rcond_tensor out_rcond_tensor;
+linspace: Tensor_Tensor Tensor_Scalar Scalar_Tensor default
 out Tensor_Tensor_out Tensor_Scalar_out Scalar_Tensor_out; log_softmax: int int_out; logspace: Tensor_Tensor
 Tensor_Scalar Scalar_Tensor default out Tensor_Tensor_out Tensor_Scalar_out Scalar_Tensor_out; lt: Tensor Scalar
 Scalar_out Tensor_out; lt_: Scalar Tensor; masked_fill: Scalar Scalar_out Tensor Tensor_out; masked_fill_: Scalar

@@ -38,12 +38,6 @@ def poisson(rate, key):
 
 
 @general()
-def binomial(count, prob, key):
-    """The number of successes in ``count`` trials of probability ``prob``."""
-    return jax.random.binomial(random.jax_key(key), count, prob, count.shape).astype(count.dtype)
-
-
-@general()
 def multinomial(p, key, *, num_samples, replacement):
     """Indices along the last axis, drawn in proportion to ``p``; int64.
 

@@ -19,7 +19,7 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.elementwise import abs, exp, power, real, sgn, where
-from tapegrad.ops.operator import broadcast_to, cast, conj, general, linear, sum_to
+from tapegrad.ops.operator import Operator, broadcast_to, cast, conj, general, linear, sum_to
 
 HALVES = (jnp.dtype(jnp.float16), jnp.dtype(jnp.bfloat16))
 
@@ -441,15 +441,23 @@ def norm_tangent(t, x, out, ord, axis, keepdims):
     return along(x * 0 if ord == 0 else norm_slope(1, x, out, ord, axis), t, axis, keepdims)
 
 
-@general(
-    x=lambda g, x, out, ord, axis: norm_gradient(g, x, out, ord, axis),
-    jvp=lambda t_x, x, out, ord, axis, keepdims: norm_tangent(t_x, x, out, ord, axis, keepdims),
-    node="LinalgVectorNormBackward0",
-)
-def vector_norm(x, *, ord, axis, keepdims=False, dtype=None):
-    """The p-norm over ``axis``, p = ``ord`` being any number: real, of the real type of ``dtype`` or of ``x``."""
-    x = x if dtype is None else cast(x, dtype=dtype)
-    return _norm(x, ord, axis, keepdims).astype(_real_dtype(x))
+def _declare_norm(name: str, node: str) -> Operator:
+    @general(
+        x=lambda g, x, out, ord, axis: norm_gradient(g, x, out, ord, axis),
+        jvp=lambda t_x, x, out, ord, axis, keepdims: norm_tangent(t_x, x, out, ord, axis, keepdims),
+        node=node,
+        name=name,
+    )
+    def operator(x, *, ord, axis, keepdims=False, dtype=None):
+        """The p-norm over ``axis``, p = ``ord`` being any number: real, of the real type of ``dtype`` or of ``x``."""
+        x = x if dtype is None else cast(x, dtype=dtype)
+        return _norm(x, ord, axis, keepdims).astype(_real_dtype(x))
+
+    return operator
+
+
+vector_norm = _declare_norm("vector_norm", "LinalgVectorNormBackward0")
+distance_norm = _declare_norm("distance_norm", "NormBackward1")  # the node that PyTorch's pairwise_distance makes
 
 
 def renorm_scale(x, ord, axis, limit):

@@ -424,7 +424,7 @@ PADS: dict[tuple[str, int], Operator] = {
     for mode, node in (
         ("reflect", "ReflectionPad{}DBackward0"),
         ("replicate", "ReplicationPad{}DBackward0"),
-        ("circular", "CopySlices"),
+        ("circular", "torch::autograd::CopySlices"),
     )
     for n in (1, 2, 3)
 }

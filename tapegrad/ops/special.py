@@ -1,4 +1,4 @@
-"""Error functions, the gamma function and its derivatives, Bessel functions, entropies."""
+"""Error functions, the gamma function and its derivatives, the Bessel functions that have one, entropies."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from jax import lax
 from jax.scipy import special
 
-from tapegrad.ops.elementwise import abs, exp, filled_like, log, log1p, reciprocal, sign, where
-from tapegrad.ops.operator import elementwise
+from tapegrad.ops.elementwise import abs, exp, exp2, filled_like, log, log1p, reciprocal, sign, where
+from tapegrad.ops.operator import conj, elementwise, general
 
 
 @elementwise(x=lambda g, x: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float")
@@ -26,6 +26,21 @@ def erfc(x):
     return lax.erfc(x)
 
 
+ASYMPTOTIC = [(-1) ** k * math.prod(range(1, 2 * k, 2)) / 2**k for k in range(16)]
+"""What ``erfcx(x) x sqrt(pi)`` is at large ``x``, in powers of ``1 / x^2`` (DLMF 7.12.1)."""
+
+
+@elementwise(
+    x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float", node="SpecialErfcxBackward0"
+)
+def erfcx(x):
+    """``exp(x^2) * erfc(x)``."""
+    border = 8 if x.dtype == jnp.float64 else 5
+    near, far = jnp.where(x < border, x, 0), jnp.where(x < border, border, x)
+    series = jnp.polyval(jnp.asarray(ASYMPTOTIC[::-1], x.dtype), 1 / (far * far)) / (far * math.sqrt(math.pi))
+    return jnp.where(x < border, jnp.exp(near * near) * lax.erfc(near), series)
+
+
 def _erfinv_gradient(g, x):
     inverse = erfinv(x)
     return 0.5 * math.sqrt(math.pi) * exp(inverse * inverse) * g
@@ -33,8 +48,13 @@ def _erfinv_gradient(g, x):
 
 @elementwise(x=_erfinv_gradient, promote="float")
 def erfinv(x):
-    """The inverse error function."""
-    return lax.erf_inv(x)
+    """The inverse error function; in float64 with a step of Newton's, which XLA's needs close to 1."""
+    value = lax.erf_inv(x)
+    if x.dtype != jnp.float64:
+        return value
+    near = jnp.abs(jnp.where(jnp.isfinite(value), value, 0))
+    step = (lax.erfc(near) - (1 - jnp.abs(x))) * (math.sqrt(math.pi) / 2) * jnp.exp(near * near)
+    return jnp.where(near > 2, value + jnp.sign(x) * step, value)
 
 
 @elementwise(x=lambda g, x: g * digamma(x), promote="float")
@@ -52,7 +72,8 @@ def digamma(x):
 def _trigamma(x):
     """The reflection formula ``trigamma(1 - x) + trigamma(x) = (pi / sin(pi x)) ** 2`` takes care of the left side."""
     right = special.polygamma(1, jnp.where(x < 0.5, 1 - x, x))
-    return jnp.where(x < 0.5, (math.pi / jnp.sin(math.pi * x)) ** 2 - right, right)
+    value = jnp.where(x < 0.5, (math.pi / jnp.sin(math.pi * x)) ** 2 - right, right)
+    return jnp.where(x == jnp.inf, 0, value)
 
 
 @elementwise(x=lambda g, x, n: g * polygamma(x, n=n + 1), promote="float")
@@ -70,7 +91,9 @@ def _reflected_polygamma(x, n):
     """``(-1)^n polygamma(1 - x) - polygamma(x) = pi (d/dx)^n cot(pi x)`` takes care of the left side."""
     left = x < 0.5
     right = special.polygamma(n, jnp.where(left, 1 - x, x))
-    cotangent = 1 / jnp.tan(math.pi * (x - jnp.round(x)))
+    rest = x - jnp.round(x)
+    steep = jnp.tan(math.pi * jnp.where(jnp.abs(rest) > 0.25, 0.5 - jnp.abs(rest), rest))
+    cotangent = jnp.where(jnp.abs(rest) > 0.25, jnp.sign(rest) * steep, 1 / steep)
     slope = math.pi ** (n + 1) * jnp.polyval(jnp.asarray(_cotangent_derivative(n), x.dtype), cotangent)
     return jnp.where(left, (-1) ** n * right - slope, right)
 
@@ -118,6 +141,22 @@ def xlog1py(x, y):
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y))
 
 
+@elementwise(
+    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, g * log1p(filled_like(x, y))),
+    promote="float",
+    node="SpecialXlog1PyBackward2",
+)
+def xlog1py_number(x, y):
+    """``x * log1p(y)`` for a number ``y``."""
+    return xlog1py.function(x, y)
+
+
+@elementwise(y=lambda g, x, y: g * x / (y + 1), promote="float", node="SpecialXlog1PyBackward1")
+def number_xlog1py(x, y):
+    """``x * log1p(y)`` for a number ``x``."""
+    return xlog1py.function(x, y)
+
+
 @elementwise(x=lambda g, x: g * -(1 + log(x)), promote="float", node="SpecialEntrBackward0")
 def entr(x):
     """``-x * log(x)``; 0 at 0, ``-inf`` below."""
@@ -139,7 +178,10 @@ def ndtri(x):
 )
 def log_ndtr(x):
     """The logarithm of the standard normal distribution function."""
-    return special.log_ndtr(x)
+    z = x * math.sqrt(0.5)
+    left, right = jnp.minimum(z, -0.5), jnp.maximum(z, -0.5)
+    far = jnp.log(erfcx.function(-left) / 2) - left * left
+    return jnp.where(z < -0.5, far, jnp.log1p(-lax.erfc(right) / 2))
 
 
 @elementwise(x=lambda g, x: g * i1(x), promote="float")
@@ -177,6 +219,12 @@ def i1e(x):
     return special.i1e(x)
 
 
+@elementwise(x=lambda g, y: g * conj(y), node="MulBackward1")
+def times(x, y):
+    """``x * y`` for a number ``y``, as PyTorch writes it in functions of its own."""
+    return jnp.multiply(x, y)
+
+
 def _unknown(what):
     """The formula of an input for which PyTorch has none: raises once backward gets there."""
 
@@ -193,7 +241,8 @@ def _gamma_density(g, x, y):
 @elementwise(x=_unknown("igamma: input"), y=lambda g, x, y: _gamma_density(g, filled_like(y, x), y))
 def igamma(x, y):
     """The regularized lower incomplete gamma function ``P(x, y)``."""
-    return lax.igamma(*jnp.broadcast_arrays(x, y))
+    x, y = jnp.broadcast_arrays(x, y)
+    return jnp.where((x == 0) & (y > 0), 1, lax.igamma(x, y))
 
 
 @elementwise(x=_unknown("igammac: input"), y=lambda g, x, y: -_gamma_density(g, filled_like(y, x), y))
@@ -202,12 +251,28 @@ def igammac(x, y):
     return lax.igammac(*jnp.broadcast_arrays(x, y))
 
 
+def _zeta(x, y):
+    return jnp.where(x < 1, jnp.nan, special.zeta(x, y))
+
+
 @elementwise(
     x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward0"
 )
 def zeta(x, y):
     """The Hurwitz zeta function: the sum of ``(k + y) ** -x`` over the whole numbers ``k``."""
-    return special.zeta(x, y)
+    return _zeta(x, y)
+
+
+@elementwise(x=_unknown("zeta"), promote="float", node="SpecialZetaBackward2")
+def zeta_number(x, y):
+    """The Hurwitz zeta function for a number ``y``."""
+    return _zeta(x, y)
+
+
+@elementwise(y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward1")
+def number_zeta(x, y):
+    """The Hurwitz zeta function for a number ``x``."""
+    return _zeta(x, y)
 
 
 def _mvlgamma_gradient(g, x, p):
@@ -215,6 +280,17 @@ def _mvlgamma_gradient(g, x, p):
     for step in range(1, p):
         slope = slope + digamma(x - step / 2)
     return g * slope
+
+
+@general(
+    x=lambda g_mantissa, exponent: g_mantissa / exp2(exponent),
+    jvp=lambda t_x, exponent: (t_x / exp2(exponent), None),
+    outputs=("mantissa", "exponent"),
+)
+def frexp(x):
+    """``x`` as ``mantissa * 2 ** exponent``, the mantissa in [0.5, 1) without its sign; the exponent is int32."""
+    mantissa, exponent = jnp.frexp(x)
+    return mantissa, jnp.where(jnp.isfinite(x), exponent, 0).astype(jnp.int32)
 
 
 @elementwise(x=_mvlgamma_gradient, promote="float")

@@ -55,10 +55,15 @@ def counterpart(entry: Any) -> Callable:
     if is_small_function(entry.op):
         return remade(entry.op)
     path = entry.name.removeprefix("torch.ops.aten.")
+    if isinstance(entry.op, types.MethodDescriptorType):
+        return lookup(path, tapegrad.Tensor)
     try:
         return lookup(path)
     except AttributeError:
+        pass
+    if hasattr(tapegrad.Tensor, path):
         return lookup(path, tapegrad.Tensor)
+    return lookup(f"ops.{entry.op}")  # an identity, such as aten.slice.Tensor
 
 
 def is_small_function(value: Any) -> bool:
@@ -126,11 +131,17 @@ def tensor(source: pytorch.Tensor) -> tapegrad.Tensor:
     """A tensor with the same values, dtype, strides and ``requires_grad``."""
     plain = source.detach().resolve_conj().resolve_neg()
     kind = getattr(tapegrad, str(source.dtype).rpartition(".")[2])
-    if source.is_contiguous():
+    if plain.storage_offset():  # a part of some memory, of which a sample may see more
+        memory = plain.as_strided((plain.untyped_storage().nbytes() // plain.itemsize,), (1,), 0)
+        made = tensor(memory).as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset()).detach()
+    elif source.is_contiguous():
         made = tapegrad.tensor(numbers(plain), dtype=kind)
     else:
         made = tapegrad.empty_strided(tuple(source.shape), tuple(plain.stride()), dtype=kind)
         made.copy_(tapegrad.tensor(numbers(plain), dtype=kind))
+    if source.requires_grad and source.is_leaf and source._is_view():  # not recorded: it has no accumulator
+        with tapegrad.no_grad():
+            return made.requires_grad_().view_as(made)
     return made.requires_grad_() if source.requires_grad else made
 
 
@@ -187,7 +198,9 @@ def substituted(value: Any, replaced: dict[int, Any]) -> Any:
 def cases(entry: Any, dtype: pytorch.dtype, limit: int | None) -> Iterator[tuple[Case, Case]]:
     """The samples of an entry for PyTorch and for tapegrad; at most ``limit`` of them, spread over all there are."""
     wants_grad = dtype in entry.supported_backward_dtypes("cpu") and entry.supports_autograd
-    samples = list(entry.sample_inputs("cpu", dtype, requires_grad=wants_grad))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the database calls deprecated functions of PyTorch
+        samples = list(entry.sample_inputs("cpu", dtype, requires_grad=wants_grad))
     ours = counterpart(entry)
     for position in spread(len(samples), limit):
         sample = samples[position]
@@ -270,7 +283,7 @@ def second(case: Case, first: list, leaves: list) -> list:
     rng = np.random.default_rng(1)
     roots = [one for one in first if one is not None and one.requires_grad]
     if not roots:
-        return [np.zeros(tuple(leaf.shape)) + 0 * to_numpy(leaf) for leaf in leaves]
+        return [np.zeros_like(to_numpy(leaf)) for leaf in leaves]
     seeds = [weights(case.module, root, rng) for root in roots]
     found = case.module.autograd.grad(roots, leaves, seeds, allow_unused=True, materialize_grads=True)
     return [to_numpy(one) for one in found]

@@ -43,8 +43,28 @@ UNINITIALIZED: dict[str, str] = dict.fromkeys(
 )
 """Entries whose values mean nothing."""
 
-ROUGH: dict[str, tuple[float, float]] = {}
+ROUGH: dict[str, tuple[float, float]] = {
+    "nn.functional.hardsigmoid": (1e-7, 1e-9),  # PyTorch multiplies by 1/6 in float32
+    # PyTorch's values are off by up to 1e-6 in places; test_special.py compares ours with SciPy's to 2e-12
+    **dict.fromkeys([f"special.bessel_{kind}" for kind in ("j0", "j1", "y0", "y1")], (1e-5, 3e-6)),
+    "special.airy_ai": (1e-5, 3e-6),
+    "cov": (1e-5, 1e-4),  # its weights are float32, and results are large where their sum is near the correction
+    "linalg.householder_product": (1e-7, 1e-9),  # random factors are no reflectors: second derivatives reach 1e5
+}
 """Entries compared less closely than to a relative error of 1e-9 and an absolute one of 1e-10."""
 
-STAGES_OTHERWISE: dict[tuple[str, str], str] = {}
+WRONG_PART = "PyTorch gives the input the gradient of what was overwritten; its own test expects to fail here"
+INEXACT = "PyTorch's is off by 1e-6, and nan of large complex numbers; its own test expects to fail here"
+NOT_THE_DERIVATIVE = "PyTorch's is not the derivative of the inverse, but near it where the factor is near 1"
+NOT_THERE = "PyTorch has no forward mode of it"
+WHOLE_TANGENT = "PyTorch's reads all of the matrix's tangent, not just the triangle of which it has a gradient"
+
+STAGES_OTHERWISE: dict[tuple[str, str], str] = {
+    **{("as_strided_scatter", stage): WRONG_PART for stage in ("gradient", "second", "tangent")},
+    ("logcumsumexp", "tangent"): INEXACT,
+    ("triangular_solve", "tangent"): WHOLE_TANGENT,
+    ("cholesky_inverse", "tangent"): NOT_THE_DERIVATIVE,
+    ("cholesky", "tangent"): NOT_THERE,
+    **{(f"index_reduce.{how}", "tangent"): NOT_THERE for how in ("mean", "prod", "amin", "amax")},
+}
 """Stages (gradient, second, tangent) of an entry that are not compared, and why."""

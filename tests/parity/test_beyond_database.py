@@ -14,7 +14,7 @@ import pytest
 import torch as pytorch
 from harness import close, flat_outputs, to_numpy
 from opinfo import ENTRIES, counterpart, describe
-from opinfo_exceptions import LEFT_OUT
+from opinfo_exceptions import LEFT_OUT, ROUGH
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, ReductionOpInfo, UnaryUfuncInfo
 
 import tapegrad
@@ -106,14 +106,16 @@ def compare(name: str, *given: Given) -> None:
     entry = ENTRIES[name]
     theirs = outcome(pytorch, entry.op, [one.on(pytorch) for one in given])
     ours = outcome(tapegrad, counterpart(entry), [one.on(tapegrad) for one in given])
+    rough = any(one.dtype in HALVES for one in given)
+    if rough and theirs == "NotImplementedError":
+        return  # PyTorch has no kernel for halves here; tapegrad may have one
     if isinstance(theirs, str) or isinstance(ours, str):
         assert ours == theirs, f"{given}: {ours}, expected {theirs}"
         return
     assert ours[0] == theirs[0], f"{given}: {ours[0]}, expected {theirs[0]}"
-    rough, single = any(one.dtype in HALVES for one in given), "float32" in str(theirs[0])
-    rtol, atol = (2e-2, 1e-2) if rough else (1e-5, 1e-6) if single or "complex64" in str(theirs[0]) else (1e-9, 1e-12)
-    for key, a, b in zip(("values", "gradients"), ours[1:], theirs[1:], strict=True):
-        close(a, b, rtol, atol, f"{given} {key}")
+    single = "float32" in str(theirs[0]) or "complex64" in str(theirs[0])
+    rtol, atol = (2e-2, 1e-2) if rough else (1e-5, 1e-6) if single else ROUGH.get(name, (1e-9, 1e-12))
+    close(ours[1:], theirs[1:], rtol, atol, f"{given}: values, gradients")
 
 
 @pytest.mark.parametrize("name", UNARY)

@@ -1,0 +1,66 @@
+"""PyTorch's determinants: ``det``, ``slogdet``, ``logdet``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.functions import return_types
+from tapegrad.functions.decompositions import check_floating, check_kernel, check_square
+from tapegrad.functions.registry import public
+from tapegrad.functions.solving import check_low_precision
+from tapegrad.ops import comparison, elementwise
+from tapegrad.ops import determinants as ops
+from tapegrad.tensor.tensor import Tensor
+
+
+@public("linalg", "torch", "Tensor")
+def det(A: Tensor) -> Tensor:
+    """The determinants of square matrices (..., n, n).
+
+    Raises:
+        RuntimeError: no square matrices; integers.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 4.0]]))
+    tensor(8.)
+    """
+    check_square("linalg.det", A)
+    check_floating("linalg.det", A)
+    check_kernel("lu_cpu", A)
+    return ops.det(A)[0]
+
+
+def _signed_logarithm(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
+    check_square(name, A)
+    check_low_precision(name, A)
+    return ops.slogdet(A)[:2]
+
+
+@public("linalg", name="slogdet")
+def linalg_slogdet(A: Tensor) -> Any:
+    """The sign of the determinant (of complex matrices: its phase), and the logarithm of its absolute value.
+
+    Raises:
+        RuntimeError: no square matrices; integers.
+    """
+    return return_types.linalg_slogdet(_signed_logarithm("linalg.slogdet", A))
+
+
+@public("torch", "Tensor")
+def slogdet(input: Tensor) -> Any:
+    """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``."""
+    return return_types.slogdet(_signed_logarithm("linalg.slogdet", input))
+
+
+@public("torch", "Tensor", out=False)
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; nan where that is negative, -inf where it is 0.
+
+    Raises:
+        RuntimeError: no square matrices; integers.
+    """
+    sign, logarithm = _signed_logarithm("logdet", input)
+    if input.dtype.is_complex:
+        return elementwise.add(elementwise.log(sign), logarithm)
+    return elementwise.where(comparison.eq(sign, -1.0), math.nan, logarithm)

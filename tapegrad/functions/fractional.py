@@ -1,0 +1,141 @@
+"""Fractional max pooling: the greatest of windows that lie at random."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.execution.dtypes import int64
+from tapegrad.functions.loss import refuse_gradient
+from tapegrad.functions.random import rand
+from tapegrad.functions.registry import public
+from tapegrad.ops import unpooling
+from tapegrad.ops.operator import cast
+from tapegrad.tensor.tensor import Tensor
+
+AXES = ("time", "height", "width")
+
+
+def _numbers(value: Any, name: str, dims: int) -> tuple[int, ...]:
+    """An int, or one for each dimension of space.
+
+    Raises:
+        RuntimeError: another number of them.
+    """
+    numbers = (value,) * dims if isinstance(value, int) else tuple(value)
+    if len(numbers) != dims:
+        count = {2: "Ints", 3: "three Ints"}[dims]
+        raise RuntimeError(f"fractional_max_pool{dims}d: {name} must either be a single Int or tuple of {count}")
+    return numbers
+
+
+def _check_lengths(input: Tensor, kernel: Sequence[int], sizes: Sequence[int]) -> None:
+    """Refuse windows that don't fit.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    dims = len(sizes)
+    name = {2: "fractional_max_pool2d()", 3: "fractional_max_pool3d_out()"}[dims]
+    for axis in range(input.ndim - dims - 1, input.ndim):
+        if not input.shape[axis]:
+            raise RuntimeError(
+                f"{name}: Expected input to have non-zero size for non-batch dimensions, but got{list(input.shape)} "
+                f"with dimension {axis} being empty."
+            )
+    for axis, k, size, length in zip(AXES[3 - dims :], kernel, sizes, input.shape[-dims:], strict=True):
+        if size + k - 1 > length or (dims == 3 and size + k - 1 == length):
+            raise RuntimeError(f"{name}: pool {axis} {k} too large relative to input {axis} {length}")
+
+
+def _check_samples(samples: Tensor, input: Tensor, dims: int) -> None:
+    if samples.dtype is not input.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    batch = input.shape[0] if input.ndim == dims + 2 else 1
+    if samples.shape[0] < batch:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != input.shape[-dims - 1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}.")
+
+
+def _pooled(
+    dims: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    name = f"fractional_max_pool{dims}d"
+    if output_size is None:
+        if output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if len(output_ratio) > dims:
+            raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+        lengths = [input.shape[axis] for axis in range(-dims, 0)]
+        output_size = tuple(int(lengths[axis] * output_ratio[axis]) for axis in range(dims))
+    if input.ndim <= dims:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got "
+            f"{-dims - 1})"
+        )
+    if samples is None:
+        if input.dtype.category < 2:
+            raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{input.dtype.scalar_name}'")
+        batch = input.shape[0] if input.ndim == dims + 2 else 1
+        samples = rand(batch, input.shape[-dims - 1], dims, dtype=input.dtype, device=input.device)
+    refuse_gradient(name, "random_samples", samples)
+    kernel, sizes = _numbers(kernel_size, "kernel_size", dims), _numbers(output_size, "output_size", dims)
+    _check_lengths(input, kernel, sizes)
+    _check_samples(samples, input, dims)
+    out, indices = unpooling.FRACTIONAL[dims](input, samples, kernel=kernel, sizes=sizes)
+    return out, cast(indices, dtype=int64)
+
+
+@public("nn.functional", out=False)
+def fractional_max_pool2d_with_indices(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """``fractional_max_pool2d``, and the indices in any case."""
+    return _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+@public("nn.functional", out=False)
+def fractional_max_pool2d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """The greatest of ``output_size`` windows along each of the last two dimensions, which begin at random places.
+
+    Instead of the size, its ratio to that of the input can be given. If wanted, the flat index of each (int64) is
+    returned too. ``_random_samples`` (batch, channels, 2), from [0, 1), decide where windows lie.
+
+    Raises:
+        ValueError: neither size nor ratio.
+        RuntimeError: windows or samples that don't fit.
+    """
+    result = _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return result if return_indices else result[0]
+
+
+@public("nn.functional", out=False)
+def fractional_max_pool3d_with_indices(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """``fractional_max_pool3d``, and the indices in any case."""
+    return _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+@public("nn.functional", out=False)
+def fractional_max_pool3d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """The greatest of ``output_size`` windows along the last three dimensions. See ``fractional_max_pool2d``."""
+    result = _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return result if return_indices else result[0]
+
+
+for _operator in unpooling.FRACTIONAL.values():
+    _operator.saved_names = {"self": "x", "result1": "indices", "kernel_size": "kernel", "output_size": "sizes"}

@@ -1,0 +1,188 @@
+"""Sampling a plane or a volume at points, and the points of affine maps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from tapegrad.functions.registry import public
+from tapegrad.ops import grid as ops
+from tapegrad.tensor.tensor import Tensor
+
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+"""PyTorch's numbers of modes and paddings are their places here."""
+
+
+def _check(input: Tensor, grid: Tensor, dims: int | None) -> None:
+    """Refuse shapes that don't fit; ``dims`` is how many dimensions space must have.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    sizes = f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+    if input.shape[:1] != grid.shape[:1]:
+        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, {sizes}")
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
+            f"{list(grid.shape)}"
+        )
+    for axis, length in enumerate(input.shape[2:], 2):
+        if not length:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {axis} being empty"
+            )
+    if input.ndim != grid.ndim or input.ndim - 2 not in ((2, 3) if dims is None else (dims,)):
+        kinds = "4D or 5D" if dims is None else f"{dims + 2}D"
+        raise RuntimeError(f"grid_sampler(): expected {kinds} input and grid with same number of dimensions, {sizes}")
+
+
+def _sampled(
+    dims: int | None, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    _check(input, grid, dims)
+    if interpolation_mode == MODES.index("bicubic") and input.ndim == 5:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    operator = ops.grid_sample if input.ndim == 4 else ops.grid_sample3d
+    mode, padding = MODES[interpolation_mode], PADDINGS[padding_mode]
+    return operator(input, grid, orders=(0,) * (input.ndim - 2), mode=mode, padding=padding, align=bool(align_corners))
+
+
+@public("torch", out=False)
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """See ``torch.nn.functional.grid_sample``; mode and padding are given as numbers, in the order they are named."""
+    return _sampled(None, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@public("torch", out=False)
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """``grid_sampler`` of planes: (batch, channels, height, width)."""
+    return _sampled(2, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@public("torch", out=False)
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """``grid_sampler`` of volumes: (batch, channels, depth, height, width)."""
+    return _sampled(3, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _warn_of_corners() -> None:
+    warnings.warn(
+        "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+        stacklevel=4,
+    )
+
+
+@public("nn.functional", out=False)
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
+    """The input (batch, channels, *space) at the points of a grid (batch, *points, dimensions of space).
+
+    A point has a coordinate for each dimension of space, the last one first; -1 and 1 are the ends. ``mode`` is
+    ``"bilinear"``, ``"nearest"`` or (of planes) ``"bicubic"``; ``padding_mode`` says what lies beyond the ends:
+    ``"zeros"``, ``"border"`` (the last elements) or ``"reflection"``.
+
+    Raises:
+        ValueError: an unknown mode.
+        RuntimeError: shapes or dtypes that don't fit.
+        NotImplementedError: integers or complex numbers.
+
+    >>> import tapegrad as torch
+    >>> points = torch.tensor([[[[0.0, 0.0], [-1.0, 1.0]]]])
+    >>> torch.nn.functional.grid_sample(torch.arange(4.0).view(1, 1, 2, 2), points, align_corners=True)
+    tensor([[[[1.5000, 2.0000]]]])
+    """
+    if mode not in MODES:
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in PADDINGS:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    if align_corners is None:
+        _warn_of_corners()
+    return _sampled(None, input, grid, MODES.index(mode), PADDINGS.index(padding_mode), bool(align_corners))
+
+
+# -- the points of affine maps -----------------------------------------------------------------------------------------
+
+
+def _check_affine(theta: Tensor, size: Sequence[int]) -> None:
+    """Refuse what is no batch of affine maps, or no size.
+
+    Raises:
+        ValueError: PyTorch's messages.
+        NotImplementedError: another number of dimensions than 4 or 5.
+    """
+    if theta.dtype.category != 2:
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{size}."
+        )
+    dims = len(size) - 2
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got "
+            f"{theta.shape}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+
+
+@public("nn.functional", out=False)
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The points to which affine maps (batch, dims, dims + 1) take those of a plane or volume of this ``size``.
+
+    ``size`` is (batch, channels, *space); the result, (batch, *space, dims), is a grid for ``grid_sample``.
+
+    Raises:
+        ValueError: maps or sizes that don't fit, integers.
+        NotImplementedError: neither planes nor volumes.
+    """
+    _check_affine(theta, size)
+    if align_corners is None:
+        _warn_of_corners()
+    elif align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            stacklevel=3,
+        )
+    return affine_grid_generator(theta, size, bool(align_corners))
+
+
+@public("torch")
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """See ``torch.nn.functional.affine_grid``.
+
+    Raises:
+        RuntimeError: shapes that don't fit.
+    """
+    if len(size) not in (4, 5):
+        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    batch, dims = size[0], len(size) - 2
+    if theta.ndim != 3 or theta.shape[0] != batch or theta.shape[2] != dims + 1:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {dims + 1}] but got: "
+            f"[{theta.shape[0]}, {theta.shape[-1]}]."
+        )
+    return ops.affine_grid(theta, size=tuple(size[2:]), align=bool(align_corners))
+
+
+# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
+for _operator in (ops.grid_sample, ops.grid_sample3d):
+    _operator.saved_names = {"input": "x", "grid": "grid", "align_corners": "align"}

@@ -1,0 +1,103 @@
+"""Losses of classes whose scores should stand apart by a margin."""
+
+from __future__ import annotations
+
+from tapegrad.execution.dtypes import FLOATING, int64
+from tapegrad.functions.bounds import numbers
+from tapegrad.functions.loss import refuse_gradient, resolve_reduction
+from tapegrad.functions.registry import public
+from tapegrad.ops import margins
+from tapegrad.tensor.tensor import Tensor
+
+
+@public("nn.functional", out=False)
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``max(0, margin - x[t] + x[i])**p`` of all classes but ``t``, the target, over their number: (N, C), (N,).
+
+    Raises:
+        ValueError: a ``p`` other than 1 and 2; an unknown ``reduction``.
+        RuntimeError: shapes or dtypes that don't fit; a target that is no class; a weight that requires grad.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    refuse_gradient("multi_margin_loss", "weight", weight)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    count, classes = _check_scores(input)
+    if target.ndim > 1 or target._spec.numel != count:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{count}], but got {list(target.shape)}. Input has shape "
+            f"{list(input.shape)}."
+        )
+    if weight is not None and weight.shape[0] != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    _check_dtype("multi_margin_loss_cpu_kernel", input)
+    _check_labels(target, 0, classes, "target out of range")
+    return margins.multi_margin_loss(input, target, weight, p=int(p), margin=float(margin), reduction=reduction)
+
+
+@public("nn.functional", out=False)
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``max(0, 1 - x[j] + x[i])`` of all labels ``j`` and all classes ``i`` that are none, over the number of classes.
+
+    ``target`` has the shape of ``input``, (N, C) or (C,): the labels of each example, and -1 behind the last.
+
+    Raises:
+        ValueError: an unknown ``reduction``.
+        RuntimeError: shapes or dtypes that don't fit; a target that is no class.
+    """
+    reduction = resolve_reduction(reduction, size_average, reduce)
+    _, classes = _check_scores(input)
+    if target.shape != input.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    _check_dtype("multilabel_margin_loss_forward_out_frame", input)
+    _check_labels(target, -1, classes, "argument #2 'target' is out of range")
+    return margins.multilabel_margin_loss(input, target, reduction=reduction)[0]
+
+
+def _check_scores(input: Tensor) -> tuple[int, int]:
+    """The number of examples, and of classes.
+
+    Raises:
+        RuntimeError: more than two dimensions, no classes.
+    """
+    if input.ndim > 2 or 0 in input.shape[-1:]:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    return (1 if input.ndim < 2 else input.shape[0]), (input.shape[-1] if input.ndim else 1)
+
+
+def _check_dtype(kernel: str, input: Tensor) -> None:
+    """Refuse all but float32 and float64.
+
+    Raises:
+        NotImplementedError: PyTorch's message.
+    """
+    if input.dtype.category != FLOATING or input.dtype.itemsize == 2:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+
+
+def _check_labels(target: Tensor, least: int, classes: int, text: str) -> None:
+    """Refuse targets that are no numbers of classes.
+
+    Raises:
+        RuntimeError: with this text; another dtype than int64.
+    """
+    if target.dtype is not int64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
+    found = numbers(target)
+    if found is not None and ((found < least) | (found >= classes)).any():
+        raise RuntimeError(text)
+
+
+# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
+margins.multi_margin_loss.saved_names = margins.multilabel_margin_loss.saved_names = {"self": "x"}

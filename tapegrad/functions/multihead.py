@@ -1,0 +1,286 @@
+"""Attention with several heads, from the projections of its inputs to that of its output."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tapegrad.execution.dtypes import bool as boolean
+from tapegrad.execution.dtypes import dtype
+from tapegrad.functions.arrangement import pad
+from tapegrad.functions.attention import scaled_dot_product_attention
+from tapegrad.functions.creation import zeros
+from tapegrad.functions.dropout import dropout
+from tapegrad.functions.joining import cat
+from tapegrad.functions.matmul import baddbmm, bmm, linear
+from tapegrad.functions.registry import public
+from tapegrad.functions.softmax import softmax
+from tapegrad.tensor.tensor import Tensor
+
+
+class Sizes(NamedTuple):
+    """The lengths of queries and keys, how many batches there are, heads, and the width of a head."""
+
+    queries: int
+    keys: int
+    batch: int
+    heads: int
+    width: int
+
+
+def demand(condition: bool, text: str) -> None:
+    """AssertionError, which is what PyTorch raises here, unless something holds."""
+    if not condition:
+        raise AssertionError(text)
+
+
+# -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def _check_dims(query: Tensor, others: Sequence[Tensor], padding: Tensor | None, mask: Tensor | None) -> bool:
+    """Whether there is a batch; AssertionError for numbers of dimensions that don't fit."""
+    dims = query.ndim
+    demand(dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
+    start = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected "
+    found = f"but found {others[0].ndim}-D and {others[1].ndim}-D tensors respectively"
+    demand(all(other.ndim == dims for other in others), f"{start}`key` and `value` to be {dims}-D {found}")
+    if padding is not None:
+        demand(
+            padding.ndim == dims - 1,
+            f"{start}`key_padding_mask` to be `None` or {dims - 1}-D but found {padding.ndim}-D tensor instead",
+        )
+    if mask is not None:
+        demand(
+            mask.ndim in (2, 3),
+            f"{start}`attn_mask` to be `None`, 2-D or 3-D but found {mask.ndim}-D tensor instead",
+        )
+    return dims == 3
+
+
+def _additive(mask: Tensor | None, name: str, to: dtype) -> Tensor | None:
+    """A mask to be added: -inf where one of booleans is True.
+
+    Raises:
+        AssertionError: integers.
+    """
+    if mask is None or mask.dtype.category == 2:
+        return mask
+    demand(mask.dtype is boolean, f"only bool and floating types of {name} are supported")
+    return zeros(mask.shape, dtype=to, device=mask.device).masked_fill_(mask, float("-inf"))
+
+
+def _check_mask(mask: Tensor, sizes: Sizes) -> Tensor:
+    """A mask of three dimensions.
+
+    Raises:
+        RuntimeError: another shape than (queries, keys) or (batch * heads, queries, keys).
+    """
+    if mask.ndim not in (2, 3):
+        raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
+    plane = (sizes.queries, sizes.keys)
+    expected = plane if mask.ndim == 2 else (sizes.batch * sizes.heads, *plane)
+    if tuple(mask.shape) != expected:
+        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {expected}.")
+    return mask.unsqueeze(0) if mask.ndim == 2 else mask
+
+
+def _with_padding(mask: Tensor | None, padding: Tensor | None, sizes: Sizes) -> Tensor | None:
+    """Both masks in one."""
+    if padding is None:
+        return mask
+    for axis, expected in enumerate((sizes.batch, sizes.keys)):
+        demand(
+            padding.shape[axis] == expected,
+            f"Expected key_padded_mask.shape[{axis}] to be {expected}, but got {padding.shape[axis]}",
+        )
+    padding = padding.view(sizes.batch, 1, 1, sizes.keys).expand(-1, sizes.heads, -1, -1)
+    padding = padding.reshape(sizes.batch * sizes.heads, 1, sizes.keys)
+    return padding if mask is None else mask + padding
+
+
+# -- projections -------------------------------------------------------------------------------------------------------
+
+
+def _parts(projected: Tensor, count: int) -> list[Tensor]:
+    """``count`` projections that lie behind one another along the last dimension."""
+    width = projected.shape[-1] // count
+    stacked = projected.unflatten(-1, (count, width)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+    return [stacked[i] for i in range(count)]
+
+
+def _packed(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None) -> list[Tensor]:
+    """Queries, keys and values, by one packed weight (3 E, E); those of the same tensor by one product."""
+    width = query.shape[-1]
+    if key is value and query is key:
+        return _parts(linear(query, weight, bias), 3)
+    if key is value:
+        weights = weight.split([width, 2 * width])
+        biases = (None, None) if bias is None else bias.split([width, 2 * width])
+        return [linear(query, weights[0], biases[0]), *_parts(linear(key, weights[1], biases[1]), 2)]
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return [linear(*each) for each in zip((query, key, value), weight.chunk(3), biases, strict=True)]
+
+
+def _separate(inputs: Sequence[Tensor], weights: Sequence[Tensor | None], bias: Tensor | None) -> list[Tensor]:
+    """Queries, keys and values, by a weight (E, own width) for each."""
+    width = inputs[0].shape[-1]
+    for letter, weight in zip("qkv", weights, strict=True):
+        demand(weight is not None, f"use_separate_proj_weight is True but {letter}_proj_weight is None")
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    for name, x, weight in zip(("query", "key", "value"), inputs, weights, strict=True):
+        shape = (width, x.shape[-1])
+        demand(tuple(weight.shape) == shape, f"expecting {name} weights shape of {shape}, but got {weight.shape}")  # type: ignore[union-attr]
+    for name, one in zip(("query", "key", "value"), biases, strict=True):
+        if one is not None:
+            demand(tuple(one.shape) == (width,), f"expecting {name} bias shape of {(width,)}, but got {one.shape}")
+    return [linear(*each) for each in zip(inputs, weights, biases, strict=True)]
+
+
+def _by_heads(x: Tensor, static: Tensor | None, name: str, sizes: Sizes) -> Tensor:
+    """(length, batch, E) as (batch * heads, length, width); or what was given instead."""
+    count = sizes.batch * sizes.heads
+    if static is None:
+        return x.view(x.shape[0], count, sizes.width).transpose(0, 1)
+    for axis, expected in ((0, count), (2, sizes.width)):
+        found = static.shape[axis]
+        demand(found == expected, f"expecting {name}.size({axis}) of {expected}, but got {found}")
+    return static
+
+
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+
+def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, sizes: Sizes) -> tuple[Tensor, Tensor]:
+    """The sums of values (queries * batch, E), and the weights (batch * heads, queries, keys)."""
+    scaled = q * math.sqrt(1.0 / q.shape[-1])
+    keys = k.transpose(-2, -1)
+    weights = softmax(bmm(scaled, keys) if mask is None else baddbmm(mask, scaled, keys), dim=-1)
+    if p > 0.0:
+        weights = dropout(weights, p=p)
+    out = bmm(weights, v).transpose(0, 1)
+    return out.reshape(sizes.queries * sizes.batch, sizes.heads * sizes.width), weights
+
+
+def _attended_at_once(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, causal: bool, sizes: Sizes
+) -> Tensor:
+    """The sums of values (queries * batch, E), where nobody wants the weights."""
+    if mask is not None:
+        single = mask.shape[0] == 1 and mask.ndim == 3
+        mask = mask.unsqueeze(0) if single else mask.view(sizes.batch, sizes.heads, -1, sizes.keys)
+    q, k, v = (x.view(sizes.batch, sizes.heads, x.shape[1], sizes.width) for x in (q, k, v))
+    out = scaled_dot_product_attention(q, k, v, mask, p, causal).permute(2, 0, 1, 3)
+    return out.reshape(sizes.batch * sizes.queries, sizes.heads * sizes.width)
+
+
+@public("nn.functional", out=False)
+def multi_head_attention_forward(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
+    key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """What ``num_heads`` heads, each of an equal share of the width E, attend to; and with what weights, if wanted.
+
+    ``query`` is (L, batch, E), ``key`` and ``value`` (S, batch, E), or all without the batch. They are projected by
+    ``in_proj_weight`` (3 E, E), or each by its own weight; ``bias_k`` and ``bias_v`` add a key, ``add_zero_attn`` one
+    of zeros. ``attn_mask`` is (L, S) or (batch * num_heads, L, S), ``key_padding_mask`` (batch, S): True, or -inf,
+    leaves a key out. The weights are (batch, L, S), the mean over heads, or (batch, num_heads, L, S).
+
+    Raises:
+        AssertionError: shapes that don't fit.
+        RuntimeError: masks that don't fit.
+    """
+    batched = _check_dims(query, (key, value), key_padding_mask, attn_mask)
+    if not batched:
+        _check_unbatched_mask(attn_mask, (num_heads, query.shape[0], key.shape[0]))
+        query, key, value = _unsqueezed(query, key, value)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    _warn_of_masks(key_padding_mask, attn_mask)
+    key_padding_mask = _additive(key_padding_mask, "key_padding_mask", query.dtype)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    hint = is_causal and key_padding_mask is None
+    attn_mask = None if hint and not need_weights else _additive(attn_mask, "attn_mask", query.dtype)
+    width = query.shape[2]
+    demand(width == embed_dim_to_check, f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
+    demand(width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}")
+    sizes = Sizes(query.shape[0], key.shape[0], query.shape[1], num_heads, width // num_heads)
+    if use_separate_proj_weight:
+        demand(
+            key.shape[:2] == value.shape[:2],
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
+        )
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _separate((query, key, value), weights, in_proj_bias)
+    else:
+        demand(key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}")
+        if in_proj_weight is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)
+    masks = [None if attn_mask is None else _check_mask(attn_mask, sizes), key_padding_mask]
+    k, v, masks = _with_biases(k, v, bias_k, bias_v, (static_k, static_v), masks)
+    q = _by_heads(q, None, "", sizes)
+    k, v = _by_heads(k, static_k, "static_k", sizes), _by_heads(v, static_v, "static_v", sizes)
+    if add_zero_attn:
+        k, v = (cat([x, zeros((x.shape[0], 1, sizes.width), dtype=x.dtype, device=x.device)], dim=1) for x in (k, v))
+        masks = [one if one is None else pad(one, (0, 1)) for one in masks]
+    sizes = sizes._replace(keys=k.shape[1])
+    mask = _with_padding(masks[0], masks[1], sizes)
+    p = dropout_p if training else 0.0
+    if need_weights:
+        demand(not (hint and mask is None), "FIXME: is_causal not implemented for need_weights")
+        out, weights = _attended(q, k, v, mask, p, sizes)
+    else:
+        out, weights = _attended_at_once(q, k, v, mask, p, hint, sizes), None
+    out = linear(out, out_proj_weight, out_proj_bias)
+    out = out.view(sizes.queries, sizes.batch, out.shape[1])
+    out = out if batched else out.squeeze(1)
+    return out, None if weights is None else _shown_weights(weights, sizes, average_attn_weights, batched)
+
+
+def _unsqueezed(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+
+
+def _check_unbatched_mask(mask: Tensor | None, expected: tuple[int, ...]) -> None:
+    if mask is not None and mask.ndim == 3:
+        demand(
+            tuple(mask.shape) == expected, f"Expected `attn_mask` shape to be {expected} but got {mask.shape}"
+        )
+
+
+def _warn_of_masks(padding: Tensor | None, mask: Tensor | None) -> None:
+    if padding is not None and mask is not None and padding.dtype is not mask.dtype:
+        warnings.warn(
+            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
+            stacklevel=4,
+        )
+
+
+def _with_biases(
+    k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None, static: tuple, masks: list[Any]
+) -> tuple[Tensor, Tensor, list[Any]]:
+    """Keys and values with one more each, and masks that leave room for them."""
+    if bias_k is None or bias_v is None:
+        demand(bias_k is None, "bias_k is set but bias_v is None")
+        demand(bias_v is None, "bias_v is set but bias_k is None")
+        return k, v, masks
+    demand(static[0] is None, "bias cannot be added to static key.")
+    demand(static[1] is None, "bias cannot be added to static value.")
+    k, v = (cat([x, bias.repeat(1, x.shape[1], 1)]) for x, bias in ((k, bias_k), (v, bias_v)))
+    return k, v, [one if one is None else pad(one, (0, 1)) for one in masks]
+
+
+def _shown_weights(weights: Tensor, sizes: Sizes, average: bool, batched: bool) -> Tensor:
+    weights = weights.view(sizes.batch, sizes.heads, sizes.queries, sizes.keys)
+    weights = weights.mean(dim=1) if average else weights
+    return weights if batched else weights.squeeze(0)

@@ -1,0 +1,126 @@
+"""PyTorch's covariances and correlations."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tapegrad.execution.dtypes import BOOL, FLOATING
+from tapegrad.functions.bounds import numbers
+from tapegrad.functions.matmul import mm
+from tapegrad.functions.reduction import sum
+from tapegrad.functions.registry import public
+from tapegrad.functions.retyping import imag, real
+from tapegrad.functions.selection import clamp
+from tapegrad.functions.shape import reshape, squeeze, t, unsqueeze
+from tapegrad.functions.slicing import diagonal
+from tapegrad.functions.unary import complex
+from tapegrad.ops import elementwise
+from tapegrad.ops.operator import conj
+from tapegrad.tensor.tensor import Tensor
+
+
+def _check_input(name: str, input: Tensor) -> None:
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"{name}(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
+
+
+def _check_weights(name: str, weights: Tensor, count: int, kind: str) -> None:
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
+    floating = weights.dtype.category >= FLOATING
+    if floating != (kind == "floating point"):
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with "
+                           f"{weights.dtype.scalar_name} dtype")  # fmt: skip
+    if weights._spec.numel != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights._spec.numel} != {count}"
+        )
+    found = numbers(weights)
+    if found is not None and found.size and found.min() < 0:
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
+    """How much each observation counts; None: each once."""
+    for name, weights, kind in (("fweights", fweights, "integral"), ("aweights", aweights, "floating point")):
+        if weights is not None:
+            _check_weights(name, weights, count, kind)
+    if fweights is None or aweights is None:
+        return aweights if fweights is None else fweights
+    return elementwise.mul(fweights, aweights)
+
+
+def _freedom(total: Any, weights: Tensor | None, aweights: Tensor | None, correction: int) -> Any:
+    """What the sum of products is divided by: never less than 0."""
+    freedom: Any
+    if weights is None or aweights is None or correction == 0:
+        freedom = total - correction
+    else:
+        freedom = total - correction * sum(elementwise.mul(weights, aweights)) / total
+    if bool(freedom <= 0):
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+            stacklevel=4,
+        )
+        return freedom * 0
+    return freedom
+
+
+@public("torch", "Tensor", out=False)
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariances of variables, the rows of ``input`` (n, observations): (n, n); of a vector, its variance.
+
+    Args:
+        correction: subtracted from the number of observations.
+        fweights: how often each observation occurred (integers).
+        aweights: how important each is.
+
+    Raises:
+        RuntimeError: more than two dimensions, booleans, weights that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.cov(torch.tensor([[0.0, 2.0], [2.0, 0.0]]))
+    tensor([[ 2., -2.],
+            [-2.,  2.]])
+    """
+    _check_input("cov", input)
+    if input.dtype.category == BOOL:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = reshape(input, (1, -1)) if input.ndim < 2 else input
+    count = x.shape[1]
+    weights = _weights(count, fweights, aweights)
+    total: Any = count if weights is None else sum(weights)
+    if weights is not None and not bool(total):
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    mean = elementwise.div(sum(x if weights is None else elementwise.mul(x, weights), 1), total)
+    freedom = _freedom(total, weights, aweights, correction)
+    x = elementwise.sub(x, unsqueeze(mean, 1))
+    other = t(x if weights is None else elementwise.mul(x, weights))
+    return squeeze(elementwise.div(mm(x, conj(other) if x.dtype.is_complex else other), freedom))
+
+
+@public("torch", "Tensor", out=False)
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of variables, the rows of ``input`` (n, observations): (n, n), between -1 and 1.
+
+    Raises:
+        RuntimeError: more than two dimensions, booleans.
+    """
+    _check_input("corrcoef", input)
+    c = cov(input)
+    if c.ndim == 0:
+        return elementwise.div(c, c)
+    variances = diagonal(c)
+    deviations = elementwise.sqrt(real(variances) if c.dtype.is_complex else variances)
+    c = elementwise.div(elementwise.div(c, reshape(deviations, (-1, 1))), reshape(deviations, (1, -1)))
+    if c.dtype.is_complex:
+        return complex(clamp(real(c), -1, 1), clamp(imag(c), -1, 1))
+    return clamp(c, -1, 1)

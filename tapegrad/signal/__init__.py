@@ -1,0 +1,5 @@
+"""``torch.signal``: window functions."""
+
+from tapegrad.signal import windows
+
+__all__ = ["windows"]

@@ -1,0 +1,171 @@
+"""Powers and exponentials of matrices, Vandermonde matrices, cross products, distances of rows, beside PyTorch's."""
+
+import warnings
+
+import numpy as np
+import pytest
+from expressions import expression
+from harness import agree, attempt, same, same_error
+from samples import array
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+
+A = array(2, 2) + 2 * np.eye(2)
+BATCH = np.stack([A, A.T])
+COMPLEX = A + 1j * A[::-1]
+V = array(3, seed=2)
+ROWS = array(2, 3)
+OTHERS = array(2, 3, seed=3)
+INTS = np.array([[1, 2], [3, 4]])
+
+RESULTS = {
+    **{f"torch.linalg.matrix_power(x, {n})": [(A,)] for n in (0, 1, 3, 6, -2)},
+    "x.matrix_power(4)": [(BATCH,), (COMPLEX,), (INTS,)],
+    "torch.matrix_power(x, 0)": [(BATCH,), (INTS,)],
+    "torch.matrix_power(x, -3)": [(COMPLEX,)],
+    "torch.matrix_exp(x)": [(A,), (BATCH,), (COMPLEX,), (BATCH[:0],), (-30 * A,)],
+    "torch.linalg.matrix_exp(x.mT)": [(np.array([[0.0, 1.0], [0.0, 0.0]]),)],
+    "torch.linalg.vander(x)": [(V,), (ROWS,), (INTS,)],
+    "torch.linalg.vander(x, N=4)": [(V + 1j,)],
+    "torch.vander(x)": [(INTS[0],)],
+    "torch.vander(x, 1)": [(V,)],
+    "torch.linalg.cross(x, y)": [(ROWS, OTHERS), (ROWS[:1], OTHERS), (ROWS + 1j, OTHERS + 0j)],
+    "torch.cross(x.T, y.T)": [(ROWS, OTHERS)],
+    "x.cross(y, dim=-1)": [(ROWS, OTHERS), (INTS[:1].repeat(3, 0).T[:1], np.array([[3, 1, 2]]))],
+    "torch.linalg.diagonal(x, offset=1)": [(BATCH,)],
+    "torch.linalg.vecdot(x, y)": [(V, V), (ROWS, V)],
+}
+
+
+@pytest.mark.parametrize(("text", "inputs"), [(text, one) for text in RESULTS for one in RESULTS[text]])
+def test_results_and_derivatives(text, inputs):
+    same(expression(text), *inputs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])  # of half types, PyTorch's are nan
+def test_exponentials_of_narrow_types(dtype):
+    same(lambda torch, x: torch.matrix_exp(x.to(getattr(torch, dtype))), A, second=False, rtol=1e-4)
+
+
+def test_vander_writes_over_what_its_backward_needs():
+    def program(torch):
+        y = torch.vander(torch.tensor([1.0, 2.0], requires_grad=True), 3, increasing=True)
+        return y, attempt(lambda: y.sum().backward())[1]
+
+    agree(program)
+
+
+def test_the_diagonal_is_a_view():
+    def program(torch):
+        x = torch.zeros(2, 2)
+        torch.linalg.diagonal(x).add_(1)
+        return x
+
+    agree(program)
+
+
+OLD = [
+    "torch.lu(x)", "torch.lu_solve(x, *torch.linalg.lu_factor(x))", "torch.triangular_solve(x, x)",
+    "torch.chain_matmul(x, x)",
+    "torch.cross(torch.eye(3), torch.eye(3))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OLD)
+def test_old_functions_say_so(text):
+    def program(torch):
+        x, before = torch.eye(2), torch.is_warn_always_enabled()
+        torch.set_warn_always(True)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                expression(text)(torch, x)
+        finally:
+            torch.set_warn_always(before)
+        return [(one.category.__name__, str(one.message).partition(" (Triggered internally")[0]) for one in caught]
+
+    agree(program)
+
+
+EQUAL = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 2.0]])
+MANY = array(26, 2)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")])
+def test_distances_of_equal_rows(p):
+    same(lambda torch, x, y: torch.cdist(x, y, p), EQUAL, EQUAL[1:], second=False)
+    same(lambda torch, x: torch.pdist(x, p), EQUAL, second=False)
+
+
+DISTANCES = {
+    "torch.cdist(x, y, compute_mode='use_mm_for_euclid_dist')": [(EQUAL[1:], array(3, 2)), (BATCH, array(3, 2))],
+    "torch.cdist(x, y)": [(MANY, EQUAL + 0.5)],
+    "torch.cdist(x, y, 2.0, 'donot_use_mm_for_euclid_dist')": [(MANY, EQUAL)],
+    "torch.cdist(x, y, p=1)": [(BATCH[:, None], BATCH), (MANY[:0], EQUAL), (EQUAL[:, :0], EQUAL[:, :0])],
+    "F.pdist(x)": [(MANY[:4],), (MANY[:1],), (MANY[:3, :0],)],
+}
+
+
+@pytest.mark.parametrize(("text", "inputs"), [(text, one) for text in DISTANCES for one in DISTANCES[text]])
+def test_distances(text, inputs):
+    same(expression(text), *inputs, second="use_mm" in text and "donot" not in text, rtol=1e-6)
+
+
+def test_distances_have_one_derivative():
+    def program(torch):
+        x = torch.tensor(MANY[:3].tolist(), requires_grad=True)
+        seen = []
+        for distances in (torch.cdist(x, x), torch.pdist(x)):
+            (g,) = torch.autograd.grad(distances.sum(), x, create_graph=True)
+            seen.append(attempt(lambda g=g: torch.autograd.grad(g.sum(), x)))
+        return seen
+
+    agree(program)
+
+
+ERRORS = {
+    "torch.linalg.matrix_power": [
+        "x[:1], 2",
+        "x[0], 2",
+        "x, 2.0",
+        "x.long(), -1",
+        "x * 0, -1",
+        "x > 0, 2",
+        "x.half(), -1",
+    ],
+    "torch.matrix_exp": ["x[:1]", "x[0]", "x.long()"],
+    "torch.linalg.vander": ["x, N=1", "x[0, 0]", "x > 1", "x[:, 0][:0]", "x.half()"],
+    "torch.vander": ["x", "x[0], -1", "x[0, 0]"],
+    "torch.linalg.cross": [
+        "y, y[0]",
+        "x, x",
+        "y, y, dim=2",
+        "y, y.float()",
+        "y > 0, y > 0",
+        "x[0, 0], x[0, 0]",
+        "y, y[[0, 0, 0]]",
+    ],
+    "torch.cross": ["x, x", "y, y, dim=0", "y[[0, 0, 0]], y[:1]", "y, y[0]"],
+    "torch.linalg.diagonal": ["x[0]", "x, dim1=0, dim2=0", "x, dim1=3"],
+    "torch.linalg.vecdot": ["x[0], y[0]", "x, x.float()", "x.long(), x.long()"],
+    "torch.cdist": [
+        "x[0], x",
+        "x, x[0]",
+        "x, y",
+        "x, x, p=-1",
+        "x, x, compute_mode='x'",
+        "x.long(), x",
+        "x, x.long()",
+        "x, x.float()",
+        "x.half(), x.half()",
+        "x + 0j, x + 0j",
+        "torch.stack([x, x]), torch.stack([x, x, x])",
+        "x, x, p='a'",
+    ],
+    "torch.pdist": ["x[0]", "x, p=-1", "x.long()", "x.half()", "x + 0j"],
+}
+
+
+@pytest.mark.parametrize("text", [f"{name}({arguments})" for name in ERRORS for arguments in ERRORS[name]])
+def test_errors(text):
+    same_error(expression(text), A, ROWS)

@@ -1,0 +1,388 @@
+"""Quantiles, histograms, membership, hashes, masked indices, and functions that fit no family, beside PyTorch's."""
+
+import numpy as np
+import pytest
+from harness import agree, attempt, same, same_error
+from samples import array
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+
+A, V = array(2, 3), array(4)
+F32 = array(4, dtype="float32")
+NAN = np.array([[1.0, np.nan, 2.0, 4.0], [3.0, 1.0, 0.5, 7.0]])
+QS = np.array([0.2, 0.7])
+INTS = np.array([[3, 1, 3], [4, 4, 0]])
+HOWS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+# -- quantiles ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles(name, how):
+    def program(torch, x, q):
+        function = getattr(torch, name)
+        return function(x, 0.3, dim=1, interpolation=how), function(x, q, dim=1, interpolation=how)
+
+    same(program, NAN, QS)
+
+
+QUANTILES = {
+    "all": lambda torch, x, q: torch.quantile(x, 0.3),
+    "all, kept": lambda torch, x, q: x.quantile(q, keepdim=True),
+    "first dimension": lambda torch, x, q: torch.quantile(x, q, dim=0),
+    "first dimension, kept": lambda torch, x, q: torch.quantile(x, q, 0, True),
+    "one": lambda torch, x, q: torch.quantile(x, q[0], dim=-1, keepdim=True),
+    "of a vector": lambda torch, x, q: torch.quantile(x[0], q[1], 0),
+    "of a number": lambda torch, x, q: torch.quantile(x[0, 0], q, dim=0),
+    "ends": lambda torch, x, q: torch.quantile(x, torch.tensor([0.0, 1.0, 0.5], dtype=x.dtype), dim=1),
+    "int": lambda torch, x, q: torch.quantile(x, 1),
+    "no quantiles": lambda torch, x, q: torch.quantile(x, q[:0], dim=1),
+    "not contiguous": lambda torch, x, q: torch.nanquantile(x.T, q, dim=0),
+    "nothing but nan": lambda torch, x, q: torch.nanquantile(x * float("nan"), 0.5, dim=1),
+}
+
+
+@pytest.mark.parametrize("case", QUANTILES)
+def test_quantile_cases(case):
+    same(QUANTILES[case], A, QS)
+
+
+def test_quantile_of_ties():
+    same(lambda torch, x: torch.quantile(x, 0.5), np.array([1.0, 2.0, 3.0, 4.0]))
+    same(lambda torch, x: torch.quantile(x, 0.3), np.array([2.0, 2.0, 1.0, 2.0]))
+
+
+def test_quantile_in_float32():
+    agree(lambda torch: torch.quantile(torch.linspace(-3, 5, 40), torch.linspace(0, 1, 7)))
+
+
+QUANTILE_ERRORS = {
+    "int": lambda torch, x: torch.quantile(torch.arange(3), 0.5),
+    "half": lambda torch, x: torch.nanquantile(x.half(), 0.5),
+    "complex": lambda torch, x: torch.quantile(x + 1j, 0.5),
+    "empty": lambda torch, x: torch.quantile(x[:0], 0.5),
+    "interpolation": lambda torch, x: torch.quantile(x, 0.5, interpolation="cubic"),
+    "number above": lambda torch, x: torch.quantile(x, 1.5),
+    "nan": lambda torch, x: torch.nanquantile(x, float("nan")),
+    "tensor below": lambda torch, x: torch.quantile(x, torch.tensor([0.5, -0.1], dtype=torch.float64)),
+    "matrix": lambda torch, x: torch.quantile(x, torch.zeros(1, 1, dtype=torch.float64)),
+    "another dtype": lambda torch, x: torch.quantile(x, torch.zeros(1)),
+    "dim": lambda torch, x: torch.quantile(x, 0.5, dim=2),
+    "out": lambda torch, x: torch.quantile(x.detach(), 0.5, out=torch.empty(())),
+}
+
+
+@pytest.mark.parametrize("case", QUANTILE_ERRORS)
+def test_quantile_errors(case):
+    same_error(QUANTILE_ERRORS[case], A)
+
+
+@pytest.mark.parametrize("wrong", ["half", (0, 1)])
+def test_quantile_overloads(wrong):
+    same_error(
+        lambda torch, x: torch.quantile(x, wrong) if isinstance(wrong, str) else torch.quantile(x, 0.5, wrong),
+        A,
+        match="quantile() received an invalid combination of arguments - got (Tensor, ",
+    )
+
+
+# -- histograms --------------------------------------------------------------------------------------------------------
+
+POINTS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
+
+HISTOGRAMS = {
+    "bins": lambda torch, x: torch.histogram(x, 4),
+    "range": lambda torch, x: torch.histogram(x, bins=3, range=(-1.0, 1.0)),
+    "density": lambda torch, x: x.histogram(4, density=True),
+    "weight": lambda torch, x: torch.histogram(x, 3, weight=x * x, density=True),
+    "edges": lambda torch, x: torch.histogram(x, torch.tensor([-2.0, -1.0, 0.5, 2.0], dtype=x.dtype)),
+    "edges that fall": lambda torch, x: torch.histogram(x, torch.tensor([1.0, 0.0, -1.0], dtype=x.dtype)),
+    "constant": lambda torch, x: torch.histogram(torch.ones(3), 3),
+    "empty": lambda torch, x: torch.histogram(x[:0], 2),
+    "nan in a range": lambda torch, x: torch.histogram(x / (x * 0), 2, range=(0, 1)),
+    "on the edges": lambda torch, x: torch.histogram(torch.arange(7.0), 3),
+    "points": lambda torch, x: torch.histogramdd(torch.tensor(POINTS.tolist()), [2, 3]),
+    "points, one number": lambda torch, x: torch.histogramdd(x.reshape(1, 2, 3), 2, density=True),
+    "points, range": lambda torch, x: torch.histogramdd(torch.tensor(POINTS.tolist()), [2, 3], range=[0.0, 1, 0, 2]),
+    "points, weight": lambda torch, x: torch.histogramdd(x, 2, weight=x[:, 0]),
+    "points, edges": lambda torch, x: torch.histogramdd(
+        torch.tensor(POINTS.tolist()), [torch.tensor([0.0, 1.0, 2.0]), torch.tensor([0.0, 2.0])]
+    ),
+    "points of no dimension": lambda torch, x: torch.histogramdd(torch.ones(2, 0), []),
+}
+
+
+@pytest.mark.parametrize("case", HISTOGRAMS)
+def test_histograms(case):
+    same(HISTOGRAMS[case], A, grads=False)
+
+
+def test_histograms_are_recorded_and_refuse():
+    def program(torch):
+        x = torch.tensor(A.tolist(), requires_grad=True)
+        hist, edges = torch.histogram(x, 3)
+        boxes = torch.histogramdd(x, 2)
+        between = torch.histogramdd(x, [torch.tensor([-2.0, 0.0, 2.0])] * 3)
+        outputs = (hist, edges, boxes.hist, *boxes.bin_edges, between.hist)
+        names = [out.grad_fn.name() for out in outputs]
+        return names, [attempt(lambda out=out: out.sum().backward()) for out in outputs], repr(hist), between.bin_edges
+
+    agree(program)
+
+
+HISTOGRAM_ERRORS = {
+    "no bins": lambda torch, x: torch.histogram(x, 0),
+    "int": lambda torch, x: torch.histogram(torch.arange(4), 3),
+    "half": lambda torch, x: torch.histogram(x.half(), 3),
+    "nan": lambda torch, x: torch.histogram(x / (x * 0), 3),
+    "range, order": lambda torch, x: torch.histogram(x, 3, range=(2.0, 1.0)),
+    "range, infinite": lambda torch, x: torch.histogram(x, 3, range=(1.0, float("inf"))),
+    "range, three": lambda torch, x: torch.histogram(x, 3, range=(1.0, 2.0, 3.0)),
+    "edges, dtype": lambda torch, x: torch.histogram(x, torch.ones(3)),
+    "edges, matrix": lambda torch, x: torch.histogram(x, torch.ones(2, 2, dtype=x.dtype)),
+    "edges, none": lambda torch, x: torch.histogram(x, torch.ones(0, dtype=x.dtype)),
+    "edges, one": lambda torch, x: torch.histogram(x, torch.ones(1, dtype=x.dtype)),
+    "weight, dtype": lambda torch, x: torch.histogram(x, 3, weight=x.float()),
+    "weight, shape": lambda torch, x: torch.histogram(x, 3, weight=x[0]),
+    "points, vector": lambda torch, x: torch.histogramdd(x[0], [2]),
+    "points, bins": lambda torch, x: torch.histogramdd(x, [2, 2]),
+    "points, edges": lambda torch, x: torch.histogramdd(x, [x[0]]),
+    "points, weight": lambda torch, x: torch.histogramdd(x, 2, weight=x[0]),
+    "points, range": lambda torch, x: torch.histogramdd(x, 2, range=[0.0, 1.0]),
+    "points, no integers": lambda torch, x: torch.histogramdd(x, [2, "a", 3]),
+    "points, mixed": lambda torch, x: torch.histogramdd(x, [x[0], 2, 3]),
+}
+
+
+@pytest.mark.parametrize("case", HISTOGRAM_ERRORS)
+def test_histogram_errors(case):
+    same_error(HISTOGRAM_ERRORS[case], A)
+
+
+# -- sets, places, hashes ----------------------------------------------------------------------------------------------
+
+SETS = {
+    "isin": lambda torch, x, n: torch.isin(n, n[0]),
+    "isin, number": lambda torch, x, n: [torch.isin(n, 3), torch.isin(3, n), torch.isin(element=7, test_elements=n)],
+    "isin, inverted": lambda torch, x, n: torch.isin(x, x[0], assume_unique=True, invert=True),
+    "isin, promoted": lambda torch, x, n: torch.isin(n, torch.tensor([3.0, 4.5])),
+    "isin, many": lambda torch, x, n: torch.isin(n, torch.arange(3, 40)),
+    "isin, nan": lambda torch, x, n: torch.isin(x / (x * 0), x / (x * 0)),
+    "isin, nothing": lambda torch, x, n: torch.isin(n, n[:0]),
+    "isin, half": lambda torch, x, n: torch.isin(x.half(), x[:1].half()),
+    "unravel_index": lambda torch, x, n: torch.unravel_index(n, (2, 3)),
+    "unravel_index, vector": lambda torch, x, n: torch.unravel_index(n.int(), 6),
+    "unravel_index, around": lambda torch, x, n: torch.unravel_index(n - 4, torch.Size((2, 3))),
+    "unravel_index, no dimensions": lambda torch, x, n: torch.unravel_index(n, ()),
+    "nonzero_static": lambda torch, x, n: [torch.nonzero_static(n, size=size) for size in (2, 7)],
+    "nonzero_static, filled": lambda torch, x, n: n.nonzero_static(size=7, fill_value=9),
+    "nonzero_static, 0-dim": lambda torch, x, n: torch.nonzero_static(n[0, 0], size=2),
+    "nonzero_static, empty": lambda torch, x, n: torch.nonzero_static(x[:0], size=2),
+    "hash_tensor": lambda torch, x, n: [torch.hash_tensor(x).to(torch.int64), n.hash_tensor(1, keepdim=True).long()],
+    "hash_tensor, dtypes": lambda torch, x, n: [
+        torch.hash_tensor(x.to(kind), 0).long() for kind in (torch.float16, torch.float32, torch.int8, torch.bool)
+    ],
+    "hash_tensor, dtype": lambda torch, x, n: str(torch.hash_tensor(x).dtype),
+}
+
+
+@pytest.mark.parametrize("case", SETS)
+def test_sets(case):
+    same(SETS[case], A, INTS, grads=False)
+
+
+SET_ERRORS = {
+    "isin, complex": lambda torch, x: torch.isin(x + 1j, x),
+    "isin, bool": lambda torch, x: torch.isin(x > 0, x > 0),
+    "unravel_index, floats": lambda torch, x: torch.unravel_index(x, (2, 3)),
+    "unravel_index, negative": lambda torch, x: torch.unravel_index(x.long(), (2, -3)),
+    "unravel_index, shape": lambda torch, x: torch.unravel_index(x.long(), 2.5),
+    "unravel_index, floats in the shape": lambda torch, x: torch.unravel_index(x.long(), (2, 2.5)),
+    "unravel_index, empty": lambda torch, x: torch.unravel_index(x.long(), (2, 0)),
+    "nonzero_static, size": lambda torch, x: torch.nonzero_static(x, size=-2),
+    "nonzero_static, float": lambda torch, x: torch.nonzero_static(x, size=2.5),
+    "hash_tensor, mode": lambda torch, x: torch.hash_tensor(x, mode=1),
+    "hash_tensor, complex": lambda torch, x: torch.hash_tensor(x + 1j),
+    "hash_tensor, nothing": lambda torch, x: torch.hash_tensor(x[:0]),
+    "hash_tensor, empty": lambda torch, x: torch.hash_tensor(x[:0], 0),
+    "hash_tensor, dim": lambda torch, x: torch.hash_tensor(x, (0, 0)),
+    "hash_tensor, out": lambda torch, x: torch.hash_tensor(x, out=torch.empty(0)),
+}
+
+
+@pytest.mark.parametrize("case", SET_ERRORS)
+def test_set_errors(case):
+    same_error(SET_ERRORS[case], A)
+
+
+@pytest.mark.parametrize("given", [(2, 2), ("a", 2)], ids=str)
+def test_isin_needs_a_tensor(given):
+    same_error(lambda torch: torch.isin(*given), match="isin() received an invalid combination of arguments - got (")
+
+
+def test_functions_without_derivative_write_into_tensors():
+    """``out=`` is refused where gradients are wanted, but not of results that never have one."""
+
+    def program(torch):
+        x, y = torch.tensor(V.tolist(), requires_grad=True), torch.zeros(4)
+        flags, places = torch.empty(0, dtype=torch.bool), torch.empty(0, dtype=torch.int64)
+        calls = (
+            lambda: torch.gt(x, y, out=flags), lambda: torch.isin(x, y, out=flags), lambda: torch.argmax(x, out=places),
+            lambda: torch.searchsorted(y, x, out=places), lambda: torch.nonzero_static(x, size=2, out=places),
+            lambda: torch.sign(x, out=torch.empty(0)), lambda: torch.histc(x, 3, out=torch.empty(0)),
+        )  # fmt: skip
+        return [attempt(call) for call in calls]
+
+    agree(program)
+
+
+READING = ("cat", "stack", "gather", "take", "index_select", "masked_select", "diff", "kthvalue")
+
+
+@pytest.mark.parametrize("name", READING)
+def test_results_that_may_not_be_written_where_they_are_read(name):
+    def program(torch):
+        x, places = torch.tensor(V.tolist()), torch.arange(4)
+        arguments = {
+            "cat": ([x, x],), "stack": ([x],), "gather": (x, 0, places), "take": (x, places),
+            "index_select": (x, 0, places), "masked_select": (x, x > 9), "diff": (x,), "kthvalue": (x, 2),
+        }  # fmt: skip
+        function, shown_twice = getattr(torch, name), torch.zeros(3, 1).expand(3, 4)
+        if name == "kthvalue":
+            return attempt(lambda: function(*arguments[name], out=(x, torch.empty(0, dtype=torch.int64))))
+        return [attempt(lambda out=out: function(*arguments[name], out=out)) for out in (shown_twice, x)]
+
+    agree(program)
+
+
+# -- masked indices, chunks, fills, sums -------------------------------------------------------------------------------
+
+PLACES = np.array([0, 1, 9]), np.array([2, -1, -9])
+FLAGS = np.array([True, True, False])
+
+MASKED = {
+    "read": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m, [i, j], 7.0),
+    "rows": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m, [i], 7),
+    "broadcast": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m.long()[:, None], [i], True),
+    "clamped": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m | ~m, [i, j], 7.0),
+    "of nothing": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x[:0], m, [i], 7.0),
+    "added": lambda torch, x, v, i, j, m: torch._unsafe_masked_index_put_accumulate(x, m, [i, j], v[:3]),
+    "rows added": lambda torch, x, v, i, j, m: torch._unsafe_masked_index_put_accumulate(x, m[:, None], [i], v[:1]),
+}
+
+
+@pytest.mark.parametrize("case", MASKED)
+def test_masked_indices(case):
+    same(MASKED[case], A, V, *PLACES, FLAGS)
+
+
+MASKED_ERRORS = {
+    "float": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m, [i.float()], 1.0),
+    "bool": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m, [m], 1.0),
+    "none": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m, [None, i], 1.0),
+    "too many": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, m, [i, i, i], 1.0),
+    "shape": lambda torch, x, v, i, j, m: torch._unsafe_masked_index(x, torch.ones(5) > 0, [i], 1.0),
+    "dtypes": lambda torch, x, v, i, j, m: torch._unsafe_masked_index_put_accumulate(x, m, [i, j], v[:3].float()),
+    "values": lambda torch, x, v, i, j, m: torch._unsafe_masked_index_put_accumulate(x, m[:1], [i], v),
+}
+
+
+@pytest.mark.parametrize("case", MASKED_ERRORS)
+def test_masked_index_errors(case):
+    same_error(MASKED_ERRORS[case], A, V, *PLACES, FLAGS)
+
+
+SINGLE = {
+    "fill": lambda torch, x, y: torch.fill(x, 3),
+    "fill, tensor": lambda torch, x, y: torch.fill(x, y[0, 0]),
+    "fill, int": lambda torch, x, y: torch.fill(x.long(), 3.7),
+    "sum_to_size": lambda torch, x, y: x.sum_to_size(2, 1),
+    "sum_to_size, fewer": lambda torch, x, y: x.sum_to_size((3,)),
+    "sum_to_size, none": lambda torch, x, y: x.sum_to_size(()),
+    "sum_to_size, same": lambda torch, x, y: [x.sum_to_size(2, 3) is x, x.T.sum_to_size(3, 1)],
+    "sum_to_size, int": lambda torch, x, y: x.int().sum_to_size(1, 3),
+    "isclose, bool": lambda torch, x, y: torch.isclose(x > 0, y > 0, atol=1.0) & torch.isclose(x > 0, x > 0),
+    "addr, bool": lambda torch, x, y: torch.addr(x > 0, x[:, 0] > 0, y[0] > 0, alpha=2),
+    "heaviside": lambda torch, x, y: torch.heaviside(x.detach().round(), values=y.detach()),
+    "round, no decimals": lambda torch, x, y: torch.round(x, decimals=0),
+    "diff, none": lambda torch, x, y: torch.diff(x, 0),
+    "arange, whole steps": lambda torch, x, y: torch.arange(0, 2, 0.5, dtype=torch.int32),
+    "chunks": lambda torch, x, y: torch._chunk_cat([x.detach(), y.detach()[:1]], 0, 2),
+    "chunks, last dimension": lambda torch, x, y: torch._chunk_cat([x.detach(), y.detach()[:, :1]], -1, 2),
+}
+
+
+@pytest.mark.parametrize("case", SINGLE)
+def test_single_functions(case):
+    same(SINGLE[case], A, array(2, 3, seed=1))
+
+
+SINGLE_ERRORS = {
+    "fill, vector": lambda torch, x: torch.fill(x, x[0]),
+    "fill, complex": lambda torch, x: torch.fill(x, 1j),
+    "sum_to_size": lambda torch, x: x.sum_to_size(2, 2),
+    "sum_to_size, longer": lambda torch, x: x.sum_to_size(1, 2, 3),
+    "sum_to_size, nothing": lambda torch, x: x.sum_to_size(),
+    "chunks, none": lambda torch, x: torch._chunk_cat([], 0, 2),
+    "chunks, number": lambda torch, x: torch._chunk_cat([x], 0, 0),
+    "chunks, dtypes": lambda torch, x: torch._chunk_cat([x, x.float()], 0, 2),
+    "chunks, empty": lambda torch, x: torch._chunk_cat([x, x[:0]], 0, 2),
+    "chunks, shapes": lambda torch, x: torch._chunk_cat([x, x[:1]], 1, 2),
+    "chunks, dim": lambda torch, x: torch._chunk_cat([x, x], 2, 2),
+    "chunks, backward": lambda torch, x: torch._chunk_cat([x, x], 0, 2).sum().backward(),
+    "round, int": lambda torch, x: torch.round(x.long(), decimals=0),
+    "round, bool": lambda torch, x: torch.round(x > 0, decimals=2),
+    "gcd, number": lambda torch, x: torch.gcd(x.long(), 2),
+    "heaviside, number": lambda torch, x: torch.heaviside(x, 2),
+    "masked_fill, complex": lambda torch, x: x.long().masked_fill(x > 0, torch.tensor(1j)),
+    "masked_fill, too large": lambda torch, x: x.long().masked_fill(x > 0, torch.tensor(1e30)),
+    "narrow, vector": lambda torch, x: torch.narrow(x, 0, torch.tensor([0]), 1),
+    "narrow, bool": lambda torch, x: torch.narrow(x, 0, torch.tensor(True), 1),
+    "narrow_copy, dim": lambda torch, x: torch.narrow_copy(x, 2, 0, 1),
+    "narrow_copy, length": lambda torch, x: torch.narrow_copy(x, 0, 0, -1),
+    "hsplit, 0": lambda torch, x: torch.hsplit(x, 0),
+    "vsplit, floats": lambda torch, x: torch.vsplit(x, (1, 2.0)),
+    "arange, step": lambda torch, x: torch.arange(0, 2, 0.5, dtype=torch.int64),
+    "linspace, vectors": lambda torch, x: torch.linspace(x[0], x[1], 3),
+    "multinomial, negative": lambda torch, x: torch.multinomial(x.detach(), 2, True),
+    "multinomial, nan": lambda torch, x: torch.multinomial(x.detach().abs() / 0.0, 2, True),
+    "multinomial, out": lambda torch, x: torch.multinomial(x.detach().abs(), 2, out=torch.empty(0)),
+    "cumsum of bool": lambda torch, x: torch.cumsum(x, 0, dtype=torch.bool),
+    "slice, step": lambda torch, x: torch.ops.aten.slice.Tensor(x, 0, 0, 1, 0),
+    "slice, 0-dim": lambda torch, x: torch.ops.aten.slice.Tensor(x[0, 0], 0),
+}
+
+
+@pytest.mark.parametrize("case", SINGLE_ERRORS)
+def test_single_errors(case):
+    same_error(SINGLE_ERRORS[case], A)
+
+
+# -- where derivatives are easy to get wrong ---------------------------------------------------------------------------
+
+ONE, TIES, WITH_NAN = np.array([1.5]), np.array([1.0, 3.0, 3.0, 3.0]), np.array([1.0, np.nan, 3.0])
+
+TRAPS = {
+    "nextafter": (lambda torch, x: torch.nextafter(x, x + 1), ONE),
+    "nextafter, the direction": (lambda torch, x, y: torch.nextafter(x, y), ONE, ONE + 1),
+    "a cast to float32 and back": (lambda torch, x: x.to(torch.float32), ONE),
+    "a cast to int64 cuts the graph": (lambda torch, x: x.to(torch.int64), ONE),
+    "a cast to complex64": (lambda torch, x: x.to(torch.complex64), ONE),
+    "squeeze of a longer dimension": (lambda torch, x: x.squeeze(0), TIES),
+    "overlapping windows": (lambda torch, x: x.as_strided((2, 2), (1, 1)) + x[:3].unfold(0, 2, 1), TIES),
+    "the first of largest": (lambda torch, x: [x.max(0), x.max(), x.argmax(), x.argmin()], TIES),
+    "nan is the largest": (lambda torch, x: [x.argmax(), x.max(0), x.sort(), x.sort(descending=True)], WITH_NAN),
+    "the latest of equals": (lambda torch, x: [x.cummax(0), x.cummin(0)], TIES),
+    "stable sorting, downwards": (lambda torch, x: x.sort(stable=True, descending=True), TIES),
+    "like, but without gradients": (lambda torch, x: [torch.zeros_like(x), torch.full_like(x, 2), x.new_ones(2)], ONE),
+    "comparisons": (lambda torch, x: [x == x, x.isnan(), x.allclose(x), x.allclose(x, equal_nan=True)], WITH_NAN),
+    "types of sums": (lambda torch, x: [x.int().sum(), x.bool().cumsum(0), x.int().prod(), x.int() * 1.5], TIES),
+    "numbers of dimension 0": (lambda torch, x: [x[0] * x.float(), x.int() * x[0].float()], TIES),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_trap(trap):
+    program, *inputs = TRAPS[trap]
+    same(program, *inputs)
