@@ -154,6 +154,8 @@ GRADIENTS = [
     Sample("softmax_gradient", (array(), array(seed=1)), {"axis": 0}),
     Sample("dropout_gradient", (array(2, 3), KEPT), {"scale": 2.0}),
     Sample("masked_dropout", (array(2, 3), KEPT), {"scale": 2.0}),
+    Sample("nll_loss_of_any", (array(2, 3, 2), np.array([[2, 0], [1, 1]]), None),
+           {"axis": 1, "reduction": "none", "ignore_index": 1}),
     Sample("over_count", (array(2, 3),), {"count": 6}),
     *(Sample("distance_norm", (array(2, 3),), {"ord": p, "axis": (1,)}) for p in (2, 3)),
 ]

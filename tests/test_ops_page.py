@@ -2,7 +2,15 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
+import jax
+import numpy as np
+import pytest
+from oracles import Case, as_list, gradients, is_inexact, weights
+from samples import all_samples
+
+import tapegrad
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.page import families, page
 
@@ -18,3 +26,36 @@ def test_it_is_printed():
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "| `mul(x, y)` | elementwise | `x: y; y: x` | `x, y` | elementwise kind | yes | MulBackward0 |" in printed
     assert printed.count("\n## ") + printed.startswith("## ") == len(list(families()))
+
+
+def first_samples():
+    """The first sample of each operator that takes complex numbers, with complex numbers."""
+    found = {}
+    for sample in all_samples():
+        floating = [isinstance(arg, np.ndarray) and arg.dtype.kind in "fc" for arg in sample.args]
+        if any(floating) and not TABLE[sample.op].real:
+            pairs = zip(sample.args, floating, strict=True)
+            wide = [arg.astype("complex128") if is_float else arg for arg, is_float in pairs]
+            found.setdefault(sample.op, replace(sample, args=tuple(wide)))
+    return list(found.values())
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+@pytest.mark.parametrize("sample", first_samples(), ids=lambda sample: sample.op)
+def test_who_is_not_declared_real_takes_complex_numbers(sample):
+    """Nothing is computed: it is enough that JAX can trace value and gradients."""
+    case = Case(TABLE[sample.op], sample)
+    with jax.enable_x64(True):
+        traced = jax.eval_shape(case.kernel, *case.values())
+        outputs = [out for out in as_list(traced) if is_inexact(out)]
+        assert outputs or not case.op.formulas
+        if case.inputs and outputs and sample.derivable:
+            seeds = weights(outputs, 1)
+            grads = jax.eval_shape(lambda arrays: gradients(case, arrays, seeds, case.inputs), case.values())
+            assert all(grad is None or grad.dtype == np.complex128 for grad in grads)
+
+
+def test_who_is_declared_real_refuses_them():
+    x = tapegrad.ones(2, dtype=tapegrad.complex64)
+    with pytest.raises(NotImplementedError, match="\"erf\" not implemented for 'ComplexFloat'"):
+        TABLE["erf"](x)

@@ -34,9 +34,9 @@ class Kernels:
     __slots__ = ("forward", "outputs", "single", "wide", "backwards")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
+        function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        function = op.prepare(specs, settings)
         outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
         self.single = not isinstance(outputs, tuple)
         self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]

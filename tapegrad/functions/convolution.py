@@ -193,10 +193,8 @@ def _convolved(
         expanded((arguments[0],) * count if isinstance(arguments[0], int) else arguments[0], weight.ndim - 2, "stride")
     x = input if input.ndim == count + 2 else unsqueeze(input, axis=0)
     find = _transposed_settings if transposed else _settings
-    real, complex_ = (
-        (conv.conv_transpose, conv.complex_conv_transpose) if transposed else (conv.convolution, conv.complex_convolution)
-    )
-    operator = complex_ if input.dtype.is_complex else real
+    both = (conv.conv_transpose, conv.complex_conv_transpose) if transposed else CONVOLUTIONS
+    operator = both[input.dtype.is_complex]
     settings = find(tuple(x.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape), *arguments)
     y = operator(x, weight, bias, **settings)
     return y if x is input else squeeze_axis(y, axis=0)
@@ -290,4 +288,7 @@ def conv_transpose3d(
 
 
 # What ``grad_fn._saved_NAME`` shows under PyTorch's names.
+CONVOLUTIONS = (conv.convolution, conv.complex_convolution)
+"""Of real numbers, and of complex ones."""
+
 conv.convolution.saved_names = conv.conv_transpose.saved_names = {"input": "x"}

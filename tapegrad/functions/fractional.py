@@ -43,9 +43,9 @@ def _check_lengths(input: Tensor, kernel: Sequence[int], sizes: Sequence[int]) -
                 f"{name}: Expected input to have non-zero size for non-batch dimensions, but got{list(input.shape)} "
                 f"with dimension {axis} being empty."
             )
-    for axis, k, size, length in zip(AXES[3 - dims :], kernel, sizes, input.shape[-dims:], strict=True):
+    for which, k, size, length in zip(AXES[3 - dims :], kernel, sizes, input.shape[-dims:], strict=True):
         if size + k - 1 > length or (dims == 3 and size + k - 1 == length):
-            raise RuntimeError(f"{name}: pool {axis} {k} too large relative to input {axis} {length}")
+            raise RuntimeError(f"{name}: pool {which} {k} too large relative to input {which} {length}")
 
 
 def _check_samples(samples: Tensor, input: Tensor, dims: int) -> None:

@@ -385,6 +385,8 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
             raise IndexError(f"Target {outside} is out of bounds.")
     refuse_gradient("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", "weight", weight)
     operator = losses.nll_loss if ndim <= 2 else losses.nll_loss2d
+    if reduction == "none" and ndim not in (1, 2, 4):
+        operator = losses.nll_loss_of_any
     return operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
 
 

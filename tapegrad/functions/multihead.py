@@ -86,7 +86,7 @@ def _check_mask(mask: Tensor, sizes: Sizes) -> Tensor:
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
 
-def _with_padding(mask: Tensor | None, padding: Tensor | None, sizes: Sizes) -> Tensor | None:
+def _with_padding(mask: Any, padding: Any, sizes: Sizes) -> Any:
     """Both masks in one."""
     if padding is None:
         return mask
@@ -152,7 +152,7 @@ def _by_heads(x: Tensor, static: Tensor | None, name: str, sizes: Sizes) -> Tens
 # -- attention ---------------------------------------------------------------------------------------------------------
 
 
-def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, sizes: Sizes) -> tuple[Tensor, Tensor]:
+def _attended(q: Any, k: Tensor, v: Tensor, mask: Tensor | None, p: float, sizes: Sizes) -> tuple[Tensor, Tensor]:
     """The sums of values (queries * batch, E), and the weights (batch * heads, queries, keys)."""
     scaled = q * math.sqrt(1.0 / q.shape[-1])
     keys = k.transpose(-2, -1)
@@ -236,15 +236,16 @@ def multi_head_attention_forward(
     sizes = sizes._replace(keys=k.shape[1])
     mask = _with_padding(masks[0], masks[1], sizes)
     p = dropout_p if training else 0.0
+    shown: Tensor | None = None
     if need_weights:
         demand(not (hint and mask is None), "FIXME: is_causal not implemented for need_weights")
-        out, weights = _attended(q, k, v, mask, p, sizes)
+        out, attention = _attended(q, k, v, mask, p, sizes)
+        shown = _shown_weights(attention, sizes, average_attn_weights, batched)
     else:
-        out, weights = _attended_at_once(q, k, v, mask, p, hint, sizes), None
+        out = _attended_at_once(q, k, v, mask, p, hint, sizes)
     out = linear(out, out_proj_weight, out_proj_bias)
     out = out.view(sizes.queries, sizes.batch, out.shape[1])
-    out = out if batched else out.squeeze(1)
-    return out, None if weights is None else _shown_weights(weights, sizes, average_attn_weights, batched)
+    return (out if batched else out.squeeze(1)), shown
 
 
 def _unsqueezed(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:

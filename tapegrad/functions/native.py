@@ -68,7 +68,7 @@ def _native_batch_norm_legit(
     if eps is None:
         training, momentum, eps = running_mean, running_var, training
         name = "_native_batch_norm_legit.no_stats"
-        return _batch_normalized(name, input, weight, bias, None, None, training, momentum, float(eps))  # type: ignore[arg-type]
+        return _batch_normalized(name, input, weight, bias, None, None, training, momentum, float(eps))
     name = "_native_batch_norm_legit"
     return _batch_normalized(name, input, weight, bias, running_mean, running_var, training, momentum, eps)
 

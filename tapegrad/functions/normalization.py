@@ -69,9 +69,9 @@ def batch_norm(
 
 def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """The normalization of no elements; weight and bias take part in the graph, by their first element."""
-    out = input.clone()
-    out = out if weight is None else out * weight[0]
-    return out if bias is None else out + bias[0]
+    out: Any = input.clone()
+    out = out if weight is None else out * weight.select(0, 0)
+    return out if bias is None else out + bias.select(0, 0)
 
 
 def _batch_norm_training(
@@ -199,6 +199,10 @@ def rms_norm(
     if eps is None:
         dtype = input.dtype
         eps = finfo(dtype if dtype.category >= 2 and dtype.itemsize > 2 else float32).eps
+    if input.dtype.is_complex:  # of squares, not of squared sizes, as in PyTorch
+        x: Any = input
+        x = x * ((x * x).mean(axes, keepdim=True) + float(eps)).rsqrt()
+        return x if weight is None else x * weight
     return normalization.rms_norm(input, weight, axes=axes, eps=float(eps))
 
 

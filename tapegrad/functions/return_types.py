@@ -87,10 +87,12 @@ triangular_solve = declare("triangular_solve", "solution", "cloned_coefficient")
 
 OUT: dict[type, type[StructSequence]] = {
     cls: declare(f"{cls.__name__}_out", *cls.names)
-    for cls in (aminmax, cummax, cummin, frexp, histogram, kthvalue, max, median, min, mode, nanmedian, sort, topk, geqrf, linalg_cholesky_ex,
-                linalg_eig, linalg_eigh, linalg_lstsq, linalg_qr, linalg_svd, qr, svd,
-                linalg_inv_ex, linalg_ldl_factor, linalg_ldl_factor_ex, linalg_lu, linalg_lu_factor,
-                linalg_lu_factor_ex, linalg_slogdet, linalg_solve_ex, lu_unpack, slogdet, triangular_solve)
-}
+    for cls in (
+        aminmax, cummax, cummin, frexp, geqrf, histogram, kthvalue, linalg_cholesky_ex, linalg_eig, linalg_eigh,
+        linalg_inv_ex, linalg_ldl_factor, linalg_ldl_factor_ex, linalg_lstsq, linalg_lu, linalg_lu_factor,
+        linalg_lu_factor_ex, linalg_qr, linalg_slogdet, linalg_solve_ex, linalg_svd, lu_unpack, max, median, min, mode,
+        nanmedian, qr, slogdet, sort, svd, topk, triangular_solve,
+    )
+}  # fmt: skip
 """What functions called with ``out=`` return: by the class that they return without."""
 globals().update({cls.__name__: cls for cls in OUT.values()})

@@ -33,7 +33,7 @@ def _flat(g):
     return zeros_of(g, shape=tuple(g.shape), dtype=as_dtype(g.dtype))
 
 
-@elementwise(x=lambda g, out: threshold_backward(g, out, threshold=0))
+@elementwise(x=lambda g, out: threshold_backward(g, out, threshold=0), real=True)
 def relu(x):
     """``x`` where positive, else 0."""
     return jnp.maximum(x, 0)
@@ -42,13 +42,14 @@ def relu(x):
 @elementwise(
     grad=lambda g, x, threshold: threshold_backward(g, x, threshold=threshold), x=_flat,
     node="ThresholdBackwardBackward0",
+    real=True,
 )  # fmt: skip
 def threshold_backward(grad, x, *, threshold):
     """``grad``, but 0 where ``x`` is not above the threshold."""
     return jnp.where(x <= threshold, 0, grad)
 
 
-@elementwise(x=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val))
+@elementwise(x=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val), real=True)
 def hardtanh(x, *, min_val, max_val):
     """``x`` limited to ``[min_val, max_val]``; no gradient at the bounds."""
     return jnp.minimum(jnp.maximum(x, min_val), max_val)
@@ -57,13 +58,14 @@ def hardtanh(x, *, min_val, max_val):
 @elementwise(
     grad=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val), x=_flat,
     node="HardtanhBackwardBackward0",
+    real=True,
 )  # fmt: skip
 def hardtanh_backward(grad, x, *, min_val, max_val):
     """``grad``, but 0 where ``x`` is not between the bounds."""
     return jnp.where((x <= min_val) | (x >= max_val), 0, grad)
 
 
-@elementwise(x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope))
+@elementwise(x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), real=True)
 def leaky_relu(x, *, negative_slope):
     """``x`` where positive, else ``negative_slope * x``."""
     return jnp.where(x > 0, x, x * negative_slope)
@@ -72,6 +74,7 @@ def leaky_relu(x, *, negative_slope):
 @elementwise(
     grad=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), x=_flat,
     node="LeakyReluBackwardBackward0",
+    real=True,
 )  # fmt: skip
 def leaky_relu_backward(grad, x, *, negative_slope):
     """``grad`` where ``x`` is positive, else ``negative_slope * grad``."""
@@ -82,6 +85,7 @@ def leaky_relu_backward(grad, x, *, negative_slope):
     x=lambda g, x, weight: prelu_backward(g, x, weight),
     weight=lambda g, x: where(x >= 0, 0, x * g),
     node="PreluKernelBackward0",
+    real=True,
 )
 def prelu(x, weight):
     """``x`` where positive, else ``weight * x``."""
@@ -93,6 +97,7 @@ def prelu(x, weight):
     x=_flat,
     weight=lambda g, grad, x: where(x > 0, 0, grad * g),
     node="PreluKernelBackwardBackward0",
+    real=True,
 )
 def prelu_backward(grad, x, weight):
     """``grad`` where ``x`` is positive, else ``weight * grad``."""
@@ -103,13 +108,13 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
     return g * where(x <= 0, alpha * scale * input_scale * exp(where(x < 0, x, 0) * input_scale), scale)
 
 
-@elementwise(x=_elu_gradient)
+@elementwise(x=_elu_gradient, real=True)
 def elu(x, *, alpha, scale, input_scale):
     """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
     return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
 
 
-@elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1))
+@elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1), real=True)
 def celu(x, *, alpha):
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) / alpha))
@@ -126,7 +131,7 @@ def _gelu_gradient(g, x, approximate):
     return g * (0.5 * (1 + half) + 0.5 * x * (1 - half * half) * slope)
 
 
-@elementwise(x=_gelu_gradient)
+@elementwise(x=_gelu_gradient, real=True)
 def gelu(x, *, approximate):
     """``x`` times the standard normal distribution function of it (``"none"``), or ``"tanh"``'s approximation."""
     if approximate == "none":
@@ -150,7 +155,7 @@ def _mish_gradient(g, x):
     return g * (bend + x * sigmoid(x) * (1 - bend * bend))
 
 
-@elementwise(x=_mish_gradient)
+@elementwise(x=_mish_gradient, real=True)
 def mish(x):
     """``x * tanh(log(1 + exp(x)))``."""
     return x * jnp.tanh(_softplus(x))
@@ -165,37 +170,37 @@ def _softplus_gradient(g, x, beta, threshold):
     return where(scaled > threshold, g, g * sigmoid(where(scaled >= threshold, threshold, scaled)))
 
 
-@elementwise(x=_softplus_gradient)
+@elementwise(x=_softplus_gradient, real=True)
 def softplus(x, *, beta, threshold):
     """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above the threshold."""
     return jnp.where(x * beta > threshold, x, _softplus(x * beta) / beta)
 
 
-@elementwise(x=lambda g, x: g * sigmoid(-x), node="LogSigmoidBackward0")
+@elementwise(x=lambda g, x: g * sigmoid(-x), node="LogSigmoidBackward0", real=True)
 def logsigmoid(x):
     """``log(sigmoid(x))``, without overflow."""
     return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
 
 
-@elementwise(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0))
+@elementwise(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0), real=True)
 def hardsigmoid(x):
     """``x / 6 + 1/2``, limited to ``[0, 1]``."""
     return jnp.clip(x + 3, 0, 6) / 6
 
 
-@elementwise(x=lambda g, x: where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g)))
+@elementwise(x=lambda g, x: where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g)), real=True)
 def hardswish(x):
     """``x * hardsigmoid(x)``."""
     return x * (jnp.clip(x + 3, 0, 6) / 6)
 
 
-@elementwise(x=lambda g, x, lambd: hardshrink_backward(g, x, lambd=lambd))
+@elementwise(x=lambda g, x, lambd: hardshrink_backward(g, x, lambd=lambd), real=True)
 def hardshrink(x, *, lambd):
     """0 within ``[-lambd, lambd]``, ``x`` outside."""
     return jnp.where((x >= -lambd) & (x <= lambd), 0, x)
 
 
-@elementwise(x=lambda g, x, lambd: softshrink_backward(g, x, lambd=lambd))
+@elementwise(x=lambda g, x, lambd: softshrink_backward(g, x, lambd=lambd), real=True)
 def softshrink(x, *, lambd):
     """``x`` moved towards 0 by ``lambd``, not beyond."""
     return jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0))
@@ -210,7 +215,7 @@ def _inner_zero(name):
 
     node = f"{name.capitalize()}BackwardBackward0"
     operator = elementwise(
-        grad=lambda g, x, lambd: operator(g, x, lambd=lambd), x=_flat, node=node, name=f"{name}_backward"
+        grad=lambda g, x, lambd: operator(g, x, lambd=lambd), x=_flat, node=node, name=f"{name}_backward", real=True
     )(backward)
     return operator
 
@@ -219,7 +224,7 @@ hardshrink_backward = _inner_zero("hardshrink")
 softshrink_backward = _inner_zero("softshrink")
 
 
-@elementwise(x=lambda g, x, threshold: threshold_backward(g, x, threshold=threshold))
+@elementwise(x=lambda g, x, threshold: threshold_backward(g, x, threshold=threshold), real=True)
 def threshold(x, *, threshold, value):
     """``x`` where above the threshold, ``value`` elsewhere."""
     return jnp.where(x <= threshold, jnp.asarray(value, x.dtype), x)
@@ -241,7 +246,7 @@ def _glu_tangent(t_x, x, axis):
     return t_value * opening + t_gate * value * opening * (1 - opening)
 
 
-@general(x=_glu_gradient, jvp=_glu_tangent)
+@general(x=_glu_gradient, jvp=_glu_tangent, real=True)
 def glu(x, *, axis):
     """The first half along an axis times the sigmoid of the second."""
     value, gate = jnp.split(x, 2, axis)

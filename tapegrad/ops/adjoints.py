@@ -56,6 +56,7 @@ def masked_dropout(x, mask, *, scale):
     y=lambda g, y_shape, y_dtype: zeros_of(g, shape=tuple(y_shape), dtype=y_dtype),
     jvp=lambda t_x, y, indices: None if t_x is None else max_pool2d_gradient(t_x, y, indices),
     node="MaxPool2DWithIndicesBackwardBackward0",
+    real=True,
 )
 def max_pool2d_gradient(x, y, indices):
     """The gradient of max pooling of ``y``: ``x``, that of its result, added at the flat indices it gave.

@@ -24,25 +24,25 @@ def ne(x, y):
     return jnp.not_equal(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def lt(x, y):
     """``x < y``."""
     return jnp.less(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def le(x, y):
     """``x <= y``."""
     return jnp.less_equal(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def gt(x, y):
     """``x > y``."""
     return jnp.greater(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def ge(x, y):
     """``x >= y``."""
     return jnp.greater_equal(x, y)
@@ -72,7 +72,7 @@ def isreal(x):
     return jnp.isreal(x)
 
 
-@elementwise()
+@elementwise(real=True)
 def signbit(x):
     """Whether the sign is set; -0.0 has it."""
     if x.dtype == jnp.bool_ or jnp.issubdtype(x.dtype, jnp.unsignedinteger):
@@ -118,25 +118,25 @@ def logical_not(x):
     return jnp.logical_not(x)
 
 
-@elementwise()
+@elementwise(real=True)
 def bitwise_and(x, y):
     """The bits set in both."""
     return jnp.bitwise_and(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def bitwise_or(x, y):
     """The bits set in either."""
     return jnp.bitwise_or(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def bitwise_xor(x, y):
     """The bits set in one only."""
     return jnp.bitwise_xor(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def bitwise_not(x):
     """All bits flipped; of booleans, "not"."""
     return jnp.bitwise_not(x)
@@ -146,14 +146,14 @@ def _bits(x):
     return jnp.iinfo(x.dtype).bits
 
 
-@elementwise()
+@elementwise(real=True)
 def bitwise_left_shift(x, y):
     """``x << y``; 0 if shifted by more bits than there are, or by a negative number."""
     possible = (y >= 0) & (y < _bits(x))
     return jnp.where(possible, jnp.left_shift(x, jnp.where(possible, y, 0)), 0)
 
 
-@elementwise()
+@elementwise(real=True)
 def bitwise_right_shift(x, y):
     """``x >> y``, keeping the sign; an impossible number of bits shifts all out."""
     possible = (y >= 0) & (y < _bits(x))
@@ -161,13 +161,13 @@ def bitwise_right_shift(x, y):
     return jnp.where(possible, jnp.right_shift(x, jnp.where(possible, y, 0)), gone)
 
 
-@elementwise()
+@elementwise(real=True)
 def gcd(x, y):
     """The greatest common divisor of integers."""
     return jnp.gcd(x, y)
 
 
-@elementwise()
+@elementwise(real=True)
 def lcm(x, y):
     """The least common multiple of integers."""
     return jnp.lcm(x, y)

@@ -140,7 +140,7 @@ def _declare_transposed(name: str, node: str) -> Operator:
         name=name,
     )  # fmt: skip
     def operator(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
-        """What ``convolution`` with ``weight`` takes from ``output_size`` elements to ``x``, transposed. See the Note."""
+        """What ``convolution`` takes from ``output_size`` elements to ``x``, transposed. See the Note."""
         pairs = _transposed_padding(x.shape[2:], output_size, weight.shape[2:], stride, padding, dilation)
         y = lax.conv_general_dilated(
             x, _flipped(weight, groups), (1,) * len(stride), pairs,

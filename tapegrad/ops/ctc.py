@@ -103,6 +103,7 @@ def _backward(picked: Any, labels: Any, steps: Any, lengths: Any) -> Any:
         )
     ),
     outputs=("loss", "alpha"),
+    real=True,
 )  # fmt: skip
 def ctc_loss(log_probs, targets, steps, lengths, *, longest, blank, zero_infinity):
     """Minus the log-likelihood of each sequence of labels, and ``alpha`` (batch, steps, places). See the Note.
@@ -123,7 +124,7 @@ def ctc_loss(log_probs, targets, steps, lengths, *, longest, blank, zero_infinit
 _NO_SECOND = underivable("aten::_ctc_loss_backward")
 
 
-@general(x=_NO_SECOND, log_probs=_NO_SECOND, node="torch::autograd::NotImplemented")
+@general(x=_NO_SECOND, log_probs=_NO_SECOND, node="torch::autograd::NotImplemented", real=True)
 def ctc_gradient(x, log_probs, targets, steps, lengths, loss, alpha, *, longest, blank, zero_infinity):
     """The gradient of the log-probabilities, when ``x`` is that of the losses. See Note [Paths through labels].
 

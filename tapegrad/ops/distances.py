@@ -61,6 +61,7 @@ def _differences(x, y):
 @general(
     x=lambda g, x, y, out, x_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=True), shape=tuple(x_shape)),
     y=lambda g, x, y, out, y_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=False), shape=tuple(y_shape)),
+    real=True,
 )
 def cdist(x, y, *, p):
     """The p-norms of the differences of all rows of ``x`` (..., m, k) and ``y`` (..., n, k): (..., m, n)."""
@@ -72,7 +73,7 @@ cdist.saved_names = {"x1": "x", "x2": "y", "result": "out"}
 _NOT_TWICE = underivable_twice("_cdist_backward")
 
 
-@general(g=_NOT_TWICE, x=_NOT_TWICE, y=_NOT_TWICE, out=_NOT_TWICE, node="CdistBackwardBackward0")
+@general(g=_NOT_TWICE, x=_NOT_TWICE, y=_NOT_TWICE, out=_NOT_TWICE, node="CdistBackwardBackward0", real=True)
 def cdist_adjoint(g, x, y, out, *, p, first):
     """The gradient of ``x`` (if ``first``) or of ``y``, before the sum over what was broadcast."""
     parts = g[..., None] * _slope(_differences(x, y), out, p)
@@ -93,6 +94,7 @@ def turned(x):
 @general(
     x=lambda g, x, y, out: euclidean_gradient(g, x, y, out),
     y=lambda g, x, y, out: euclidean_gradient(turned(g), y, x, turned(out)),
+    real=True,
 )
 def euclidean_dist(x, y):
     """Euclidean distances of all rows, by ``|x|^2 - 2 x.y + |y|^2``; the batches of both are the same."""
@@ -108,7 +110,7 @@ def _pairs(count):
     return np.triu_indices(count, 1)
 
 
-@general(x=lambda g, x, out, p: pdist_adjoint(g, x, out, p=p))
+@general(x=lambda g, x, out, p: pdist_adjoint(g, x, out, p=p), real=True)
 def pdist(x, *, p):
     """The p-norms of the differences of all pairs of rows of a matrix (n, k): (n (n - 1) / 2,)."""
     i, j = _pairs(x.shape[0])
@@ -120,7 +122,7 @@ pdist.saved_names = {"self": "x", "result": "out"}
 _PDIST_NOT_TWICE = underivable_twice("_pdist_backward")
 
 
-@general(g=_PDIST_NOT_TWICE, x=_PDIST_NOT_TWICE, out=_PDIST_NOT_TWICE, node="PdistBackwardBackward0")
+@general(g=_PDIST_NOT_TWICE, x=_PDIST_NOT_TWICE, out=_PDIST_NOT_TWICE, node="PdistBackwardBackward0", real=True)
 def pdist_adjoint(g, x, out, *, p):
     """The gradient of the rows."""
     i, j = _pairs(x.shape[0])

@@ -27,13 +27,16 @@ def _unknown(g):
     raise NotImplementedError("the derivative for '_standard_gamma_grad' is not implemented.")
 
 
-@elementwise(x=_unknown, sample=_unknown)
+@elementwise(x=_unknown, sample=_unknown, real=True)
 def standard_gamma_grad(x, sample):
     """How a sample of the gamma distribution of shape ``x`` moves with ``x``."""
     return lax.random_gamma_grad(*jnp.broadcast_arrays(x, sample))
 
 
-@general(x=lambda g, x, out: g * standard_gamma_grad(x, out), jvp=lambda t_x, x, out: t_x * standard_gamma_grad(x, out))
+@general(
+    x=lambda g, x, out: g * standard_gamma_grad(x, out), jvp=lambda t_x, x, out: t_x * standard_gamma_grad(x, out),
+    real=True,
+)
 def standard_gamma(x, key):
     """Samples of the gamma distribution of shape ``x`` and scale 1."""
     samples = jax.random.gamma(random.jax_key(key), x, x.shape, x.dtype)
@@ -46,7 +49,7 @@ _NO_DIRICHLET = underivable("aten::_sample_dirichlet")
 _NO_DIRICHLET_GRAD = underivable("aten::_dirichlet_grad")
 
 
-@general(count=_NO_BINOMIAL, prob=_NO_BINOMIAL, node="torch::autograd::NotImplemented")
+@general(count=_NO_BINOMIAL, prob=_NO_BINOMIAL, node="torch::autograd::NotImplemented", real=True)
 def binomial(count, prob, key):
     """The number of successes in ``count`` trials of probability ``prob``; nan where that means nothing."""
     count, prob = jnp.broadcast_arrays(count, prob)
@@ -57,7 +60,7 @@ def binomial(count, prob, key):
     return jnp.where(unknown, jnp.nan, jnp.where(sure, jnp.maximum(count, 0), numbers))
 
 
-@general(x=_NO_DIRICHLET, node="torch::autograd::NotImplemented")
+@general(x=_NO_DIRICHLET, node="torch::autograd::NotImplemented", real=True)
 def sample_dirichlet(x, key):
     """Samples of the Dirichlet distribution whose parameters are the rows of ``x``."""
     return jax.random.dirichlet(random.jax_key(key), x, x.shape[:-1], x.dtype)
@@ -74,7 +77,7 @@ def _nodes(dtype):
 
 
 @general(x=_NO_DIRICHLET_GRAD, alpha=_NO_DIRICHLET_GRAD, total=_NO_DIRICHLET_GRAD,
-             node="torch::autograd::NotImplemented")  # fmt: skip
+             node="torch::autograd::NotImplemented", real=True)  # fmt: skip
 def dirichlet_grad(x, alpha, total):
     """How the rest of a Dirichlet sample makes way as a coordinate ``x`` moves with its parameter ``alpha``.
 

@@ -105,7 +105,7 @@ def _floor_divide(x, y):
     return jnp.where(y == 0, x / y, whole)
 
 
-@elementwise(x=_zero, y=_zero, node="DivBackward2")
+@elementwise(x=_zero, y=_zero, node="DivBackward2", real=True)
 def div_rounded(x, y, *, rounding_mode):
     """``x / y`` rounded to a whole number: ``"floor"`` downwards, ``"trunc"`` towards zero."""
     if rounding_mode == "floor":
@@ -126,7 +126,7 @@ _NO_FLOOR_DIVIDE = underivable("aten::floor_divide")
 _NO_REMAINDER = underivable("aten::remainder")
 
 
-@elementwise(x=_NO_FLOOR_DIVIDE, y=_NO_FLOOR_DIVIDE, node="torch::autograd::NotImplemented")
+@elementwise(x=_NO_FLOOR_DIVIDE, y=_NO_FLOOR_DIVIDE, node="torch::autograd::NotImplemented", real=True)
 def floor_divide(x, y):
     """``x // y``. Not differentiable in PyTorch: use ``div(x, y, rounding_mode="floor")``, whose gradient is zero."""
     return _floor_divide(x, y)
@@ -137,31 +137,35 @@ def _remainder(x, y):
     return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
-@elementwise(x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="floor"), node="RemainderBackward1")
+@elementwise(
+    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="floor"), node="RemainderBackward1", real=True
+)
 def remainder(x, y):
     """``x`` modulo ``y``, with the sign of ``y``."""
     return _remainder(x, y)
 
 
-@elementwise(x=lambda g: g, node="RemainderBackward0")
+@elementwise(x=lambda g: g, node="RemainderBackward0", real=True)
 def remainder_number(x, y):
     """``x`` modulo a number ``y``."""
     return _remainder(x, y)
 
 
-@elementwise(y=_NO_REMAINDER, node="torch::autograd::NotImplemented")
+@elementwise(y=_NO_REMAINDER, node="torch::autograd::NotImplemented", real=True)
 def number_remainder(x, y):
     """A number ``x`` modulo ``y``; PyTorch has no derivative."""
     return _remainder(x, y)
 
 
-@elementwise(x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="trunc"), node="FmodBackward1")
+@elementwise(
+    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="trunc"), node="FmodBackward1", real=True
+)
 def fmod(x, y):
     """The remainder of ``x / y``, with the sign of ``x``."""
     return jnp.fmod(x, y)
 
 
-@elementwise(x=lambda g: g, node="FmodBackward0")
+@elementwise(x=lambda g: g, node="FmodBackward0", real=True)
 def fmod_number(x, y):
     """The remainder of ``x`` divided by a number ``y``, with the sign of ``x``."""
     return jnp.fmod(x, y)
@@ -318,7 +322,8 @@ def logaddexp(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1 + exp2(x - y)), node="Logaddexp2Backward0"
+    x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1 + exp2(x - y)), node="Logaddexp2Backward0",
+    real=True,
 )
 def logaddexp2(x, y):
     """``log2(2 ** x + 2 ** y)``, without overflow."""
@@ -336,7 +341,7 @@ def _logit_gradient(g, x, eps):
     return where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
 
 
-@elementwise(x=_logit_gradient, promote="float")
+@elementwise(x=_logit_gradient, promote="float", real=True)
 def logit(x, *, eps):
     """``log(x / (1 - x))``, of ``x`` clamped to ``[eps, 1 - eps]`` unless ``eps`` is None."""
     if eps is not None:
@@ -438,13 +443,14 @@ def _inverse_square_radius(x, y):
     y=lambda g, x, y: -g * x * _inverse_square_radius(x, y),
     promote="float",
     node="Atan2Backward0",
+    real=True,
 )
 def atan2(x, y):
     """The angle of the point with ordinate ``x`` and abscissa ``y``."""
     return jnp.arctan2(x, y)
 
 
-@elementwise(x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out))
+@elementwise(x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out), real=True)
 def hypot(x, y):
     """``sqrt(x * x + y * y)``, without overflow."""
     return jnp.hypot(x, y)
@@ -462,13 +468,13 @@ def sinc(x):
     return jnp.where(angle == 0, 1, jnp.sin(angle) / angle)
 
 
-@elementwise(x=lambda g: g * (math.pi / 180), promote="float", node="Deg2RadBackward0")
+@elementwise(x=lambda g: g * (math.pi / 180), promote="float", node="Deg2RadBackward0", real=True)
 def deg2rad(x):
     """Degrees as radians."""
     return x * (math.pi / 180)
 
 
-@elementwise(x=lambda g: g * (180 / math.pi), promote="float", node="Rad2DegBackward0")
+@elementwise(x=lambda g: g * (180 / math.pi), promote="float", node="Rad2DegBackward0", real=True)
 def rad2deg(x):
     """Radians as degrees."""
     return x * (180 / math.pi)
@@ -477,7 +483,7 @@ def rad2deg(x):
 # -- signs and rounding ------------------------------------------------------------------------------------------------
 
 
-@elementwise(x=_zero)
+@elementwise(x=_zero, real=True)
 def sign(x):
     """-1, 0 or 1; 0 of nan."""
     if x.dtype == jnp.bool_:
@@ -522,31 +528,31 @@ def angle(x):
     return jnp.angle(x) if jnp.iscomplexobj(x) else jnp.where(x < 0, math.pi, jnp.where(jnp.isnan(x), x, 0))
 
 
-@elementwise(x=_zero)
+@elementwise(x=_zero, real=True)
 def floor(x):
     """The next whole number below."""
     return x if integral(x) else jnp.floor(x)
 
 
-@elementwise(x=_zero)
+@elementwise(x=_zero, real=True)
 def ceil(x):
     """The next whole number above."""
     return x if integral(x) else jnp.ceil(x)
 
 
-@elementwise(x=_zero)
+@elementwise(x=_zero, real=True)
 def trunc(x):
     """The next whole number towards 0."""
     return x if integral(x) else jnp.trunc(x)
 
 
-@elementwise(x=_zero)
+@elementwise(x=_zero, real=True)
 def round(x):
     """The nearest whole number, the even one of two."""
     return x if integral(x) else lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-@elementwise(x=_zero, node="RoundBackward1")
+@elementwise(x=_zero, node="RoundBackward1", real=True)
 def round_decimals(x, *, decimals):
     """Rounded to so many digits after the point (before it, if negative)."""
     ten = 10.0 ** builtins.abs(decimals)
@@ -554,19 +560,19 @@ def round_decimals(x, *, decimals):
     return lax.round(x * ten, nearest) / ten if decimals > 0 else lax.round(x / ten, nearest) * ten
 
 
-@elementwise(x=lambda g: g)
+@elementwise(x=lambda g: g, real=True)
 def frac(x):
     """``x - trunc(x)``."""
     return x - jnp.trunc(x)
 
 
-@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), y=_zero, promote="float")
+@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), y=_zero, promote="float", real=True)
 def copysign(x, y):
     """``x`` with the sign of ``y``."""
     return jnp.copysign(x, y)
 
 
-@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), promote="float", node="CopysignBackward1")
+@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), promote="float", node="CopysignBackward1", real=True)
 def copysign_number(x, y):
     """``x`` with the sign of a number ``y``."""
     return jnp.copysign(x, y)
@@ -585,13 +591,16 @@ def nan_to_num(x, nan, posinf, neginf):
     return _nan_to_num(x, nan, posinf, neginf)
 
 
-@elementwise(x=underivable("aten::heaviside"), y=underivable("aten::heaviside"), node="torch::autograd::NotImplemented")
+@elementwise(
+    x=underivable("aten::heaviside"), y=underivable("aten::heaviside"), node="torch::autograd::NotImplemented",
+    real=True,
+)
 def heaviside(x, y):
     """0 below 0, 1 above, ``y`` at 0."""
     return jnp.where(x == 0, y, (x > 0).astype(x.dtype))
 
 
-@elementwise(x=lambda g, x, y: where(eq(x, y), 0, g), y=_zero, promote="none")
+@elementwise(x=lambda g, x, y: where(eq(x, y), 0, g), y=_zero, promote="none", real=True)
 def nextafter(x, y):
     """The number after ``x`` on the way to ``y`` (of the same dtype) that the dtype can hold."""
     return jnp.nextafter(x, y)
@@ -626,6 +635,7 @@ def _zero_unless(tangent, primal):
     x=lambda g: real(g),
     y=lambda g: imag(g),
     jvp=lambda t_x, t_y, x, y: complex(_zero_unless(t_x, x), _zero_unless(t_y, y)),
+    real=True,
 )
 def complex(x, y):
     """``x + i y``, for two real arrays."""
@@ -639,6 +649,7 @@ def complex(x, y):
         _zero_unless(t_x, x) * cos(y) - x * sin(y) * _zero_unless(t_y, y),
         _zero_unless(t_x, x) * sin(y) + x * cos(y) * _zero_unless(t_y, y),
     ),
+    real=True,
 )
 def polar(x, y):
     """The complex number of absolute value ``x`` and angle ``y``."""
@@ -699,32 +710,33 @@ def _clamp(x, min, max):
     return x if max is None else jnp.minimum(x, max)
 
 
-@elementwise(x=_inside, node="ClampBackward1")
+@elementwise(x=_inside, node="ClampBackward1", real=True)
 def clamp(x, min, max):
     """``x`` limited by two numbers, either of them None; ``max`` where they contradict each other."""
     return _clamp(x, min, max)
 
 
-@elementwise(x=_inside, min=_below_min, max=_above_max, node="ClampBackward0")
+@elementwise(x=_inside, min=_below_min, max=_above_max, node="ClampBackward0", real=True)
 def clamp_tensor(x, min, max):
     """``x`` limited by two arrays, either of them None; ``max`` where they contradict each other."""
     return _clamp(x, min, max)
 
 
-@elementwise(x=lambda g, x, min: where(x >= min, g, 0))
+@elementwise(x=lambda g, x, min: where(x >= min, g, 0), real=True)
 def clamp_min(x, min):
     """The greater of ``x`` and a number."""
     return jnp.maximum(x, min)
 
 
-@elementwise(x=lambda g, x, max: where(x <= max, g, 0))
+@elementwise(x=lambda g, x, max: where(x <= max, g, 0), real=True)
 def clamp_max(x, max):
     """The smaller of ``x`` and a number."""
     return jnp.minimum(x, max)
 
 
 @elementwise(
-    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), node="ClampMinBackward1"
+    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), node="ClampMinBackward1",
+    real=True,
 )
 def clamp_min_tensor(x, min):
     """The greater of two; a tie's gradient goes to ``x``."""
@@ -732,7 +744,8 @@ def clamp_min_tensor(x, min):
 
 
 @elementwise(
-    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), node="ClampMaxBackward1"
+    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), node="ClampMaxBackward1",
+    real=True,
 )
 def clamp_max_tensor(x, max):
     """The smaller of two; a tie's gradient goes to ``x``."""
@@ -742,6 +755,7 @@ def clamp_max_tensor(x, max):
 @elementwise(
     x=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
     y=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
+    real=True,
 )
 def maximum(x, y):
     """The greater of two, nan if either is; a tie's gradient is shared."""
@@ -751,19 +765,24 @@ def maximum(x, y):
 @elementwise(
     x=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
     y=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
+    real=True,
 )
 def minimum(x, y):
     """The smaller of two, nan if either is; a tie's gradient is shared."""
     return jnp.minimum(x, y)
 
 
-@elementwise(x=lambda g, x, y: where((x >= y) | isnan(y), g, 0), y=lambda g, x, y: where((x >= y) | isnan(y), 0, g))
+@elementwise(
+    x=lambda g, x, y: where((x >= y) | isnan(y), g, 0), y=lambda g, x, y: where((x >= y) | isnan(y), 0, g), real=True
+)
 def fmax(x, y):
     """The greater of two, the other one if one is nan; a tie's gradient goes to ``x``."""
     return jnp.fmax(x, y)
 
 
-@elementwise(x=lambda g, x, y: where((x <= y) | isnan(y), g, 0), y=lambda g, x, y: where((x <= y) | isnan(y), 0, g))
+@elementwise(
+    x=lambda g, x, y: where((x <= y) | isnan(y), g, 0), y=lambda g, x, y: where((x <= y) | isnan(y), 0, g), real=True
+)
 def fmin(x, y):
     """The smaller of two, the other one if one is nan; a tie's gradient goes to ``x``."""
     return jnp.fmin(x, y)

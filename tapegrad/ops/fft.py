@@ -83,6 +83,7 @@ def fft_c2c(x, *, axes, norm, forward):
         g, axes=axes, norm=norm, onesided=onesided, length=x_shape[axes[-1]]
     ),
     node="FftR2CBackward0",
+    real=True,
 )
 def fft_r2c(x, *, axes, norm, onesided):
     """The transform of real numbers along ``axes``; if ``onesided``, the first half along the last of them."""
@@ -103,7 +104,7 @@ def fft_c2r(x, *, axes, norm, length):
     return _to_real(x, axes, norm, length)
 
 
-@linear(x=lambda g, x_shape, axes, norm: fft_c2r(g, axes=axes, norm=norm, length=x_shape[axes[-1]]))
+@linear(x=lambda g, x_shape, axes, norm: fft_c2r(g, axes=axes, norm=norm, length=x_shape[axes[-1]]), real=True)
 def fft_c2r_adjoint(x, *, axes, norm):
     """The adjoint of ``fft_c2r``."""
     return _weighted(_from_real(x, axes, norm, True), axes[-1], x.shape[axes[-1]], 2)

@@ -113,7 +113,8 @@ def _samples(grid: Any, lengths: Sequence[int], orders: tuple[int, ...], setting
     """Flat indices (batch, taps, points), -1 for nothing, and weights of all taps, alike."""
     dims = len(lengths)
     points = grid.reshape(grid.shape[0], math.prod(grid.shape[1:-1]), dims)
-    index, weight = None, None
+    index: Any = None
+    weight: Any = None
     for axis, length in enumerate(lengths):
         at, factor = _taps(points[:, :, dims - 1 - axis], length, orders[axis], *settings)
         if index is None:
@@ -175,12 +176,14 @@ def _declare(name: str, node: str) -> Operator:
         ),
         node=node,
         name=name,
+        real=True,
     )
     def operator(x, grid, *, orders, mode, padding, align):
         """``x`` (batch, channels, *space) at the points of ``grid`` (batch, *points, dimensions of space).
 
         ``mode``: ``"bilinear"``, ``"nearest"``, ``"bicubic"``; ``padding``: ``"zeros"``, ``"border"``,
-        ``"reflection"``; ``align``: whether -1 and 1 mean the middle of the outer elements, or their outer edges. See the Note.
+        ``"reflection"``; ``align``: whether -1 and 1 mean the middle of the outer elements, or their outer edges.
+        See the Note.
         """
         if _is_flat(mode, orders):
             return jnp.zeros((*x.shape[:2], *grid.shape[1:-1]), x.dtype)
@@ -211,6 +214,7 @@ grid_sample3d = _declare("grid_sample3d", "GridSampler3DBackward0")
         t_x, t_grid, x, grid, orders, lengths=lengths, mode=mode, padding=padding, align=align
     ),
     node="GridSampler2DBackwardBackward0",
+    real=True,
 )
 def grid_spread(x, grid, *, lengths, orders, mode, padding, align):
     """The adjoint of ``grid_sample``: samples ``x`` (batch, channels, *points), given back to where they were taken."""

@@ -75,14 +75,16 @@ def _edged(extents, bins):
     return [spaced(low[axis], high[axis], count) for axis, count in enumerate(bins)]
 
 
-@general(x=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented")
+@general(x=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented", real=True)
 def histogram(x, extents, weight, *, bins, density):
     """The histogram of all elements in ``bins`` equal intervals between two ends (of shape (2, 1)), and its edges."""
     edges = _edged(extents, (bins,))
     return counted(x.reshape(-1, 1), weight, edges, density), edges[0]
 
 
-@general(x=_NONE, edges=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented")
+@general(
+    x=_NONE, edges=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented", real=True
+)
 def histogram_between(x, edges, weight, *, density):
     """The histogram of all elements between edges, in ascending order; and these."""
     return counted(x.reshape(-1, 1), weight, [edges], density), edges
@@ -92,19 +94,19 @@ def _points(x):
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-@general(x=_NONE_IN_BOXES, weight=_NONE_IN_BOXES, node="torch::autograd::NotImplemented")
+@general(x=_NONE_IN_BOXES, weight=_NONE_IN_BOXES, node="torch::autograd::NotImplemented", real=True)
 def histogramdd(x, extents, weight, *, bins, density):
     """The histogram of points (the last dimension of ``x``) in boxes between two ends (of shape (2, dimensions))."""
     return counted(_points(x), weight, _edged(extents, bins), density)
 
 
-@general(x=_NO_EDGES, weight=_NO_EDGES, node="torch::autograd::NotImplemented")
+@general(x=_NO_EDGES, weight=_NO_EDGES, node="torch::autograd::NotImplemented", real=True)
 def histogramdd_edges(x, extents, weight, *, bins):
     """The edges along each dimension; ``x`` and ``weight`` are only recorded."""
     return tuple(_edged(extents, bins))
 
 
-@general(x=_NONE_BETWEEN, weight=_NONE_BETWEEN, edges=_NONE_BETWEEN, node="torch::autograd::NotImplemented")
+@general(x=_NONE_BETWEEN, weight=_NONE_BETWEEN, edges=_NONE_BETWEEN, node="torch::autograd::NotImplemented", real=True)
 def histogramdd_between(x, weight, *edges, density):
     """The histogram of points (the last dimension of ``x``) in boxes between edges, in ascending order."""
     return counted(_points(x), weight, list(edges), density)

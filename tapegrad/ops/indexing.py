@@ -200,7 +200,7 @@ def _extremum(name: str, how: str) -> Operator:
             parts.append(_sum_at(index, t_src * _is(gather(out, index, axis=axis), src), x, axis))
         return sum(parts[1:], parts[0]) / _winners(x, index, src, out, axis)
 
-    @general(x=to_x, src=to_src, jvp=tangent, name=name, node="ScatterReduceBackward0")
+    @general(x=to_x, src=to_src, jvp=tangent, name=name, node="ScatterReduceBackward0", real=True)
     def extremum(x, index, src, *, axis, include_self):
         """The extremum of ``x`` (if ``include_self``) and of what goes to a place; equals share the gradient."""
         if not include_self:

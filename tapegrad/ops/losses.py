@@ -74,7 +74,7 @@ def pointwise_loss(*, refused: str, **options: Any) -> Callable[[Callable], Poin
         if all(spec.dtype.category < 2 for spec in present) or any(spec.dtype.is_complex for spec in present):
             refuse_dtypes(refused, present[0], bool=True, integral=True, complex=True)
 
-    return lambda function: checked(check)(PointwiseLoss(function, options, node=node))  # type: ignore[return-value]
+    return lambda function: checked(check)(PointwiseLoss(function, options, node=node, real=True))  # type: ignore[return-value]
 
 
 # -- regression --------------------------------------------------------------------------------------------------------
@@ -219,6 +219,7 @@ def _nll(x, target, weight, axis, reduction, ignore_index):
         g, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index
     ),
     node="NllLossBackwardBackward0",
+    real=True,
 )
 def nll_loss_adjoint(x, target, weight=None, *, axis, classes, reduction, ignore_index):
     """The adjoint of ``nll_loss``: minus ``x``, weighted, at the class of each target, and 0 elsewhere."""
@@ -266,6 +267,7 @@ def _declare_nll(name: str, node: str) -> Operator:
         ),
         node=node,
         name=name,
+        real=True,
     )
     def loss(x, target, weight=None, *, axis, reduction, ignore_index):
         """Minus ``x`` at the class of each target, times the weight of that class; classes lie along ``axis``.
@@ -279,3 +281,4 @@ def _declare_nll(name: str, node: str) -> Operator:
 
 nll_loss = _declare_nll("nll_loss", "NllLossBackward0")
 nll_loss2d = _declare_nll("nll_loss2d", "NllLoss2DBackward0")
+nll_loss_of_any = _declare_nll("nll_loss_of_any", "ViewBackward0")  # by element; two dimensions of space have their own

@@ -41,7 +41,8 @@ def _violations(rows: Any, target: Any, margin: float) -> tuple[Any, Any]:
 @general(
     x=lambda g, x, target, weight, p, margin, reduction: multi_margin_gradient(
         g, x, target, weight, p=p, margin=margin, reduction=reduction
-    )
+    ),
+    real=True,
 )
 def multi_margin_loss(x, target, weight=None, *, p, margin, reduction):
     """``max(0, margin - x[target] + x[i])**p``, averaged over the classes ``i``, times the weight of the target's."""
@@ -56,7 +57,7 @@ def multi_margin_loss(x, target, weight=None, *, p, margin, reduction):
 _NO_SECOND = underivable("aten::multi_margin_loss_backward")
 
 
-@general(x=_NO_SECOND, scores=_NO_SECOND, node="torch::autograd::NotImplemented")
+@general(x=_NO_SECOND, scores=_NO_SECOND, node="torch::autograd::NotImplemented", real=True)
 def multi_margin_gradient(x, scores, target, weight=None, *, p, margin, reduction):
     """The gradient of the scores, when ``x`` is that of the loss."""
     rows = _rows(scores)
@@ -95,6 +96,7 @@ def _check_several(specs: Sequence, settings: dict) -> None:
 @general(
     x=lambda g_out, x, target, reduction: multilabel_margin_gradient(g_out, x, target, reduction=reduction),
     outputs=("out", "is_target"),
+    real=True,
 )
 def multilabel_margin_loss(x, target, *, reduction):
     """``max(0, 1 - x[j] + x[i])`` for each label ``j`` and each class ``i`` that is none, over the number of classes.
@@ -110,7 +112,7 @@ def multilabel_margin_loss(x, target, *, reduction):
 _NO_SECOND_OF_SEVERAL = underivable("aten::multilabel_margin_loss_backward")
 
 
-@general(x=_NO_SECOND_OF_SEVERAL, scores=_NO_SECOND_OF_SEVERAL, node="torch::autograd::NotImplemented")
+@general(x=_NO_SECOND_OF_SEVERAL, scores=_NO_SECOND_OF_SEVERAL, node="torch::autograd::NotImplemented", real=True)
 def multilabel_margin_gradient(x, scores, target, *, reduction):
     """The gradient of the scores, when ``x`` is that of the loss."""
     rows, labels = _rows(scores), _rows(target)

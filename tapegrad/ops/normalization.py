@@ -202,6 +202,7 @@ def _check_batch(specs: Sequence, settings: dict) -> None:
         t_x, t_weight, t_bias, x, weight, layer_layout(x.shape, axes), eps
     ),
     node="NativeLayerNormBackward0",
+    real=True,
 )
 def layer_norm(x, weight, bias, *, axes, eps):
     """``x`` standardized over the last ``axes``, times ``weight``, plus ``bias``, which have their shape."""
@@ -217,6 +218,7 @@ def layer_norm(x, weight, bias, *, axes, eps):
         t_x, t_weight, t_bias, x, weight, group_layout(x.shape, groups), eps
     ),
     node="NativeGroupNormBackward0",
+    real=True,
 )
 def group_norm(x, weight, bias, *, groups, eps):
     """``x`` standardized over each group of channels, times ``weight``, plus ``bias``, a number for each channel."""
@@ -235,6 +237,7 @@ def _declare_batch_norm(name: str, node: str) -> Operator:
         outputs=("out", "new_mean", "new_var"),
         node=node,
         name=name,
+        real=True,
     )  # fmt: skip
     def operator(x, weight, bias, running_mean, running_var, momentum, *, eps):
         """``x`` standardized over batch and space, and what the running statistics become, which have no derivative.
@@ -299,6 +302,7 @@ def _declare_inference(name: str, node: str) -> Operator:
         ),
         node=node,
         name=name,
+        real=True,
     )
     def operator(x, weight, bias, running_mean, running_var, *, eps):
         """``x`` less a given mean over a given deviation of its channel, times ``weight``, plus ``bias``."""
@@ -343,7 +347,7 @@ def _group_tangents(t_x: Any, x: Any, groups: int, eps: float) -> tuple[Any, Any
     return tuple(
         cast(view(part, shape=shape), dtype=dtypes.as_dtype(x.dtype))
         for part in (mean(t_x, axis=layout.axes, keepdims=True), slope)
-    )  # type: ignore[return-value]
+    )
 
 
 def _from_statistics(g: Any, g_center: Any, g_scale: Any, x: Any, groups: int, eps: float) -> Any:
@@ -370,6 +374,7 @@ def _from_statistics(g: Any, g_center: Any, g_scale: Any, x: Any, groups: int, e
         *_group_tangents(t_x, x, groups, eps),
     ),
     outputs=("out", "center", "scale"),
+    real=True,
 )
 def native_group_norm(x, weight, bias, *, groups, eps):
     """``group_norm``, and the mean and the inverse of the deviation of each group."""
@@ -432,6 +437,7 @@ def _check_rms(specs: Sequence, settings: dict) -> None:
     ),
     jvp=lambda t_x, t_weight, x, weight, axes, eps: _rms_tangent(t_x, t_weight, x, weight, axes, eps),
     node="MulBackward0",
+    real=True,
 )
 def rms_norm(x, weight, *, axes, eps):
     """``x`` over the root of the mean of its squares (and ``eps``) over the last ``axes``, times ``weight``."""

@@ -228,7 +228,11 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     **{name: f"linalg_{name}" for name in ("cholesky_ex", "eig", "eigvals", "eigvalsh", "householder_product", "lstsq",
                                            "qr", "svdvals")},
     "eigh": "_linalg_eigh", "svd": "_linalg_svd", "pinv": "linalg_pinv.atol_rtol_tensor",
-    "solve_ex": "_linalg_solve_ex", "inv": "linalg_inv_ex", "euclidean_dist": "_euclidean_dist", "pdist_adjoint": "_pdist_backward", "pdist": "_pdist_forward", "cdist_adjoint": "_cdist_backward", "cdist": "_cdist_forward", "cross": "linalg_cross", "matrix_exp": "linalg_matrix_exp", "ldl_solve": "linalg_ldl_solve", "ldl_factor": "linalg_ldl_factor_ex", "slogdet": "_linalg_slogdet", "det": "_linalg_det", "lu_solve": "linalg_lu_solve", "lu": "linalg_lu", "lu_factor": "linalg_lu_factor_ex",
+    "solve_ex": "_linalg_solve_ex", "inv": "linalg_inv_ex", "euclidean_dist": "_euclidean_dist",
+    "pdist_adjoint": "_pdist_backward", "pdist": "_pdist_forward", "cdist_adjoint": "_cdist_backward", "cdist":
+    "_cdist_forward", "cross": "linalg_cross", "matrix_exp": "linalg_matrix_exp", "ldl_solve":
+    "linalg_ldl_solve", "ldl_factor": "linalg_ldl_factor_ex", "slogdet": "_linalg_slogdet", "det":
+    "_linalg_det", "lu_solve": "linalg_lu_solve", "lu": "linalg_lu", "lu_factor": "linalg_lu_factor_ex",
     **{f"{name}_all": name for name in ("sum", "mean", "max", "min", "median", "nanmedian", "prod")},
     **{name: f"special_{name}" for name in ("xlog1py", "entr", "ndtri", "log_ndtr", "i0e", "i1", "i1e", "zeta")},
     **{f"{prefix}bessel_{order}": f"special_{prefix}bessel_{order}" for prefix, orders in (
@@ -291,6 +295,21 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "layer_norm": "native_layer_norm",
     "group_norm": "native_group_norm", "batch_norm": "native_batch_norm", "batch_norm_inference": "native_batch_norm",
     "rms_norm": "_fused_rms_norm",
+    "affine_grid": "affine_grid_generator", "affine_grid_adjoint": "affine_grid_generator_backward",
+    "grid_sample": "grid_sampler_2d", "grid_sample3d": "grid_sampler_3d", "grid_spread": "grid_sampler_2d_backward",
+    "embedding_bag": "_embedding_bag", "embedding_bag_adjoint": "_embedding_bag_backward",
+    "bag_products": "_embedding_bag_per_sample_weights_backward",
+    "ctc_loss": "_ctc_loss", "ctc_gradient": "_ctc_loss_backward", "max_unpool1d": "max_unpool2d",
+    "batch_norm_legit": "_native_batch_norm_legit", "batch_norm_legit_inference": "_native_batch_norm_legit",
+    "batch_norm_alone": "_native_batch_norm_legit", "batch_norm_with_update": "_batch_norm_with_update",
+    "batch_norm_no_training": "_native_batch_norm_legit_no_training",
+    "complex_convolution": "convolution", "complex_conv_transpose": "convolution",
+    "nll_loss_of_any": "nll_loss2d_forward", "distance_norm": "norm.ScalarOpt_dim", "over_count": "div.Scalar", "segment_gradient": "_segment_reduce_backward",
+    "multi_margin_gradient": "multi_margin_loss_backward", "softmax_gradient": "_softmax_backward_data",
+    "multilabel_margin_loss": "multilabel_margin_loss_forward",
+    "multilabel_margin_gradient": "multilabel_margin_loss_backward",
+    "masked_dropout": "native_dropout", "dropout_gradient": "native_dropout_backward",
+    "max_pool2d_gradient": "max_pool2d_with_indices_backward",
 }  # fmt: skip
 """PyTorch's names of our operators, where they are not their own names' ``default``."""
 
@@ -298,7 +317,7 @@ OWN = frozenset((
     "sum_to", "zeros_of", "compared", "filled_like", "share", "on_diagonal", "causal_mask", "truncate", "scatter_kept",
     "scatter_count", "weighted_rows", "resample", "resample_adjoint", "plane_gather", "shift", "recurrence",
     "products_before", "copy_slices", "window_adjoint", "pad_adjoint", "circular_pad1d", "circular_pad2d",
-    "circular_pad3d", "floored", "fft_r2c_adjoint", "fft_c2r_adjoint",
+    "circular_pad3d", "floored", "moments", "fft_r2c_adjoint", "fft_c2r_adjoint",
     "rank_of", "solve_factored", "adjugate_derivative", "adjugate", "permutation_matrix", "swap_rows",
 ))  # fmt: skip
 """Operators that PyTorch has no counterpart of."""

@@ -84,6 +84,7 @@ def _declare(name: str, node: str) -> Operator:
         outputs=("out", "indices"),
         node=node,
         name=name,
+        real=True,
     )
     def operator(x, *, samplings):
         """The greatest of each window along the last dimensions, and its flat index in them, of int32.

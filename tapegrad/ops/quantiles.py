@@ -30,13 +30,13 @@ def _place(q, sorted, ignore_nan):
     return jnp.where(fixed, last, q * last)
 
 
-@general()
+@general(real=True)
 def rank(q, sorted, *, rounding, ignore_nan):
     """The places of the quantiles ``q`` in the last axis of ``sorted``, rounded: int64 of shape (..., len(q))."""
     return ROUNDINGS[rounding](_place(q, sorted, ignore_nan)).astype(jnp.int64)
 
 
-@general()
+@general(real=True)
 def rank_slope(q, sorted, *, ignore_nan):
     """How fast the place of a quantile moves with ``q``: by the number of intervals, or not where nan is the result."""
     last, fixed = _last_place(sorted, ignore_nan)
@@ -53,6 +53,7 @@ def rank_slope(q, sorted, *, ignore_nan):
     ),
     outputs=("below", "above", "weights"),
     node="SubBackward0",
+    real=True,
 )  # fmt: skip
 def ranks(q, sorted, *, ignore_nan):
     """The places (int64) on both sides of each quantile, and how far it is from the first to the second."""

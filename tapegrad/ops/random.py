@@ -19,7 +19,9 @@ def _no_tangent(out):
 
 
 @general(
-    p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype), jvp=lambda out: _no_tangent(out)
+    p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype),
+    jvp=lambda out: _no_tangent(out),
+    real=True,
 )
 def bernoulli(p, key):
     """1 with the probability given by ``p``, else 0; of the shape and dtype of ``p``."""
@@ -37,7 +39,7 @@ def poisson(rate, key):
     return jax.random.poisson(random.jax_key(key), rate).astype(rate.dtype)
 
 
-@general()
+@general(real=True)
 def multinomial(p, key, *, num_samples, replacement):
     """Indices along the last axis, drawn in proportion to ``p``; int64.
 
@@ -60,6 +62,7 @@ def _normal(name: str, node: str) -> Operator:
         jvp=lambda out: _no_tangent(out),
         name=name,
         node=node,
+        real=True,
     )
     def normal(mean, std, key, *, shape, dtype):
         """Normal numbers."""

@@ -120,6 +120,7 @@ def mean_all(x, *, dtype=None):
 @general(
     x=lambda g, x, axis: spread(g, shape=x.shape, axis=axis) * eq(x, x),
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(t_x * eq(x, x), axis=axis, keepdims=keepdims, dtype=dtype),
+    real=True,
 )
 def nansum(x, *, axis, keepdims=False, dtype=None):
     """The sum of what is not nan."""
@@ -259,6 +260,7 @@ def collected_all(t, x, out):
 @general(
     x=lambda g, x, out, axis: shared(g, x, out, axis),
     jvp=lambda t_x, x, out, axis, keepdims: collected(t_x, x, out, axis, keepdims),
+    real=True,
 )
 def amax(x, *, axis, keepdims=False):
     """The largest elements over ``axis``; nan if there is one."""
@@ -268,6 +270,7 @@ def amax(x, *, axis, keepdims=False):
 @general(
     x=lambda g, x, out, axis: shared(g, x, out, axis),
     jvp=lambda t_x, x, out, axis, keepdims: collected(t_x, x, out, axis, keepdims),
+    real=True,
 )
 def amin(x, *, axis, keepdims=False):
     """The smallest elements over ``axis``; nan if there is one."""
@@ -281,6 +284,7 @@ def amin(x, *, axis, keepdims=False):
         collected(t_x, x, max, axis, keepdims),
     ),
     outputs=("min", "max"),
+    real=True,
 )
 def aminmax(x, *, axis, keepdims=False):
     """The smallest and the largest elements over ``axis``."""
@@ -288,7 +292,8 @@ def aminmax(x, *, axis, keepdims=False):
 
 
 @general(
-    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MaxBackward1"
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MaxBackward1",
+    real=True,
 )
 def max_all(x):
     """The largest of all elements; nan if there is one."""
@@ -296,7 +301,8 @@ def max_all(x):
 
 
 @general(
-    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MinBackward1"
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MinBackward1",
+    real=True,
 )
 def min_all(x):
     """The smallest of all elements; nan if there is one."""
@@ -318,6 +324,7 @@ def _median(x, ignore_nan):
     x=lambda g, x, out: shared_all(g, x, out),
     jvp=lambda t_x, x, out: collected_all(t_x, x, out),
     node="MedianBackward0",
+    real=True,
 )
 def median_all(x):
     """The median of all elements, the lower one of two; nan if there is one."""
@@ -328,6 +335,7 @@ def median_all(x):
     x=lambda g, x, out: shared_all(g, x, out),
     jvp=lambda t_x, x, out: collected_all(t_x, x, out),
     node="NanmedianBackward0",
+    real=True,
 )
 def nanmedian_all(x):
     """The median of all elements that are not nan, the lower one of two."""
@@ -351,13 +359,13 @@ def _position(find, x, axis, keepdims):
     return found if keepdims else jnp.squeeze(found, axis)
 
 
-@general()
+@general(real=True)
 def argmax(x, *, axis, keepdims=False):
     """The index of the (first) largest element over ``axis``, or in the flattened array if it is None; int64."""
     return _position(lax.argmax, x, axis, keepdims)
 
 
-@general()
+@general(real=True)
 def argmin(x, *, axis, keepdims=False):
     """The index of the (first) smallest element over ``axis``, or in the flattened array if it is None; int64."""
     return _position(lax.argmin, x, axis, keepdims)
@@ -532,6 +540,7 @@ def _shifted(x, axes):
 @general(
     x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdims=True)),
     jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=axis, keepdims=True)),
+    real=True,
 )
 def softmax(x, *, axis):
     """``exp(x)`` over its sum along ``axis``; nan where all are -inf."""
@@ -543,6 +552,7 @@ def softmax(x, *, axis):
 @general(
     x=lambda g, out, axis: g - exp(out) * sum(g, axis=axis, keepdims=True),
     jvp=lambda t_x, out, axis: t_x - sum(exp(out) * t_x, axis=axis, keepdims=True),
+    real=True,
 )
 def log_softmax(x, *, axis):
     """The logarithm of ``softmax``, without forming it."""

@@ -237,6 +237,7 @@ def _declare(name: str, node: str) -> Operator:
         ),
         node=node,
         name=name,
+        real=True,
     )
     def operator(x, *, samplings):
         """``x`` sampled along its last dimensions, one ``Sampling`` for each. See Note [Taps]."""

@@ -237,6 +237,7 @@ def _extrema(find, x, axis):
     x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
     outputs=("values", "indices"),
+    real=True,
 )
 def cummax(x, *, axis):
     """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
@@ -247,6 +248,7 @@ def cummax(x, *, axis):
     x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
     outputs=("values", "indices"),
+    real=True,
 )
 def cummin(x, *, axis):
     """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""

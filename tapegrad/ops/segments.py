@@ -34,8 +34,10 @@ def _segments(bounds: Any, length: int) -> tuple[Any, Any, Any]:
 
 def _reduced(rows: Any, number: Any, flat: Any, count: int, how: str, initial: float) -> Any:
     start = jnp.full((flat.shape[0], count, flat.shape[2]), initial, flat.dtype).at[rows, number]
-    change = {"sum": start.add, "mean": start.add, "max": start.max, "min": start.min, "prod": start.multiply}[how]
-    return change(flat, mode="drop")
+    change: dict[str, Any] = {
+        "sum": start.add, "mean": start.add, "max": start.max, "min": start.min, "prod": start.multiply
+    }  # fmt: skip
+    return change[how](flat, mode="drop")
 
 
 @general(
@@ -43,6 +45,7 @@ def _reduced(rows: Any, number: Any, flat: Any, count: int, how: str, initial: f
         g, x, bounds, out, axis=axis, how=how, initial=initial
     ),
     node="SegmentReduceBackward0",
+    real=True,
 )
 def segment_reduce(x, bounds, *, axis, how, initial):
     """The ``"sum"``, ``"mean"``, ``"max"``, ``"min"`` or ``"prod"`` of each segment along ``axis``.
@@ -78,7 +81,7 @@ def _others(flat: Any, out: Any, rows: Any, number: Any, initial: float) -> Any:
 _NO_SECOND = underivable("aten::_segment_reduce_backward")
 
 
-@general(x=_NO_SECOND, data=_NO_SECOND, node="torch::autograd::NotImplemented")
+@general(x=_NO_SECOND, data=_NO_SECOND, node="torch::autograd::NotImplemented", real=True)
 def segment_gradient(x, data, bounds, out, *, axis, how, initial):
     """The gradient of the data, when ``x`` is that of the reductions ``out``; equal extrema share."""
     flat, given, result = (_laid_out(each, axis) for each in (data, x, out))

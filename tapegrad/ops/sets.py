@@ -43,7 +43,7 @@ def unravel_index(x, *, shape):
     return jnp.stack(found, -1) if found else jnp.zeros((*x.shape, 0), jnp.int64)
 
 
-@general()
+@general(real=True)
 def hash_tensor(x, *, axis, keepdims, dtype):
     """The exclusive or, over ``axis``, of the bits of all elements in float64 or int64; uint64, which is ``dtype``."""
     wide = x.astype(jnp.float64 if jnp.issubdtype(x.dtype, jnp.floating) else jnp.int64)

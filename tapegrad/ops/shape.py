@@ -117,7 +117,7 @@ def view_as_real(x):
     return jnp.stack([jnp.real(x), jnp.imag(x)], -1)
 
 
-@linear(x=lambda g: view_as_real(g))
+@linear(x=lambda g: view_as_real(g), real=True)
 def view_as_complex(x):
     """The inverse of ``view_as_real``: a last dimension of length 2 as complex numbers."""
     return lax.complex(x[..., 0], x[..., 1])

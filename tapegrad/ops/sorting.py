@@ -46,6 +46,7 @@ def choosing(**names):
         x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
         jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
         outputs=VALUES_AND_INDICES,
+    real=True,
         **names,
     )
 
@@ -114,7 +115,7 @@ def sort_stable(x, *, axis, descending=False):
     return _sort(x, axis, descending)
 
 
-@general()
+@general(real=True)
 def argsort(x, *, axis, descending=False):
     """The indices that sort ``x`` along ``axis``; int64."""
     return ordered(x, axis, descending)[1].astype(jnp.int64)
@@ -215,7 +216,7 @@ def bincount(x, weights, *, size):
     return jnp.zeros(size, wide.dtype).at[x].add(wide)
 
 
-@general()
+@general(real=True)
 def histc(x, low, high, *, bins):
     """How many elements lie in each of ``bins`` equal intervals between two bounds; the last one is closed."""
     x = x.ravel()

@@ -14,13 +14,13 @@ from tapegrad.ops.elementwise import abs, exp, exp2, filled_like, log, log1p, re
 from tapegrad.ops.operator import conj, elementwise, general
 
 
-@elementwise(x=lambda g, x: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float")
+@elementwise(x=lambda g, x: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)
 def erf(x):
     """The error function."""
     return lax.erf(x)
 
 
-@elementwise(x=lambda g, x: -2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float")
+@elementwise(x=lambda g, x: -2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)
 def erfc(x):
     """``1 - erf(x)``, accurate far to the right."""
     return lax.erfc(x)
@@ -31,7 +31,8 @@ ASYMPTOTIC = [(-1) ** k * math.prod(range(1, 2 * k, 2)) / 2**k for k in range(16
 
 
 @elementwise(
-    x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float", node="SpecialErfcxBackward0"
+    x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float", node="SpecialErfcxBackward0",
+    real=True,
 )
 def erfcx(x):
     """``exp(x^2) * erfc(x)``."""
@@ -46,7 +47,7 @@ def _erfinv_gradient(g, x):
     return 0.5 * math.sqrt(math.pi) * exp(inverse * inverse) * g
 
 
-@elementwise(x=_erfinv_gradient, promote="float")
+@elementwise(x=_erfinv_gradient, promote="float", real=True)
 def erfinv(x):
     """The inverse error function; in float64 with a step of Newton's, which XLA's needs close to 1."""
     value = lax.erf_inv(x)
@@ -57,13 +58,13 @@ def erfinv(x):
     return jnp.where(near > 2, value + jnp.sign(x) * step, value)
 
 
-@elementwise(x=lambda g, x: g * digamma(x), promote="float")
+@elementwise(x=lambda g, x: g * digamma(x), promote="float", real=True)
 def lgamma(x):
     """The logarithm of the absolute value of the gamma function."""
     return lax.lgamma(x)
 
 
-@elementwise(x=lambda g, x: g * polygamma(x, n=1), promote="float")
+@elementwise(x=lambda g, x: g * polygamma(x, n=1), promote="float", real=True)
 def digamma(x):
     """The derivative of ``lgamma``."""
     return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), jnp.where(x == -jnp.inf, jnp.nan, lax.digamma(x)))
@@ -76,7 +77,7 @@ def _trigamma(x):
     return jnp.where(x == jnp.inf, 0, value)
 
 
-@elementwise(x=lambda g, x, n: g * polygamma(x, n=n + 1), promote="float")
+@elementwise(x=lambda g, x, n: g * polygamma(x, n=n + 1), promote="float", real=True)
 def polygamma(x, *, n):
     """The ``n``-th derivative of ``digamma``."""
     if n == 0:
@@ -110,6 +111,7 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
     x=lambda g, x, y: where((x == 0) & (y <= 0), 0, g * log(y)),
     y=lambda g, x, y: g * x / y,
     promote="float",
+    real=True,
 )
 def xlogy(x, y):
     """``x * log(y)``, 0 where ``x`` is 0 (and nan where ``y`` is)."""
@@ -117,14 +119,15 @@ def xlogy(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, g * log(filled_like(x, y))), promote="float", node="XlogyBackward2"
+    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, g * log(filled_like(x, y))), promote="float", node="XlogyBackward2",
+    real=True,
 )
 def xlogy_number(x, y):
     """``x * log(y)`` for a number ``y``."""
     return xlogy.function(x, y)
 
 
-@elementwise(y=lambda g, x, y: g * x / y, promote="float", node="XlogyBackward1")
+@elementwise(y=lambda g, x, y: g * x / y, promote="float", node="XlogyBackward1", real=True)
 def number_xlogy(x, y):
     """``x * log(y)`` for a number ``x``."""
     return xlogy.function(x, y)
@@ -135,6 +138,7 @@ def number_xlogy(x, y):
     y=lambda g, x, y: g * x / (y + 1),
     promote="float",
     node="SpecialXlog1PyBackward0",
+    real=True,
 )
 def xlog1py(x, y):
     """``x * log1p(y)``, 0 where ``x`` is 0 (and nan where ``y`` is)."""
@@ -145,26 +149,28 @@ def xlog1py(x, y):
     x=lambda g, x, y: where((x == 0) & (y <= -1), 0, g * log1p(filled_like(x, y))),
     promote="float",
     node="SpecialXlog1PyBackward2",
+    real=True,
 )
 def xlog1py_number(x, y):
     """``x * log1p(y)`` for a number ``y``."""
     return xlog1py.function(x, y)
 
 
-@elementwise(y=lambda g, x, y: g * x / (y + 1), promote="float", node="SpecialXlog1PyBackward1")
+@elementwise(y=lambda g, x, y: g * x / (y + 1), promote="float", node="SpecialXlog1PyBackward1", real=True)
 def number_xlog1py(x, y):
     """``x * log1p(y)`` for a number ``x``."""
     return xlog1py.function(x, y)
 
 
-@elementwise(x=lambda g, x: g * -(1 + log(x)), promote="float", node="SpecialEntrBackward0")
+@elementwise(x=lambda g, x: g * -(1 + log(x)), promote="float", node="SpecialEntrBackward0", real=True)
 def entr(x):
     """``-x * log(x)``; 0 at 0, ``-inf`` below."""
     return jnp.where(x > 0, -x * jnp.log(x), jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), x, -jnp.inf)))
 
 
 @elementwise(
-    x=lambda g, out: g * math.sqrt(2 * math.pi) * exp(out * out / 2), promote="float", node="SpecialNdtriBackward0"
+    x=lambda g, out: g * math.sqrt(2 * math.pi) * exp(out * out / 2), promote="float", node="SpecialNdtriBackward0",
+    real=True,
 )
 def ndtri(x):
     """The quantile of the standard normal distribution."""
@@ -175,6 +181,7 @@ def ndtri(x):
     x=lambda g, x, out: g * exp(-(out + x * x / 2)) / math.sqrt(2 * math.pi),
     promote="float",
     node="SpecialLogNdtrBackward0",
+    real=True,
 )
 def log_ndtr(x):
     """The logarithm of the standard normal distribution function."""
@@ -184,13 +191,13 @@ def log_ndtr(x):
     return jnp.where(z < -0.5, far, jnp.log1p(-lax.erfc(right) / 2))
 
 
-@elementwise(x=lambda g, x: g * i1(x), promote="float")
+@elementwise(x=lambda g, x: g * i1(x), promote="float", real=True)
 def i0(x):
     """The modified Bessel function of order 0."""
     return special.i0(x)
 
 
-@elementwise(x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float", node="SpecialI0EBackward0")
+@elementwise(x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float", node="SpecialI0EBackward0", real=True)
 def i0e(x):
     """``i0(x) * exp(-|x|)``."""
     return special.i0e(x)
@@ -207,13 +214,13 @@ def _i1e_gradient(g, x, out):
     return g * where(near, 0.5, i0e(x) - out * (sign(x) + reciprocal(safe)))
 
 
-@elementwise(x=_i1_gradient, promote="float", node="SpecialI1Backward0")
+@elementwise(x=_i1_gradient, promote="float", node="SpecialI1Backward0", real=True)
 def i1(x):
     """The modified Bessel function of order 1."""
     return special.i1(x)
 
 
-@elementwise(x=_i1e_gradient, promote="float", node="SpecialI1EBackward0")
+@elementwise(x=_i1e_gradient, promote="float", node="SpecialI1EBackward0", real=True)
 def i1e(x):
     """``i1(x) * exp(-|x|)``."""
     return special.i1e(x)
@@ -238,14 +245,14 @@ def _gamma_density(g, x, y):
     return g * exp((x - 1) * log(y) - y - lgamma(x))
 
 
-@elementwise(x=_unknown("igamma: input"), y=lambda g, x, y: _gamma_density(g, filled_like(y, x), y))
+@elementwise(x=_unknown("igamma: input"), y=lambda g, x, y: _gamma_density(g, filled_like(y, x), y), real=True)
 def igamma(x, y):
     """The regularized lower incomplete gamma function ``P(x, y)``."""
     x, y = jnp.broadcast_arrays(x, y)
     return jnp.where((x == 0) & (y > 0), 1, lax.igamma(x, y))
 
 
-@elementwise(x=_unknown("igammac: input"), y=lambda g, x, y: -_gamma_density(g, filled_like(y, x), y))
+@elementwise(x=_unknown("igammac: input"), y=lambda g, x, y: -_gamma_density(g, filled_like(y, x), y), real=True)
 def igammac(x, y):
     """The regularized upper incomplete gamma function ``Q(x, y)``."""
     return lax.igammac(*jnp.broadcast_arrays(x, y))
@@ -256,20 +263,21 @@ def _zeta(x, y):
 
 
 @elementwise(
-    x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward0"
+    x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward0",
+    real=True,
 )
 def zeta(x, y):
     """The Hurwitz zeta function: the sum of ``(k + y) ** -x`` over the whole numbers ``k``."""
     return _zeta(x, y)
 
 
-@elementwise(x=_unknown("zeta"), promote="float", node="SpecialZetaBackward2")
+@elementwise(x=_unknown("zeta"), promote="float", node="SpecialZetaBackward2", real=True)
 def zeta_number(x, y):
     """The Hurwitz zeta function for a number ``y``."""
     return _zeta(x, y)
 
 
-@elementwise(y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward1")
+@elementwise(y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward1", real=True)
 def number_zeta(x, y):
     """The Hurwitz zeta function for a number ``x``."""
     return _zeta(x, y)
@@ -286,6 +294,7 @@ def _mvlgamma_gradient(g, x, p):
     x=lambda g_mantissa, exponent: g_mantissa / exp2(exponent),
     jvp=lambda t_x, exponent: (t_x / exp2(exponent), None),
     outputs=("mantissa", "exponent"),
+    real=True,
 )
 def frexp(x):
     """``x`` as ``mantissa * 2 ** exponent``, the mantissa in [0.5, 1) without its sign; the exponent is int32."""
@@ -293,7 +302,7 @@ def frexp(x):
     return mantissa, jnp.where(jnp.isfinite(x), exponent, 0).astype(jnp.int32)
 
 
-@elementwise(x=_mvlgamma_gradient, promote="float")
+@elementwise(x=_mvlgamma_gradient, promote="float", real=True)
 def mvlgamma(x, *, p):
     """The logarithm of the gamma function of ``p`` variables."""
     return p * (p - 1) / 4 * math.log(math.pi) + sum(lax.lgamma(x - step / 2) for step in range(p))

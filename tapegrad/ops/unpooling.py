@@ -12,7 +12,7 @@ from tapegrad.ops.pooling import plane_gather, plane_scatter
 
 
 def _declare_unpool(name: str, node: str) -> Operator:
-    @linear(x=lambda g, indices, lengths: plane_gather(g, indices, dims=len(lengths)), node=node, name=name)
+    @linear(x=lambda g, indices, lengths: plane_gather(g, indices, dims=len(lengths)), node=node, name=name, real=True)
     def operator(x, indices, *, lengths):
         """``x`` put, in an array of zeros whose last dimensions have these ``lengths``, at flat indices into them.
 
@@ -76,6 +76,7 @@ def _declare_fractional(name: str, node: str) -> Operator:
         outputs=("out", "indices"),
         node=node,
         name=name,
+        real=True,
     )
     def operator(x, samples, *, kernel, sizes):
         """The greatest of each of ``sizes`` windows of ``kernel`` elements, and its flat index, of int32.

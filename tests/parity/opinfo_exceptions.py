@@ -5,6 +5,8 @@ COMPILED = "compiles CUDA code at run time: CUDA only"
 SCALED = "scaled products of float8 matrices: CUDA only, private"
 FUSED = "a fused kernel of CUDA, private; scaled_dot_product_attention is the public function"
 
+CHUNKED = "a private custom operator that saves memory; its node is named after it. Here the option changes nothing"
+
 LEFT_OUT: dict[str, str] = {
     "to_sparse": SPARSE,
     "sparse.sampled_addmm": SPARSE,
@@ -18,6 +20,8 @@ LEFT_OUT: dict[str, str] = {
     "torch._scaled_mm_v2": SCALED,
     "torch.ops.aten._flash_attention_forward": FUSED,
     "torch.ops.aten._efficient_attention_forward": FUSED,
+    "nn.functional.linear_cross_entropy.chunked": CHUNKED,
+    "nn.functional.linear_cross_entropy.chunked_none": CHUNKED,
     "chalf": "complex numbers of two halves: there are no arrays of them here, and the cast says so",
 }
 """Entries that are not run, and why."""
@@ -30,7 +34,8 @@ RANDOM: dict[str, str] = dict.fromkeys(
         "normal.number_mean", "rand_like", "randint", "randint_like", "randn", "randn_like", "uniform",
         "nn.functional.alpha_dropout", "nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d",
         "nn.functional.feature_alpha_dropout.with_train", "nn.functional.fractional_max_pool2d",
-        "nn.functional.fractional_max_pool3d", "nn.functional.rrelu", "svd_lowrank", "pca_lowrank",
+        "nn.functional.fractional_max_pool3d", "nn.functional.multi_head_attention_forward",
+        "nn.functional.scaled_dot_product_attention", "nn.functional.rrelu", "svd_lowrank", "pca_lowrank",
     ),
     DRAWN,
 )  # fmt: skip
@@ -59,7 +64,14 @@ NOT_THE_DERIVATIVE = "PyTorch's is not the derivative of the inverse, but near i
 NOT_THERE = "PyTorch has no forward mode of it"
 WHOLE_TANGENT = "PyTorch's reads all of the matrix's tangent, not just the triangle of which it has a gradient"
 
+MORE_HERE = "PyTorch has no derivative here; tapegrad has"
+LAST_WINS = "of several elements for one place PyTorch's memory format decides which is there; here it is the last"
+
 STAGES_OTHERWISE: dict[tuple[str, str], str] = {
+    **{(name, "tangent"): MORE_HERE for name in ("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample")},
+    ("nn.functional.hardsigmoid", "second"): MORE_HERE,
+    ("nn.functional.max_unpool2d", "tangent"): LAST_WINS,
+    ("native_layer_norm", "second"): "PyTorch fails for a bias without a weight",
     **{("as_strided_scatter", stage): WRONG_PART for stage in ("gradient", "second", "tangent")},
     ("logcumsumexp", "tangent"): INEXACT,
     ("triangular_solve", "tangent"): WHOLE_TANGENT,

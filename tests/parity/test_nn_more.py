@@ -148,7 +148,8 @@ CTC = {
     "probabilities that don't add up": ("F.ctc_loss(x, y, L([6, 5, 6]), z, reduction='none')", LOGITS, LABELS, LENGTHS),
     "behind one another": ("F.ctc_loss(x, y, (6, 5, 6), (3, 2, 3))", LOGITS, ids(1, 2, 2, 3, 1, 1, 1, 1)),
     "one": ("F.ctc_loss(x[:, 0], y[0], L(6), L(3), reduction='none')", LOGITS, LABELS),
-    "other blank": ("F.ctc_loss(x, y.clamp(0, 1), L([6, 5, 6]), z, blank=3, reduction='none')", LOGITS, LABELS, LENGTHS),
+    "other blank": (
+        "F.ctc_loss(x, y.clamp(0, 1), L([6, 5, 6]), z, blank=3, reduction='none')", LOGITS, LABELS, LENGTHS),
     "no labels": ("F.ctc_loss(x, y, [6, 5, 6], [0, 2, 3], reduction='none')", LOGITS, LABELS),
     "impossible": ("F.ctc_loss(x, y, L([2, 5, 6]), z, reduction='none')", LOGITS, LABELS, LENGTHS),
     "no infinity": ("F.ctc_loss(x, y, L([2, 5, 6]), z, 0, 'sum', True)", LOGITS, LABELS, LENGTHS),
