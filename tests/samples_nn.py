@@ -244,7 +244,7 @@ def attention(op, q, k, v, mask=None, key=None, p=0.0, causal=False):
 ATTENTION = [
     Sample("attention_scores", (QUERIES, KEYS), {"scale": 0.7}),
     Sample("attention_scores", (array(2, 1, 3, 2), KEYS), {"scale": 1.0}),
-    Sample("safe_softmax", (MATRIX,)),
+    Sample("safe_softmax", (MATRIX,), {"axis": 1}),
     Sample("causal_mask", (MATRIX,)),
     attention("attention", QUERIES, KEYS, VALUES),
     attention("attention", QUERIES, KEYS, VALUES, MASK),

@@ -137,7 +137,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if isinstance(value, complex):
         raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     if mode == "constant":
-        return _constant_pad(input, widths, 0 if value is None else value)
+        return padded(input, widths, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if len(widths) not in (1, 2, 3) or input.ndim not in (len(widths) + 1, len(widths) + 2):
@@ -154,7 +154,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     return ops.PADS[mode, len(widths)](input, widths=widths)
 
 
-def _constant_pad(input: Tensor, widths: tuple, value: Any) -> Tensor:
+def padded(input: Tensor, widths: tuple, value: Any) -> Tensor:
     widths = ((0, 0),) * (input.ndim - len(widths)) + widths
     for axis, (low, high) in enumerate(widths):
         if input.shape[axis] + low + high < 0 or input.shape[axis] + min(low, 0) + min(high, 0) < 0:

@@ -8,14 +8,15 @@ from typing import Any
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8
 from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.arrangement import pad
+from tapegrad.functions.arrangement import padded
 from tapegrad.functions.creation import empty, ones_like
 from tapegrad.functions.interpolation import interpolate
 from tapegrad.functions.normalization import instance_norm, normalized_axes, renew
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import public
 from tapegrad.functions.windows import hashable, windows
-from tapegrad.ops import adjoints, normalization, resampling
+from tapegrad.ops import adjoints, attention, normalization, resampling
+from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.operator import cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
@@ -172,6 +173,8 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
     Raises:
         RuntimeError: widths that don't fit.
     """
+    if isinstance(value, complex) and not input.dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {cpp_name(input.dtype)} without overflow")
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * input.ndim:
@@ -179,11 +182,14 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{len(pad)}while the input has {input.ndim}dimensions."
         )
-    return _padded(input, list(pad), value)
+    return padded(input, tuple(zip(pad[-2::-2], pad[-1::-2], strict=True)), value)
 
 
-def _padded(input: Tensor, widths: list[int], value: float) -> Tensor:
-    return pad(input, widths, "constant", value)
+@public("ops.aten", out=False)
+def _safe_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    """``softmax``, but 0 where all along ``dim`` are -inf."""
+    x = self if dtype is None or dtype is self.dtype else cast(self, dtype=dtype)
+    return attention.safe_softmax(x, axis=wrap_dim(dim, self.ndim))
 
 
 @public("torch")

@@ -11,6 +11,7 @@ from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.functions.registry import UNSET, public
+from tapegrad.functions.scalars import common_dtype
 from tapegrad.ops import comparison, elementwise, reductions, sorting
 from tapegrad.ops import shape as shape_ops
 from tapegrad.tape.modes import thread
@@ -260,13 +261,19 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 # -- extrema -----------------------------------------------------------------------------------------------------------
 
 
+def _of_two(name: str, input: Tensor, other: Tensor) -> Tensor:
+    if common_dtype(input, other).is_complex:
+        raise RuntimeError(f"{name} not implemented for complex tensors.")
+    return (elementwise.maximum if name == "maximum" else elementwise.minimum)(input, other)
+
+
 def _extremum(name: str, input: Tensor, dim: Any, keepdim: Any, other: Any) -> Any:
     """The three forms of ``max`` and ``min``: of all, over one dimension with indices, of two tensors."""
     largest = name == "max"
     if isinstance(dim, Tensor) and keepdim is UNSET and other is UNSET:
         dim, other = UNSET, dim
     if isinstance(other, Tensor) and dim is UNSET and keepdim is UNSET:
-        return (elementwise.maximum if largest else elementwise.minimum)(input, other)
+        return _of_two("maximum" if largest else "minimum", input, other)
     if other is not UNSET or (dim is UNSET and keepdim is not UNSET):
         raise invalid(name, *[argument for argument in (dim, keepdim, other) if argument is not UNSET])
     if dim is UNSET:

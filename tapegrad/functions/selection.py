@@ -80,10 +80,12 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.
 
     Raises:
-        RuntimeError: complex elements.
+        RuntimeError: complex elements, or two dtypes.
     """
     if common_dtype(input, values).is_complex:
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return elementwise.heaviside(input, values)
 
 

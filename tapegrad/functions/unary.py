@@ -224,6 +224,8 @@ public("special", name="multigammaln")(mvlgamma)
 @public("special")
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the standard normal distribution."""
+    if input.dtype.category == COMPLEX:
+        raise unsupported("erf_vml_cpu", input.dtype)
     return special.times(special.erfc(input * -(0.5**0.5)), 0.5)
 
 

@@ -57,17 +57,17 @@ def attention_scores(q, k, *, scale):
 
 
 @general(
-    x=lambda g, out: out * (g - sum(g * out, axis=(out.ndim - 1,), keepdims=True)),
-    jvp=lambda t_x, out: out * (t_x - sum(t_x * out, axis=(out.ndim - 1,), keepdims=True)),
+    x=lambda g, out, axis: out * (g - sum(g * out, axis=(axis,), keepdims=True)),
+    jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=(axis,), keepdims=True)),
     node="SafeSoftmaxBackward0",
 )
-def safe_softmax(x):
-    """``softmax`` along the last axis, but 0 where all are -inf."""
-    if not x.shape[-1]:
+def safe_softmax(x, *, axis):
+    """``softmax`` along ``axis``, but 0 where all are -inf."""
+    if not x.shape[axis]:
         return x
-    top = jnp.max(x, -1, keepdims=True)
+    top = jnp.max(x, axis, keepdims=True)
     exponentials = jnp.exp(x - jnp.where(top == -jnp.inf, 0, top))
-    total = jnp.sum(exponentials, -1, keepdims=True)
+    total = jnp.sum(exponentials, axis, keepdims=True)
     return exponentials / jnp.where(total == 0, 1, total)
 
 
@@ -86,7 +86,7 @@ def _weights(q: Any, k: Any, mask: Any, scale: float, causal: bool) -> Any:
     if mask is not None:
         is_bool = dtypes.as_dtype(mask.dtype) is dtypes.bool
         scores = where(mask, scores, float("-inf")) if is_bool else scores + mask
-    return safe_softmax(scores)
+    return safe_softmax(scores, axis=scores.ndim - 1)
 
 
 def _dropped(weights: Any, key: Any, p: float) -> Any:

@@ -80,9 +80,12 @@ def mul(x, y):
     return jnp.multiply(x, y)
 
 
-@elementwise(x=lambda g, y: g / conj(y), y=lambda g, x, y: -g * conj((x / y) / y), promote="float")
+@elementwise(x=lambda g, y: g / conj(y), y=lambda g, x, y: g * conj(-(x / y) / y), promote="float")
 def div(x, y):
-    """``x / y``; integers are divided as floating numbers."""
+    """``x / y``; integers are divided as floating numbers.
+
+    The sign between the two divisions of the gradient keeps XLA from dividing once by ``y * y``, which may overflow.
+    """
     return jnp.true_divide(x, y)
 
 
@@ -108,6 +111,9 @@ def _floor_divide(x, y):
 @elementwise(x=_zero, y=_zero, node="DivBackward2", real=True)
 def div_rounded(x, y, *, rounding_mode):
     """``x / y`` rounded to a whole number: ``"floor"`` downwards, ``"trunc"`` towards zero."""
+    x, y = jnp.broadcast_arrays(x, y)  # in one dtype: a formula may give two
+    dtype = jnp.result_type(x, y)
+    x, y = x.astype(dtype), y.astype(dtype)
     if rounding_mode == "floor":
         return _floor_divide(x, y)
     return _quotient(x, y) if integral(x) else jnp.trunc(x / y)
@@ -236,7 +242,7 @@ def power(x, *, exponent):
 @elementwise(value=lambda g: g)
 def filled_like(x, value):
     """``value`` in the shape and in the dtype of both: a number becomes an array like ``x``."""
-    return jnp.broadcast_arrays(x, value)[1]
+    return jnp.broadcast_arrays(x, value)[1].astype(jnp.result_type(x, value))
 
 
 def _with_imag_sign(value, sign):
@@ -337,8 +343,8 @@ def sigmoid(x):
 
 
 def _logit_gradient(g, x, eps):
-    inside = (x >= (0 if eps is None else eps)) & (x <= (1 if eps is None else 1 - eps))
-    return where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
+    low, high = (0, 1) if eps is None else (eps, 1 - eps)
+    return where((x < low) | (x > high), math.nan if eps is None else 0, g / (abs(x) * (1 - x)))
 
 
 @elementwise(x=_logit_gradient, promote="float", real=True)

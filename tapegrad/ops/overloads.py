@@ -228,7 +228,11 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     **{name: f"linalg_{name}" for name in ("cholesky_ex", "eig", "eigvals", "eigvalsh", "householder_product", "lstsq",
                                            "qr", "svdvals")},
     "eigh": "_linalg_eigh", "svd": "_linalg_svd", "pinv": "linalg_pinv.atol_rtol_tensor",
-    "solve_ex": "_linalg_solve_ex", "inv": "linalg_inv_ex", "euclidean_dist": "_euclidean_dist",
+    "histogram": "histogram.bins_tensor", "histogram_between": "histogram.bin_ct", "isin": "isin.Tensor_Tensor",
+    "histogramdd_edges": "_histogramdd_bin_edges", "histogramdd_between": "_histogramdd_from_bin_cts",
+    "chunk_cat": "_chunk_cat", "unsafe_masked_index": "_unsafe_masked_index",
+    "unsafe_masked_index_put_accumulate": "_unsafe_masked_index_put_accumulate", "solve_ex": "_linalg_solve_ex",
+    "inv": "linalg_inv_ex", "euclidean_dist": "_euclidean_dist",
     "pdist_adjoint": "_pdist_backward", "pdist": "_pdist_forward", "cdist_adjoint": "_cdist_backward", "cdist":
     "_cdist_forward", "cross": "linalg_cross", "matrix_exp": "linalg_matrix_exp", "ldl_solve":
     "linalg_ldl_solve", "ldl_factor": "linalg_ldl_factor_ex", "slogdet": "_linalg_slogdet", "det":
@@ -304,7 +308,8 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "batch_norm_alone": "_native_batch_norm_legit", "batch_norm_with_update": "_batch_norm_with_update",
     "batch_norm_no_training": "_native_batch_norm_legit_no_training",
     "complex_convolution": "convolution", "complex_conv_transpose": "convolution",
-    "nll_loss_of_any": "nll_loss2d_forward", "distance_norm": "norm.ScalarOpt_dim", "over_count": "div.Scalar", "segment_gradient": "_segment_reduce_backward",
+    "nll_loss_of_any": "nll_loss2d_forward", "distance_norm": "norm.ScalarOpt_dim", "over_count": "div.Scalar",
+    "segment_gradient": "_segment_reduce_backward",
     "multi_margin_gradient": "multi_margin_loss_backward", "softmax_gradient": "_softmax_backward_data",
     "multilabel_margin_loss": "multilabel_margin_loss_forward",
     "multilabel_margin_gradient": "multilabel_margin_loss_backward",
@@ -319,6 +324,7 @@ OWN = frozenset((
     "products_before", "copy_slices", "window_adjoint", "pad_adjoint", "circular_pad1d", "circular_pad2d",
     "circular_pad3d", "floored", "moments", "fft_r2c_adjoint", "fft_c2r_adjoint",
     "rank_of", "solve_factored", "adjugate_derivative", "adjugate", "permutation_matrix", "swap_rows",
+    "extent", "rank", "rank_slope", "ranks", "unravel_index",
 ))  # fmt: skip
 """Operators that PyTorch has no counterpart of."""
 
@@ -337,6 +343,8 @@ NAMED = frozenset((
 OVERLOADS = {
     name: tuple(overloads.split())
     for name, _, overloads in (entry.partition(": ") for entry in """
+histogram: bins_tensor bins_tensor_out bin_ct bin_ct_out; isin: Tensor_Tensor Tensor_Tensor_out Tensor_Scalar
+Tensor_Scalar_out Scalar_Tensor Scalar_Tensor_out;
 __and__: Scalar Tensor; __iand__: Tensor Scalar; __ior__: Tensor Scalar; __ixor__: Tensor Scalar; __lshift__: Tensor
 Scalar Scalar_out Tensor_out; __or__: Tensor Scalar; __rshift__: Tensor Scalar Scalar_out Tensor_out; __xor__: Tensor
 Scalar; add: Tensor Scalar out Scalar_out; add_: Tensor Scalar; addmm: default out dtype_out dtype; all: default dim

@@ -204,14 +204,13 @@ def i0e(x):
 
 
 def _i1_gradient(g, x, out):
-    near = abs(x) < 1e-20
-    return g * where(near, 0.5, i0(x) - out / where(near, 1, x))
+    far = abs(x) >= 1e-20
+    return g * where(far, i0(x) - out / where(far, x, 1), 0.5)
 
 
 def _i1e_gradient(g, x, out):
-    near = abs(x) < 1e-20
-    safe = where(near, 1, x)
-    return g * where(near, 0.5, i0e(x) - out * (sign(x) + reciprocal(safe)))
+    far = abs(x) >= 1e-20
+    return g * where(far, i0e(x) - out * (sign(x) + reciprocal(where(far, x, 1))), 0.5)
 
 
 @elementwise(x=_i1_gradient, promote="float", node="SpecialI1Backward0", real=True)

