@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import LinAlgError, warn_once
-from tapegrad.execution.dtypes import COMPLEX, FLOATING
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions import return_types
 from tapegrad.functions.bounds import numbers
-from tapegrad.functions.reduction import not_implemented
+from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import adjoint
 from tapegrad.ops import cholesky as factors
@@ -19,52 +19,6 @@ from tapegrad.ops import svd as ops
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
-
-# -- checks ------------------------------------------------------------------------------------------------------------
-
-
-def check_matrices(name: str, input: Tensor, argument: str = "A") -> None:
-    """Refuse what has fewer than two dimensions.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
-
-
-def check_square(name: str, input: Tensor) -> None:
-    """Refuse what are no square matrices.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
-    check_matrices(name, input)
-    rows, columns = input.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
-
-
-def check_floating(name: str, input: Tensor) -> None:
-    """Refuse integers.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
-    if input.dtype.category < FLOATING:
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_name}"
-        )
-
-
-def check_kernel(kernel: str, input: Tensor) -> None:
-    """Refuse the dtypes that LAPACK doesn't have.
-
-    Raises:
-        NotImplementedError: PyTorch's message.
-    """
-    if input.dtype.category < FLOATING or input.dtype.itemsize < (8 if input.dtype.category == COMPLEX else 4):
-        raise not_implemented(kernel, input.dtype)
 
 
 def is_differentiated(input: Tensor) -> bool:

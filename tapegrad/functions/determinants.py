@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tapegrad.functions import return_types
-from tapegrad.functions.decompositions import check_floating, check_kernel, check_square
+from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_square
 from tapegrad.functions.registry import public
 from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import comparison, elementwise

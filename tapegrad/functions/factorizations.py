@@ -8,7 +8,7 @@ from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING, int32
 from tapegrad.functions import return_types
 from tapegrad.functions.bounds import numbers
-from tapegrad.functions.decompositions import check_floating, check_kernel, check_matrices, check_square
+from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.functions.registry import out_writers, public
 from tapegrad.functions.solving import check_equation, check_pair, first_failure
 from tapegrad.ops import ldl

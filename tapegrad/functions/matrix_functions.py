@@ -9,10 +9,10 @@ from tapegrad.execution.dtypes import BOOL, FLOATING, int64
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import flip
 from tapegrad.functions.creation import eye, ones
-from tapegrad.functions.decompositions import check_floating, check_square
 from tapegrad.functions.inplace import copy_
 from tapegrad.functions.joining import cat
 from tapegrad.functions.matmul import matmul
+from tapegrad.functions.matrix_checks import check_floating, check_square
 from tapegrad.functions.memory import clone
 from tapegrad.functions.registry import public
 from tapegrad.functions.scans import cumprod

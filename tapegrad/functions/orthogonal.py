@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.errors import warn_once
 from tapegrad.functions import return_types
-from tapegrad.functions.decompositions import check_floating, check_kernel, check_matrices
+from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices
 from tapegrad.functions.registry import public
 from tapegrad.ops import qr as ops
 from tapegrad.tape.modes import thread

@@ -10,12 +10,11 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions import return_types
 from tapegrad.functions.bounds import numbers
 from tapegrad.functions.decompositions import (
-    check_matrices,
     check_singular_values,
-    check_square,
     eigvalsh,
     svdvals,
 )
+from tapegrad.functions.matrix_checks import check_matrices, check_square
 from tapegrad.functions.norms import matrix_norm
 from tapegrad.functions.orthogonal import check_matrices_of
 from tapegrad.functions.reduction import sum

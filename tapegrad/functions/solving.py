@@ -11,7 +11,7 @@ from tapegrad.errors import LinAlgError, warn_once
 from tapegrad.execution.host import is_traced, to_host
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.decompositions import check_floating, check_kernel, check_matrices, check_square
+from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import movedim, reshape
 from tapegrad.ops import solving as ops

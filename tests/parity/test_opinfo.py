@@ -1,7 +1,7 @@
 """Every operator of PyTorch's own database, on its samples: see ``opinfo.py`` for what is compared.
 
-Two samples of each entry and dtype are run, the first and the last that it has. ``TAPEGRAD_OPINFO_SAMPLES=all`` runs all of
-them, another number as many. One line at the end of the run says how many there were.
+Two samples of each entry and dtype are run, the first and the last that it has. ``TAPEGRAD_OPINFO_SAMPLES=all`` runs
+all of them, another number as many. One line at the end of the run says how many there were.
 """
 
 from __future__ import annotations
