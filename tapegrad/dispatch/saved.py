@@ -111,7 +111,7 @@ class SavedTensor:
         saved.is_output = is_output and not saved.is_leaf
         saved.edge = None if saved.is_output else edge
         saved.output_nr, saved.version = tensor.output_nr, tensor._version
-        saved.spec = tensor._spec.fresh.replace(overrides=False, dual=False) if saved.is_output else tensor._spec
+        saved.spec = tensor._spec.fresh.replace(dual=False) if saved.is_output else tensor._spec
         saved.tangent = tangent_of(tensor) if saved.is_output else None
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
