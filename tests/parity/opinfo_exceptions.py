@@ -7,7 +7,6 @@ COMPILED = "compiles CUDA code at run time: CUDA only"
 SCALED = "scaled products of float8 matrices: CUDA only, private"
 FUSED = "a fused kernel of CUDA, private; scaled_dot_product_attention is the public function"
 
-CHUNKED = "a private custom operator that saves memory; its node is named after it. Here the option changes nothing"
 
 LEFT_OUT: dict[str, str] = {
     "to_sparse": SPARSE,
@@ -22,11 +21,16 @@ LEFT_OUT: dict[str, str] = {
     "torch._scaled_mm_v2": SCALED,
     "torch.ops.aten._flash_attention_forward": FUSED,
     "torch.ops.aten._efficient_attention_forward": FUSED,
-    "nn.functional.linear_cross_entropy.chunked": CHUNKED,
-    "nn.functional.linear_cross_entropy.chunked_none": CHUNKED,
     "chalf": "complex numbers of two halves: there are no arrays of them here, and the cast says so",
 }
 """Entries that are not run, and why."""
+
+CHUNKED = "a private custom operator that saves memory, after which a node is named. Here the option changes nothing"
+
+NAMED_OTHERWISE: dict[str, str] = dict.fromkeys(
+    ("nn.functional.linear_cross_entropy.chunked", "nn.functional.linear_cross_entropy.chunked_none"), CHUNKED
+)
+"""Entries whose nodes may have other names, and why."""
 
 DRAWN = "random numbers: the streams differ. test_random.py and test_samplers.py have the distributions"
 
@@ -68,7 +72,7 @@ ROUGH: dict[str, tuple[float, float]] = {
 WRONG_PART = "PyTorch gives the input the gradient of what was overwritten; its own test expects to fail here"
 INEXACT = "PyTorch's is off by 1e-6, and nan of large complex numbers; its own test expects to fail here"
 NOT_THE_DERIVATIVE = "PyTorch's is not the derivative of the inverse, but near it where the factor is near 1"
-NOT_THERE = "PyTorch has no forward mode of it"
+NOT_THERE = "PyTorch has none of it"
 WHOLE_TANGENT = "PyTorch's reads all of the matrix's tangent, not just the triangle of which it has a gradient"
 
 MORE_HERE = "PyTorch has no derivative here; tapegrad has"
@@ -81,6 +85,7 @@ STAGES_OTHERWISE: dict[tuple[str, str], str] = {
     **{("nn.functional.scaled_dot_product_attention", stage): FUSED_ONLY for stage in ("second", "tangent")},
     ("scatter_reduce.prod", "tangent"): NOT_ITS_ADJOINT,
     ("native_dropout_backward", "tangent"): NOT_THERE,
+    **{(name, stage): NOT_THERE for name in NAMED_OTHERWISE for stage in ("second", "tangent")},
     **{(name, "tangent"): MORE_HERE for name in ("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample")},
     ("nn.functional.hardsigmoid", "second"): MORE_HERE,
     ("nn.functional.max_unpool2d", "tangent"): LAST_WINS,
