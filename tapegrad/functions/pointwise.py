@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64
 from tapegrad.functions import unary
+from tapegrad.functions.bounds import numbers
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.conversion import numpy
 from tapegrad.functions.layouts import in_row_major_order
@@ -121,7 +122,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     Integers are divided as floats, unless ``rounding_mode`` is "floor" (downwards) or "trunc" (towards zero).
 
     Raises:
-        RuntimeError: an unknown ``rounding_mode``; an integer divided by the number 0.
+        RuntimeError: an unknown ``rounding_mode``; an integer divided by 0.
 
     >>> import tapegrad as torch
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="floor")
@@ -146,8 +147,15 @@ def true_divide(input: Any, other: Any) -> Tensor:
 
 
 def _check_divisor(x: Any, y: Any) -> None:
-    """Refuse an integral division by a zero that can be seen without asking for a tensor's data."""
-    if type(y) in (int, bool) and y == 0 and common_dtype(x, y).category <= INTEGRAL:
+    """Refuse to divide integers by 0.
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    if common_dtype(x, y).category > INTEGRAL or (isinstance(x, Tensor) and not x._spec.numel):
+        return
+    divisors = numbers(y) if isinstance(y, Tensor) else np.asarray(y)
+    if divisors is not None and divisors.size and not divisors.all():
         raise RuntimeError("ZeroDivisionError")
 
 
@@ -156,7 +164,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
     """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
 
     Raises:
-        RuntimeError: an integer divided by the number 0.
+        RuntimeError: an integer divided by 0.
     """
     x, y = operands("floor_divide", input, other)
     refuse("div_floor_cpu", (x, y), BOOL, COMPLEX)
@@ -169,7 +177,7 @@ def remainder(input: Any, other: Any) -> Tensor:
     """``input`` modulo ``other``, with the sign of ``other``; either may be a number.
 
     Raises:
-        RuntimeError: an integer divided by the number 0.
+        RuntimeError: an integer divided by 0.
 
     >>> import tapegrad as torch
     >>> torch.remainder(torch.tensor([-5, 5]), 3)
@@ -188,7 +196,7 @@ def fmod(input: Tensor, other: Any) -> Tensor:
     """The remainder of ``input / other``, with the sign of ``input``.
 
     Raises:
-        RuntimeError: an integer divided by the number 0.
+        RuntimeError: an integer divided by 0.
     """
     x, y = operands("fmod", input, other)
     refuse("fmod_cpu", (x, y), BOOL, COMPLEX)

@@ -386,3 +386,15 @@ TRAPS = {
 def test_trap(trap):
     program, *inputs = TRAPS[trap]
     same(program, *inputs)
+
+
+def test_integers_are_not_divided_by_zero():
+    def program(torch):
+        one, zero = torch.tensor([1, 2]), torch.tensor([1, 0])
+        functions = (torch.remainder, torch.fmod, torch.floor_divide)
+        seen = [attempt(lambda: function(one, zero)) for function in functions]  # noqa: B023
+        seen += [attempt(lambda: torch.div(one, zero, rounding_mode=mode)) for mode in ("floor", "trunc")]  # noqa: B023
+        seen += [attempt(lambda: one.clone().remainder_(zero)), attempt(lambda: 3 % zero), attempt(lambda: one // 0)]
+        return seen + [one / zero, one[:0] % zero[1:], one % zero.double(), torch.remainder(one, torch.tensor(3))]
+
+    agree(program)
