@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from tapegrad.ops.indexing import wide
 from tapegrad.ops.operator import general, linear
 
 
@@ -41,7 +42,8 @@ def embedding(weight, indices, *, padding_idx, by_frequency):
 def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
     """``count`` rows, each the weighted sum of the rows of ``x`` with its number."""
     weights = row_weights(indices, count, padding_idx, by_frequency, x.dtype)
-    return jnp.zeros((count, x.shape[-1]), x.dtype).at[indices].add(x * weights, mode="drop")
+    total = wide(jnp.zeros((count, x.shape[-1]), x.dtype))
+    return total.at[indices].add(x * weights, mode="drop").astype(x.dtype)
 
 
 @linear(

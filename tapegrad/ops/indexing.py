@@ -62,9 +62,15 @@ def index(x, *indices):
 )
 def index_put(x, value, *indices, accumulate):
     """``x`` with ``value`` (broadcast) put, or added, where ``index`` reads. See ``index`` for the indices."""
-    places = x.at[_key(indices)]
     value = jnp.asarray(value).astype(x.dtype)
-    return _update(places, "add" if accumulate else "set", value)
+    if accumulate:
+        return _update(wide(x).at[_key(indices)], "add", value).astype(x.dtype)
+    return _update(x.at[_key(indices)], "set", value)
+
+
+def wide(x: Any) -> Any:
+    """An array of halves as float32, in which what goes to one place is added up."""
+    return x.astype(jnp.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
 
 
 def _key(indices: Sequence[Any]) -> tuple:
@@ -94,7 +100,7 @@ def gather(x, index, *, axis):
 @linear(x=lambda g: g, src=lambda g, index, axis: gather(g, index, axis=axis))
 def scatter_add(x, index, src, *, axis):
     """``x`` with every element of ``src`` (of the shape of ``index``) added where ``gather`` would read."""
-    return _scatter(x, index, src, axis, "add")
+    return _scatter(wide(x), index, src, axis, "add").astype(x.dtype)
 
 
 @linear(
@@ -140,7 +146,7 @@ def _sum_at(index: Any, src: Any, like: Any, axis: int) -> Any:
 )
 def scatter_sum(x, index, src, *, axis):
     """``scatter_add``, as PyTorch's ``scatter_reduce``."""
-    return _scatter(x, index, src, axis, "add")
+    return _scatter(wide(x), index, src, axis, "add").astype(x.dtype)
 
 
 @linear(
@@ -282,7 +288,8 @@ def index_select(x, index, *, axis):
 @linear(x=lambda g: g, source=lambda g, index, source_shape, axis: _selected(g, index, source_shape, axis))
 def index_add(x, index, source, *, axis):
     """``x`` with slices added where ``index_select`` would read."""
-    return _update(_slices(x, index, axis), "add", _vector(source)).reshape(x.shape)
+    added = _update(_slices(wide(x), index, axis), "add", _vector(source))
+    return added.reshape(x.shape).astype(x.dtype)
 
 
 @linear(
