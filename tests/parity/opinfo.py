@@ -219,10 +219,10 @@ def cases(entry: Any, dtype: pytorch.dtype, limit: int | None) -> Iterator[tuple
 
 
 def spread(count: int, limit: int | None) -> list[int]:
-    """Up to ``limit`` positions from 0 to ``count - 1``, evenly spaced, the first and the last among them."""
+    """Up to ``limit`` positions from 0 to ``count - 1``, evenly spaced, from the last one on."""
     if limit is None or count <= limit:
         return list(range(count))
-    return sorted({round(i * (count - 1) / max(limit - 1, 1)) for i in range(limit)})
+    return sorted({count - 1 - round(i * (count - 1) / max(limit - 1, 1)) for i in range(limit)})
 
 
 # -- what is seen ------------------------------------------------------------------------------------------------------
