@@ -15,6 +15,21 @@ for module in pkgutil.iter_modules(ops.__path__):
 
 SAMPLES = list(all_samples())
 
+SLOW = frozenset("""
+matrix_exp grid_sample grid_sample3d grid_spread ormqr lstsq pinv polygamma qr solve_ex standard_gamma solve_factored
+householder_product lu_factor renorm lu_solve slogdet cholesky_solve adjugate det inv embedding_bag segment_reduce lu
+svd eig eigh ctc_loss ldl_solve triangular_solve solve_triangular cholesky_inverse cholesky cholesky_ex cdist pdist
+""".split())  # noqa: SIM905 - a table is easier to read without the quotes
+"""Operators whose programs take XLA a second: of their samples the first is run, the others with ``-m slow``."""
+
+
+def parameters():
+    seen = set()
+    for sample in SAMPLES:
+        late = sample.op in SLOW and sample.op in seen
+        seen.add(sample.op)
+        yield pytest.param(sample, marks=[pytest.mark.slow] if late else [], id=str(sample))
+
 
 def test_every_operator_has_samples():
     assert sorted(set(TABLE) - {sample.op for sample in SAMPLES}) == []
@@ -24,7 +39,7 @@ def test_every_sample_names_an_operator():
     assert sorted({sample.op for sample in SAMPLES} - set(TABLE)) == []
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+@pytest.mark.parametrize("sample", list(parameters()))
 def test_operator(sample):
     verdict = examine(TABLE[sample.op], sample)
     assert not verdict.complaints, str(verdict)
