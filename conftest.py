@@ -2,14 +2,19 @@
 
 Note [Compiled once per checkout]
 A new kernel costs XLA tens of milliseconds, and the tests make thousands. They share shapes, compile without LLVM's
-costly passes (a seventh less time), and keep what was compiled in ``.cache/jax`` of the checkout, so that a second run
-compiles next to nothing. All of this is said in the environment before jax is imported; what the environment says
-already is left alone. (``--xla_backend_optimization_level=0`` would save another sixth, but gives wrong numbers:
-under it ``jax.vjp`` of ``jnp.max`` of a fused sum was inf, with jax 0.10.2.)
+costly passes and without the fusions that are emitted through MLIR (two fifths less time), and keep what was compiled
+in ``.cache/jax`` of the checkout, so that a second run compiles next to nothing. All of this is said in the environment
+before jax is imported; what the environment says already is left alone. (``--xla_backend_optimization_level=0`` would
+save another third, but gave wrong numbers: under it ``jax.vjp`` of ``jnp.max`` of a fused sum was inf with jax 0.10.2.)
 
 Note [What was compiled is dropped]
 A compiled kernel takes about a megabyte, and a process runs thousands of tests. When it has grown to ``PLENTY`` the
 kernels are dropped between two tests; what is needed again comes from the folder.
+
+Note [What stays is not searched]
+Many tests collect garbage to see what is freed. A collection looks at all that is alive, and PyTorch's database, the
+tests themselves and what jax remembers are millions of objects: a quarter of a second each time. So what is alive when
+the tests start, and after each module, is frozen: it is freed when nobody refers to it, but no longer searched.
 
 Note [Parity tests without PyTorch]
 Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they
@@ -30,7 +35,9 @@ CACHE.mkdir(parents=True, exist_ok=True)
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-os.environ.setdefault("XLA_FLAGS", "--xla_llvm_disable_expensive_passes=true")
+os.environ.setdefault("XLA_FLAGS", "--xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false")
+for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from the other workers of pytest-xdist
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import pytest  # noqa: E402 - the environment comes first
 
@@ -70,10 +77,19 @@ def memory_is_given_back():
 
         operator.forget_plans()
         jax.clear_caches()
+        gc.unfreeze()
         gc.collect()
+        gc.freeze()
         library = ctypes.util.find_library("c")
         if library is not None and hasattr(ctypes.CDLL(library), "malloc_trim"):
             ctypes.CDLL(library).malloc_trim(0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def what_stays_is_not_searched():
+    """See Note [What stays is not searched]."""
+    gc.collect()
+    gc.freeze()
 
 
 def resident():

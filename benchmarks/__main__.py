@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--quick] [--operators]``: measure, print the tables, write the numbers to a JSON file."""
+"""``python -m benchmarks [--quick] [--operators | --under-jit]``: measure, print tables, write numbers to a file."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from benchmarks.operators import PROGRAMS
 from benchmarks.programs import Sizes
 from benchmarks.report import Timings, as_json, extra_costs, family_table, table, target_lines, targets, worst
 from benchmarks.timing import take_turns
+from benchmarks.under_jit import as_json as as_json_under_jit
+from benchmarks.under_jit import under_jit
 
 LENGTHS, QUICK_LENGTHS = {100: 20, 10_000: 1}, {100: 10, 1000: 1}
 """The chains: their length, and how often they are run for one measurement."""
@@ -31,6 +33,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short chains, small models, few rounds: about a minute")
     parser.add_argument("--operators", action="store_true", help="the operators, family by family, and nothing else")
+    parser.add_argument("--under-jit", action="store_true", help="the tape under jax.jit, and nothing else")
     parser.add_argument("--rounds", type=int, help="measurements per contestant (default 15, quick 5)")
     parser.add_argument("--json", type=Path, default=Path("benchmarks.json"), help="where to write the numbers")
     return parser.parse_args()
@@ -77,7 +80,10 @@ def main() -> None:
     about = machine(found)
     print(json.dumps(about), f"median of {rounds} rounds", sep="\n", end="\n\n")
     results: dict[str, Any] = {"machine": about, "rounds": rounds}
-    results |= of_operators(found, rounds) if options.operators else of_programs(found, rounds, options.quick)
+    if options.under_jit:
+        results["cases"] = [as_json_under_jit(result) for result in under_jit(rounds, options.quick)]
+    else:
+        results |= of_operators(found, rounds) if options.operators else of_programs(found, rounds, options.quick)
     options.json.write_text(json.dumps(results, indent=1) + "\n")
     print(f"\nall measurements: {options.json}")
 

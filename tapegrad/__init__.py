@@ -9,10 +9,11 @@ tensor([3., 3., 3.])
 
 from math import e, inf, nan, pi
 
-from tapegrad import _C, autograd, functions
+from tapegrad import _C, autograd, func, functions
 from tapegrad.autograd import tensor_methods  # declares backward, retain_grad and register_hook
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from tapegrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from tapegrad.autograd.subgradient import get_subgradient, subgradient
 from tapegrad.errors import is_warn_always_enabled, set_warn_always
 from tapegrad.execution.devices import device, get_default_device, set_default_device
 from tapegrad.execution.dtypes import (
@@ -55,6 +56,8 @@ from tapegrad.execution.promotion import can_cast, promote_types
 from tapegrad.functions import return_types
 from tapegrad.functions.attach import attach
 from tapegrad.functions.registry import NAMESPACES
+from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
+from tapegrad.interop.compare import compare
 from tapegrad.tensor.printing import get_printoptions, set_printoptions
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -68,4 +71,4 @@ globals().update(NAMESPACES["torch"])
 del attach, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
-from tapegrad import cuda, fft, linalg, masked, nn, overrides, profiler, random, signal, special, utils  # noqa: E402
+from tapegrad import cuda, fft, interop, linalg, masked, nn, overrides, profiler, random, signal, special, utils  # noqa: E402

@@ -86,6 +86,10 @@ CREATION: dict[str, tuple[tuple[str, str] | None, str]] = {
 """Why a view may not be written to where gradients are recorded: how it was created (in a mode, and what the write
 would have to be in), and PyTorch's advice."""
 
+NO_FORWARD = (
+    "Trying to use forward AD with {} that does not support it because it has not been implemented yet."
+)
+
 VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."

@@ -42,7 +42,7 @@ OPS = [
     "solving", "lu", "ldl", "determinants", "distances", "matrix_functions",
     "eigen", "svd", "cholesky", "qr", "pseudoinverse",
     "grid", "bags", "ctc", "unpooling", "segments", "margins", "adjoints",
-    "page", "__main__",
+    "foreign", "levels", "conventions", "page", "__main__",
 ]  # fmt: skip
 """Inside ``ops`` there is an order too: a module imports only from those before it."""
 

@@ -1,6 +1,6 @@
 """``torch.autograd``: ``backward``, ``grad``, grad modes and the graph."""
 
-from tapegrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph, profiler, profiler_util
+from tapegrad.autograd import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, profiler_util
 from tapegrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.autograd.differentiate import backward, engine, grad
 from tapegrad.autograd.function import Function, NestedIOFunction
@@ -40,6 +40,7 @@ __all__ = [
     "engine",
     "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "gradcheck",

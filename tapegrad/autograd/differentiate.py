@@ -228,7 +228,7 @@ def implicit_seed(spec: Spec) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not spec.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {spec.dtype}")
-    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), spec.bare)
+    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), spec.bare.replace(level=0))
 
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
@@ -266,7 +266,8 @@ def run_backward(
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
     root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
-    currency = currency_for(create_graph)
+    lifted = any(spec_at(root).level for root in roots)
+    currency = Tensors if lifted else currency_for(create_graph)
     with switched(grad=create_graph):
         inputs = []
         for index, (root, seed) in enumerate(zip(roots, seeds, strict=True)):

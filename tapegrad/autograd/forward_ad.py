@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.grad_mode import ModeDecorator
 from tapegrad.dispatch.forward import primal_of
 from tapegrad.functions.naming import renamed
-from tapegrad.functions.tangents import laid_like
+from tapegrad.functions.tangents import embedded
 from tapegrad.functions.viewing import as_view, view_of
 from tapegrad.ops.shape import alias, view
 from tapegrad.tape.modes import thread
@@ -42,12 +42,12 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """
     present = thread.modes.forward_level
     level = present if level is None else level
-    if level < 0:
-        raise RuntimeError("Dual level must be a positive number.")
     if level != present:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
+    if level < 0:
+        raise RuntimeError("Dual level must be a positive number.")
     forget_tangents()
     thread.modes = thread.modes.replace(forward_level=-1)
 
@@ -57,12 +57,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Args:
         tensor: floating or complex, of any shape.
-        tangent: of the same shape.
+        tangent: of the same shape. It is kept if it lies in its memory as ``tensor`` does in its own, otherwise a copy
+            is.
         level: the present level, 0, if given.
 
     Raises:
         ValueError: either is integral.
-        RuntimeError: outside a level, for another size, or if either is dual already.
+        RuntimeError: outside a level, for another size, if either is dual already, or for a copy of the tangent of a
+            tensor that shows one place of its memory several times.
 
     >>> import tapegrad as torch
     >>> from tapegrad.autograd import forward_ad
@@ -81,7 +83,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {given.dtype}")
     check_tangent(tensor, tangent, level)
     dual = view_of(tensor, view, shape=tuple(tensor.shape))
-    set_tangent(dual, laid_like(tangent, tensor))
+    set_tangent(dual, embedded(tangent, tensor))
     return dual
 
 

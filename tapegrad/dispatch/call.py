@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tapegrad.dispatch.forward import forwarding
+from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.losses import note_losses
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
@@ -56,6 +57,10 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     if run is None:
         if thread.modes.intercepted:
             run = op.plans[key] = intercepted(op, settings)
+        elif is_level_call(specs):
+            run = op.plans[key] = levelled(op, settings, call)
+        elif op.by_jax is not None and thread.modes.subgradient == "jax":
+            run = op.plans[key] = op.by_jax(specs, settings)
         else:
             run = runner(Plan(op, specs, settings, thread.modes))
             if forwards(specs):

@@ -7,11 +7,12 @@ tape knows where they come from (reverse over forward).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.dispatch.nodes import OperatorNode, gradient_edge
 from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 
@@ -22,7 +23,8 @@ def forwarding(op: Any, settings: dict, record: Callable) -> Callable:
         out = record(*args)
         tangents = [tangent_of(arg) if isinstance(arg, Tensor) else None for arg in args]
         if op.formulas and any(tangent is not None for tangent in tangents):
-            give_tangents(out, op.jvp([primal_of(arg) for arg in args], tangents, out, **settings))
+            found = op.jvp([primal_of(arg) for arg in args], tangents, out, **settings)
+            give_tangents(out, found, tangents)
             save_tangents(out, args)
         return out
 
@@ -36,13 +38,27 @@ def primal_of(argument: Any) -> Any:
     return wrap(value_of(argument), argument._spec.fresh.replace(dual=False), gradient_edge(argument))
 
 
-def give_tangents(out: Any, tangents: Any) -> None:
-    """Make the outputs that can have a tangent dual."""
+def give_tangents(out: Any, tangents: Any, given: Sequence[Tensor | None]) -> None:
+    """Make the outputs that can have a tangent dual.
+
+    Where a tangent is an input's own (``given``), the output gets another on memory of its own: it may be written to.
+    """
     outputs = out if isinstance(out, tuple) else (out,)
     tangents = tangents if isinstance(tangents, (tuple, list)) else (tangents,) * len(outputs)
     for output, tangent in zip(outputs, tangents, strict=True):
         if tangent is not None and output.dtype.category >= 2:
+            if any(tangent is one for one in given):
+                tangent = apart(tangent)
             set_tangent(output, tangent)
+
+
+def apart(tensor: Tensor) -> Tensor:
+    """A tensor with the value of another and its place in the graph, on memory of its own."""
+    value, spec = value_of(tensor), tensor._spec.fresh
+    result = wrap(value, spec, gradient_edge(tensor))
+    result._storage = Storage(value, spec.strides)  # at once: tensors at one place in the graph share theirs
+    result._storage.admit(result)
+    return result
 
 
 def save_tangents(out: Any, args: tuple) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.dispatch.saved import (
@@ -82,7 +82,12 @@ class AccumulateGrad(Node):
         if grad is not None and self._is_leaf():
             with _accumulating:
                 present = variable._grad
-                variable._grad = separate(grad, variable) if present is None else present + grad
+                if present is None:
+                    variable._grad = separate(grad, variable)
+                elif thread.modes.grad or thread.modes.forward_level < 0:
+                    variable._grad = present + grad
+                else:  # not recorded: these are tensors for the sake of their tangents
+                    present.add_(grad)
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
@@ -183,6 +188,10 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
     """Where the gradient of a tensor goes; None if it doesn't require one."""
     edge = edge_of(tensor)
     return leaf_edge(tensor) if edge is None and tensor._spec.requires_grad else edge
+
+
+below: list[Callable] = []
+"""How the formulas of a plan for lifted arguments are run; ``dispatch/levels.py`` puts it here."""
 
 
 class OperatorNode(Node):
@@ -385,6 +394,8 @@ class OperatorNode(Node):
         saved = self.saved_tensors() if plan.saved_specs else []
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)
+        if plan.level:
+            return below[0](plan, grads, saved, plan.wanted(needed))
         return plan.gradients(grads, saved, plan.wanted(needed))
 
     def release_variables(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.dispatch.levels import lifted_forward
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.errors import message
@@ -42,7 +43,10 @@ class Kernels:
         self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
         self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
-        self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
+        if any(isinstance(spec, Spec) and spec.level for spec in specs):
+            self.forward = lifted_forward(op, specs, settings)
+        else:
+            self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
         self.backwards: dict[tuple, Callable] = {}
 
     @classmethod
@@ -83,13 +87,14 @@ class Plan:
         saves_inference: whether an inference tensor would be saved, which is refused if a gradient goes anywhere.
         full_backward: the backward kernel when every gradient is given and every possible one is wanted.
         modes: what was switched on.
+        level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
     """
 
     __slots__ = (
         "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "sources", "full_backward", "node_class",
-        "single", "releases", "saves_inference", "device", "mixed", "modes", "__weakref__",
+        "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
@@ -102,6 +107,7 @@ class Plan:
         tensors = [spec for spec in specs if isinstance(spec, Spec)]
         self.device = max(tensors, key=lambda spec: spec.ndim > 0 or spec.device.type != "cpu").device
         self.mixed = any(spec.device is not self.device for spec in tensors)
+        self.level = max(spec.level for spec in tensors)
         self.positions = tuple(position for position in range(len(specs)) if op.differentiable(position))
         self.needed = tuple(
             modes.grad and isinstance(specs[position], Spec) and specs[position].requires_grad
@@ -115,7 +121,7 @@ class Plan:
         self.out_specs = tuple(
             Spec.of(
                 shape, dtype, self.device, recorded and dtype.category >= 2, inference=modes.inference,
-                strides=op.output_strides(shape, specs),
+                strides=op.output_strides(shape, specs), level=self.level,
             )
             for shape, dtype in outputs
         )  # fmt: skip
@@ -167,6 +173,8 @@ class Plan:
         for position, item in zip(self.saved_outputs, saved[len(self.saved_inputs) :], strict=True):
             index["output", position] = item
         grads = op.materialize([*grads, *[None] * (self.num_outputs - self.slots)], self.out_specs)
+        if op.joint:
+            return op.gradients(self, grads, saved, wanted)
         results: list[Any] = []
         for position, want in zip(self.positions, wanted, strict=True):
             if not want:

@@ -17,9 +17,10 @@ import jax.dlpack
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.errors import message
 from tapegrad.execution.devices import device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.kernel import WIDE, Kernel
+from tapegrad.execution.kernel import WIDE, Kernel, Opaque
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
 _SEEN_ENOUGH = 4  # how often a small shape comes before a kernel is compiled for it
@@ -87,6 +88,8 @@ def address(value: Any) -> int:
 
 def is_traced(value: Any) -> bool:
     """Whether a value stands for what a traced function will be given, and has no elements yet."""
+    while isinstance(value, Opaque):
+        value = value.below
     return isinstance(value, jax.core.Tracer)
 
 
@@ -120,7 +123,15 @@ def _fill(shape: tuple[int, ...], wide: bool) -> Any:
 
 
 def from_dlpack(array: Any, copy: bool | None) -> Any:
-    """The value that shares its data with an object which has ``__dlpack__``, or has a copy of it."""
+    """The value that shares its data with an object which has ``__dlpack__``, or has a copy of it.
+
+    Raises:
+        BufferError: JAX can't read it, because it has gaps for example.
+    """
     with jax.enable_x64(True):
-        value = jax.dlpack.from_dlpack(array)
+        try:
+            value = jax.dlpack.from_dlpack(array)
+        except jax.errors.JaxRuntimeError as error:
+            hint = f"give a contiguous copy of it: {error}"
+            raise BufferError(message("JAX can't share this data", hint=hint)) from None
         return jnp.array(value, copy=True) if copy else value

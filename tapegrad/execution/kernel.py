@@ -32,7 +32,40 @@ def scoped(function: Callable) -> Callable:
         with enable_x64(True):
             return function(*values)
 
+    call.__wrapped__ = function.__wrapped__  # type: ignore[attr-defined]
     return call
+
+
+class Opaque:
+    """A value that is no array: it says itself how a kernel is run on it, with arrays and other such values.
+
+    Attributes:
+        shape, dtype: as an array has them.
+        spec: what a tensor with this value is known by, above this room.
+    """
+
+    __slots__ = ()
+
+    shape: tuple[int, ...]
+    dtype: Any
+    spec: Any
+
+    def run(self, function: Callable, values: tuple) -> Any:
+        """The results of a pure array function of these values, of which this is one."""
+        raise NotImplementedError
+
+    @property
+    def below(self) -> Any:
+        """The value that has its elements."""
+        raise NotImplementedError
+
+
+def run_bound(bound: Callable, *values: Any) -> Any:
+    """Call what ``Kernel.bind`` gave, with values of any sort."""
+    for value in values:
+        if isinstance(value, Opaque):
+            return value.run(bound.__wrapped__, values)  # type: ignore[attr-defined]
+    return bound(*values)
 
 
 class Kernel:

@@ -160,12 +160,12 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     return _kernel(what, tuple(shape), d.numpy, wide)(from_key(key, on), *parameters)
 
 
-def permutation(stream: KeyStream, n: int, d: dtype, on: device) -> Any:
-    """The numbers below ``n`` in a random order.
+def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device) -> Any:
+    """The numbers below the last length of a shape in a random order, another one in each row.
 
     They are put in the order of as many random words, on the host: sorting there needs no compilation.
     """
-    bits = draw(_bits, stream, (n,), uint64, device("cpu"))
+    bits = draw(_bits, stream, shape, uint64, device("cpu"))
     return from_host(np.argsort(to_host(bits), kind="stable").astype(d.numpy), on)
 
 

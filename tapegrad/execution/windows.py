@@ -23,7 +23,7 @@ from jax import lax
 
 from tapegrad.execution.bits import reinterpreted
 from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
-from tapegrad.execution.kernel import WIDE, Kernel
+from tapegrad.execution.kernel import WIDE, Kernel, run_bound
 from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
 
 CONJUGATED, NEGATED = 1, 2
@@ -190,9 +190,8 @@ def read_window(
         lens: the sum of ``CONJUGATED`` and ``NEGATED``, if it shows the conjugates or the negatives.
     """
     memory = value.dtype
-    return kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, lens, offset)(
-        value, offset
-    )
+    read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, lens, offset)
+    return run_bound(read, value, offset)
 
 
 def write_window(
@@ -204,9 +203,8 @@ def write_window(
     With ``reuse``, nobody may use ``value`` afterwards: the result may lie where it lay.
     """
     memory, make = value.dtype, reusing_writer if reuse else writer
-    return kernel_at(make, value.shape, memory_strides, shown.shape, strides, memory, dtype or memory, lens, offset)(
-        value, shown, offset
-    )
+    write = kernel_at(make, value.shape, memory_strides, shown.shape, strides, memory, dtype or memory, lens, offset)
+    return run_bound(write, value, shown, offset)
 
 
 @lru_cache(maxsize=1024)

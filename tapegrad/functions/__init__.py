@@ -19,6 +19,7 @@ from tapegrad.functions import (
     decompositions,
     determinants,
     distance,
+    dlpack,
     dropout,
     einsum,
     embedding,

@@ -17,6 +17,7 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
+from tapegrad.tensor.lifted import as_leaf_here, outside_requires_grad
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
@@ -156,7 +157,7 @@ def legacy_dtype(given: Any) -> tuple[dtype, str | None]:
 
 def _get_requires_grad(self: Tensor) -> bool:
     """Whether operators on this tensor are recorded; can be set on leaves of a floating or complex dtype."""
-    return self._spec.requires_grad
+    return self._spec.requires_grad or (self._spec.level > 0 and outside_requires_grad(self))
 
 
 def _set_requires_grad(self: Tensor, value: Any) -> None:
@@ -180,6 +181,8 @@ def set_flag(tensor: Tensor, value: bool) -> None:
     """Set ``requires_grad`` of a leaf that can have it; inference tensors can in inference mode only."""
     if value and tensor._spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_REQUIRES_GRAD)
+    if value and tensor._spec.level < thread.modes.level:
+        as_leaf_here(tensor)
     if tensor._view is not None:
         tensor._view.leaf = value
         value = value or tensor._view.base._spec.requires_grad

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from tapegrad.execution.host import is_traced, to_host
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.lifted import all_elements
+from tapegrad.tensor.tensor import Tensor
 
 
 def numbers(tensor: Tensor) -> np.ndarray | None:
     """The elements of a tensor; None where they are on another device or not known yet."""
-    value = value_of(tensor)
+    value = all_elements(tensor)
     return None if tensor.device.type != "cpu" or is_traced(value) else to_host(value)
 
 

@@ -1,4 +1,4 @@
-"""Tensors to other dtypes and devices, and to what is no tensor: NumPy arrays, Python numbers, DLPack."""
+"""Tensors to other dtypes and devices, and to what is no tensor: NumPy arrays, Python numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
-from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.host import to_host, transfer
 from tapegrad.execution.rows import inverse, memory_order
 from tapegrad.execution.windows import CONJUGATED
@@ -27,7 +26,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
 from tapegrad.tensor.layout import memory_format, preserve_format
 from tapegrad.tensor.spec import legacy_type_name
-from tapegrad.tensor.tensor import Tensor, describe, fresh, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 # To another dtype or device -----------------------------------------------------------------------------------------
 
@@ -351,68 +350,3 @@ def __contains__(self: Tensor, element: Any, /) -> bool:
     if not isinstance(element, (Tensor, bool, int, float, complex)):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     return bool((self == element).any().item())  # type: ignore[attr-defined]
-
-
-# DLPack -------------------------------------------------------------------------------------------------------------
-
-_DLPACK_CPU = (1, 0)
-
-
-@public("Tensor", out=False)
-def __dlpack__(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
-    """A DLPack capsule that shares the data, for other libraries to read.
-
-    Raises:
-        BufferError: the tensor requires grad.
-    """
-    if self._spec.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    return value_of(self).__dlpack__(stream=stream, **options)
-
-
-@public("Tensor", out=False)
-def __dlpack_device__(self: Tensor) -> tuple[int, int]:
-    """DLPack's type and index of the device."""
-    return value_of(self).__dlpack_device__()
-
-
-class _Capsule:
-    """What ``from_dlpack`` can read: a capsule of data on the CPU."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return _DLPACK_CPU
-
-
-@public("torch", "utils.dlpack", out=False)
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """The data of another library's array, shared with it unless ``copy`` is True.
-
-    Whoever shares the data must not write to it: tensors take it for unchangeable.
-
-    Args:
-        ext_tensor: an object with ``__dlpack__``, or a DLPack capsule.
-        device: where the tensor is to be.
-        copy: whether to copy; None copies if need be.
-    """
-    if type(ext_tensor).__name__ == "PyCapsule":
-        ext_tensor = _Capsule(ext_tensor)
-    elif not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError(
-            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
-            "might have already constructed a tensor from it once."
-        )
-    value = value_from_dlpack(ext_tensor, copy)
-    result = fresh(value, describe(value))
-    return result if device is None else converted_to(result, result.dtype, named_device("from_dlpack", device))
-
-
-@public("torch", "utils.dlpack", out=False)
-def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule that shares the data of a tensor."""
-    return __dlpack__(tensor)

@@ -88,7 +88,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
 def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> Tensor:
     made = target(function, options, input.dtype, input.device, like=True)
     strides = copy_strides(function, input, options.get("memory_format"))
-    return laid_out(made.full(tuple(input.shape), element(number, made.dtype)), strides)
+    return laid_out(made.full(tuple(input.shape), element(number, made.dtype), input), strides)
 
 
 @public("torch", out=False)
@@ -119,28 +119,28 @@ def full_like(input: Tensor, fill_value: Any, **options: Unpack[TensorOptions]) 
 def new_zeros(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_zeros", size, options)
-    return target("new_zeros", options, self.dtype, self.device).full(shape, 0)
+    return target("new_zeros", options, self.dtype, self.device).full(shape, 0, self)
 
 
 @public("Tensor", out=False)
 def new_ones(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Ones of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_ones", size, options)
-    return target("new_ones", options, self.dtype, self.device).full(shape, 1)
+    return target("new_ones", options, self.dtype, self.device).full(shape, 1, self)
 
 
 @public("Tensor", out=False)
 def new_empty(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size, to be written yet, of this tensor's dtype and device; here zeros."""
     shape = size_of_arguments("new_empty", size, options)
-    return target("new_empty", options, self.dtype, self.device).full(shape, 0)
+    return target("new_empty", options, self.dtype, self.device).full(shape, 0, self)
 
 
 @public("Tensor", out=False)
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose every element is ``fill_value``, of this tensor's dtype and device."""
     made = target("new_full", options, self.dtype, self.device)
-    return made.full(checked_size("new_full", size), element(filling("new_full", fill_value), made.dtype))
+    return made.full(checked_size("new_full", size), element(filling("new_full", fill_value), made.dtype), self)
 
 
 # Ranges -------------------------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from tapegrad.execution.host import committed, filled, from_host, resolve
 from tapegrad.functions.scalars import CPP_NAMES, converted, python_number
 from tapegrad.tensor.geometry import is_dense
 from tapegrad.tensor.layout import layout, strided
+from tapegrad.tensor.lifted import fresh, fresh_examples, mapping, sizes_of
 from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.tensor import Tensor, fresh
+from tapegrad.tensor.tensor import Tensor
 
 OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
@@ -44,9 +45,13 @@ class Target:
     device: device
     requires_grad: bool
 
+    def spec(self, shape: Sequence[int]) -> Spec:
+        """The spec of a new leaf of a shape."""
+        return Spec.of(tuple(shape), self.dtype, self.device, self.requires_grad)
+
     def wrap(self, value: Any) -> Tensor:
         """A new leaf around a value of this dtype on this device."""
-        return fresh(value, Spec.of(value.shape, self.dtype, self.device, self.requires_grad))
+        return fresh(value, self.spec(value.shape))
 
     def tensor(self, array: np.ndarray) -> Tensor:
         """A new leaf with the elements of an array, in its order; it must not be written to afterwards."""
@@ -57,9 +62,11 @@ class Target:
                 made._spec = made._spec.replace(strides=named_strides(array.shape, strides))
         return made
 
-    def full(self, shape: tuple[int, ...], number: Any) -> Tensor:
-        """A new leaf whose every element is ``number``."""
-        return self.wrap(filled(shape, number, self.dtype, self.device))
+    def full(self, shape: tuple[int, ...], number: Any, like: Tensor | None = None) -> Tensor:
+        """A new leaf whose every element is ``number``; if it is to be ``like`` an example of a ``vmap``, another."""
+        levels = mapping(like) if like is not None and like._spec.level else ()
+        value = filled((*sizes_of(levels), *shape), number, self.dtype, self.device)
+        return fresh_examples(value, self.spec(shape), levels)
 
 
 def target(

@@ -22,8 +22,9 @@ from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
 from tapegrad.ops.operator import Operator, broadcast_shapes, cast
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, fresh
+from tapegrad.tensor.tensor import Tensor
 
 
 def check_range(index: Tensor, axis: int, length: int) -> None:

@@ -6,20 +6,24 @@ A seed determines all numbers that follow, on every device; they are distributed
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from tapegrad.execution import random as sampling
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import uint8, uint32
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.random import DEFAULT_SEED, KEY_SHAPE, KeyStream, entropy, from_key
 from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.lifted import drawn_apart, fresh, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, fresh, value_of
+from tapegrad.tensor.tensor import Tensor, value_of
 
 _STATE_BYTES = 16
 
@@ -141,9 +145,35 @@ def stream_of(function: str, generator: Any) -> KeyStream:
     return generator
 
 
-def next_key(function: str, generator: Any, on: device_class) -> Tensor:
-    """A key of a generator as an argument of random operators."""
-    return fresh(from_key(stream_of(function, generator).next_key(), on), Spec.of(KEY_SHAPE, uint32, on))
+def next_key(
+    function: str, generator: Any, on: device_class, *parameters: Tensor, target: Tensor | None = None
+) -> Tensor:
+    """A key of a generator as an argument of random operators; ``parameters`` and ``target`` as ``drawn_apart`` takes.
+
+    Inside of a ``vmap`` whose ``randomness`` is ``"different"``, a key for each example.
+    """
+    stream = stream_of(function, generator)
+    levels = drawn_apart(*parameters, target=target) if thread.levels else ()
+    spec = Spec.of(KEY_SHAPE, uint32, on)
+    if not levels:
+        return fresh(from_key(stream.next_key(), on), spec)
+    sizes = sizes_of(levels)
+    keys = [stream.next_key() for _ in range(math.prod(sizes))]
+    return fresh_examples(from_key(np.array(keys, np.uint32).reshape(*sizes, *KEY_SHAPE), on), spec, levels)
+
+
+def sampled(
+    function: str, generator: Any, what: Callable, spec: Spec, *parameters: float, target: Tensor | None = None
+) -> Tensor:
+    """A new leaf of random numbers that depend on no tensor: ``what`` is a function of ``execution/random.py``.
+
+    Inside of a ``vmap`` whose ``randomness`` is ``"different"``, each example gets its own; see ``drawn_apart`` for
+    the ``target``.
+    """
+    stream = stream_of(function, generator)
+    levels = drawn_apart(target=target) if thread.levels else ()
+    shape = (*sizes_of(levels), *spec.shape)
+    return fresh_examples(sampling.draw(what, stream, shape, spec.dtype, spec.device, *parameters), spec, levels)
 
 
 @public("torch", "random", out=False)

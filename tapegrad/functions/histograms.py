@@ -17,8 +17,9 @@ from tapegrad.functions.shape import ravel
 from tapegrad.ops import histograms as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.checks import cpp_name
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, fresh
+from tapegrad.tensor.tensor import Tensor
 
 # -- checks ------------------------------------------------------------------------------------------------------------
 

@@ -37,8 +37,9 @@ from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec, legacy_type_name
-from tapegrad.tensor.tensor import Tensor, fresh
+from tapegrad.tensor.tensor import Tensor
 
 Step = tuple[Any, ...]
 

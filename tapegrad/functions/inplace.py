@@ -24,6 +24,7 @@ from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
+from tapegrad.tensor.lifted import refuse_captured
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write, writing
 
@@ -92,13 +93,16 @@ def before_write(tensor: Tensor) -> Tensor:
     return before
 
 
-def become(tensor: Tensor, result: Tensor) -> Tensor:
+def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     """Make ``tensor`` the result of an operator: its value, one more version, and its history.
 
     Raises:
         RuntimeError: the result has another shape, or a dtype that can't be cast to the tensor's; or it is recorded and
-            the tensor is a view whose creation forbids that.
+            the tensor is a view whose creation forbids that; or the tensor was captured by a function transform, in
+            which ``name`` writes to it.
     """
+    if result._spec.level != tensor._spec.level:
+        refuse_captured(result._spec.level, name)
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)
@@ -153,7 +157,7 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
         result = function(before, *args, **kwargs)
-        return become(self, result if ordinary else rule.apply(name, self, before, result))
+        return become(self, result if ordinary else rule.apply(name, self, before, result), name)
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
     return wrapped(method, name, out_allowed=False)
@@ -216,17 +220,17 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         value = _filling(value, self)
         refuse_in_place(self, overlapping=True)
-        return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"))
+        return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
     _check_filling(value)
     refuse_in_place(self)
-    return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"))
+    return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
 
 
 @public("Tensor", out=False)
 def zero_(self: Tensor) -> Tensor:
     """Replace every element by zero."""
     refuse_in_place(self, overlapping=True)
-    return become(self, assignment.zero(before_write(self)))
+    return become(self, assignment.zero(before_write(self)), "zero_")
 
 
 @public("Tensor", out=False)

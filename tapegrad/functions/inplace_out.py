@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.errors import NotDifferentiableError
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions import return_types
@@ -36,6 +37,20 @@ shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_
 """.split())  # noqa: SIM905 - a table is easier to read without the quotes
 """Functions whose arguments may require grad when they are called with ``out=``."""
 
+_CALLED = {
+    "fix": "trunc", "square": "pow", "float_power": "pow", "msort": "sort", "diff": "sub", "matmul": "mm",
+    "outer": "mul", "ger": "mul", "take_along_dim": "gather", "norm": "linalg_vector_norm",
+    "vector_norm": "linalg_vector_norm", "expit": "sigmoid",
+    **dict.fromkeys(("concat", "concatenate", "hstack", "vstack", "dstack", "column_stack", "row_stack"), "cat"),
+    **{name: f"special_{name}" for name in ("i1", "entr", "xlog1py")},
+    **dict(
+        absolute="abs", arccos="acos", arcsin="asin", arcsinh="asinh", arctan="atan", arctanh="atanh", negative="neg",
+        arccosh="acosh", subtract="sub", multiply="mul", divide="div", true_divide="div", arctan2="atan2", clip="clamp",
+        not_equal="ne", less="lt", less_equal="le", greater="gt", greater_equal="ge",
+    ),
+}  # fmt: skip
+"""The function that PyTorch says forward mode stops at, where it is not the one that was called."""
+
 
 def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
     """Call a function and write what it gives into ``target``, which is returned: a tensor, or several.
@@ -44,6 +59,7 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
 
     Raises:
         RuntimeError: an argument requires grad; the result can't be cast to the target's dtype.
+        NotDifferentiableError: an argument is dual.
         TypeError: there are more or fewer targets than results.
     """
     targets, own = _targets(name, target), unprefixed(name)
@@ -52,6 +68,11 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
+        )
+    if thread.modes.forward_grad and any(tensor._spec.dual for tensor in operands):
+        raise NotDifferentiableError(
+            f"Trying to use forward AD with {_CALLED.get(own, own)}_out that does not support it because it is an out= "
+            "function"
         )
     with switched(grad=False):
         result = function(*args, **_computed_in(own, targets[0].dtype, kwargs))

@@ -15,6 +15,7 @@ from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, expanded
+from tapegrad.tensor.lifted import refuse_captured
 from tapegrad.tensor.tensor import Tensor, may_reuse, shows_all, value_of, write, writing
 
 
@@ -37,6 +38,8 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
         refuse_overlap(place, self, spot, value)
     with writing:
         result = _with_part(base, place, value)
+        if result._spec.level != base._spec.level:
+            refuse_captured(result._spec.level, "copy_")
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)

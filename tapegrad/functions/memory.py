@@ -18,7 +18,7 @@ from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry, Ints, extent
 from tapegrad.tensor.layout import contiguous_format, preserve_format
-from tapegrad.tensor.placing import address_of, memory_of, nbytes_of
+from tapegrad.tensor.placing import address_of, lie_alike, memory_of, nbytes_of
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.tensor import Tensor, describe, storage_of, wrap
 
@@ -129,14 +129,14 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     result = strided.as_strided(input, *arguments, **settings)
     as_view(input, result, named_strides(place.shape, place.strides), place.offset)
     if input._spec.dual and result._spec.dual:
-        set_tangent(result, _tangent_window(input, place, settings))
+        set_tangent(result, tangent_window(input, place, settings))
     return result
 
 
-def _tangent_window(input: Tensor, place: Geometry, settings: dict[str, Any]) -> Tensor:
+def tangent_window(input: Tensor, place: Geometry, settings: dict[str, Any]) -> Tensor:
     """What a window on the memory of a dual tensor shows of the tangent: zeros of what isn't the tensor's own."""
     tangent: Any = tangent_of(input)
-    if (tangent._offset, nbytes_of(storage_of(tangent))) == (input._offset, nbytes_of(storage_of(input))):
+    if lie_alike(tangent, input):
         return as_strided(tangent, *place)
     return strided.as_strided(tangent, place.offset, input._offset, None, **settings)
 

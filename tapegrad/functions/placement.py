@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from tapegrad.dispatch.nodes import Error, gradient_edge
 from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import INFERENCE_IN_PLACE
+from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.factory import (
@@ -21,7 +21,7 @@ from tapegrad.functions.factory import (
 )
 from tapegrad.functions.inplace import before_write, refuse_in_place
 from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, laid_out
-from tapegrad.functions.memory import check_extent, checked_place, int_tuple, strided_arguments
+from tapegrad.functions.memory import check_extent, checked_place, int_tuple, strided_arguments, tangent_window
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import squeeze_axes
@@ -31,13 +31,14 @@ from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
-from tapegrad.tensor.dual import tangent_of
+from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense
 from tapegrad.tensor.layout import contiguous_format, preserve_format
-from tapegrad.tensor.placing import nbytes_of, place, resize_memory
+from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, fresh, storage_of, value_of
+from tapegrad.tensor.tensor import Tensor, count_write, counter_of, storage_of, value_of
 
 # -- other memory ------------------------------------------------------------------------------------------------------
 
@@ -69,6 +70,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
 
     Raises:
         RuntimeError: a leaf that requires grad, in grad mode; a source of another dtype.
+        NotDifferentiableError: the tensor or the source is dual.
 
     >>> import tapegrad as torch
     >>> x, y = torch.zeros(2), torch.arange(4.0)
@@ -82,6 +84,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
         given = [arg for arg in (source, storage_offset, size, stride) if arg is not None]
         raise no_overload("set_", given, {}, _SET)
     refuse_in_place(self, overlapping=True)
+    if thread.modes.forward_grad and (self._spec.dual or (isinstance(source, Tensor) and source._spec.dual)):
+        raise NotDifferentiableError(NO_FORWARD.format("set_"))
     _check_source(self, source)
     spot = _spot(self, source, storage_offset, size, stride)
     storage = _memory_of_source(self, source)
@@ -170,7 +174,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     Memory that is too small is made larger (here new elements are zeros); other tensors that show it see that.
 
     Raises:
-        RuntimeError: the tensor requires grad.
+        RuntimeError: the tensor requires grad, or is dual.
 
     >>> import tapegrad as torch
     >>> torch.arange(4.0).resize_(3)
@@ -190,6 +194,8 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
     """``tensor``, with another shape from now on."""
     if tensor._spec.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if tensor._spec.dual and thread.modes.forward_grad:
+        raise RuntimeError("cannot resize variables that has a forward grad")
     if tensor._spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_IN_PLACE)
     if chosen is preserve_format:
@@ -299,7 +305,11 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
     refuse_in_place(input, overlapping=True)
     spot = checked_place(input, size, stride, storage_offset, "as_strided_")
     arguments, settings = strided_arguments(input, spot)
-    return turned(input, strided.as_strided(before_write(input), *arguments, **settings), spot, "AsStridedBackward1")
+    result, tangent = strided.as_strided(before_write(input), *arguments, **settings), tangent_of(input)
+    if tangent is not None:
+        alike = lie_alike(tangent, input)
+        set_tangent(input, as_strided_(tangent, *spot) if alike else tangent_window(input, spot, settings))
+    return turned(input, result, spot, "AsStridedBackward1")
 
 
 # -- made with strides -------------------------------------------------------------------------------------------------
@@ -319,10 +329,11 @@ def empty_strided(size: Any, stride: Any, **options: Unpack[TensorOptions]) -> T
 @public("Tensor", out=False)
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """``empty_strided``, of this tensor's dtype and device."""
-    return _strided("new_empty_strided", size, stride, target("new_empty_strided", options, self.dtype, self.device))
+    made = target("new_empty_strided", options, self.dtype, self.device)
+    return _strided("new_empty_strided", size, stride, made, self)
 
 
-def _strided(function: str, size: Any, stride: Any, made: Target) -> Tensor:
+def _strided(function: str, size: Any, stride: Any, made: Target, like: Tensor | None = None) -> Tensor:
     shape, strides = checked_size(function, int_tuple(function, "size", size)), int_tuple(function, "stride", stride)
     if len(shape) != len(strides):
         raise RuntimeError(
@@ -331,7 +342,7 @@ def _strided(function: str, size: Any, stride: Any, made: Target) -> Tensor:
     spot = Geometry(shape, strides)
     check_extent(spot, made.dtype.itemsize)
     if is_dense(shape, strides) and all(shape):
-        return laid_out(made.full(shape, 0), strides)
+        return laid_out(made.full(shape, 0, like), strides)
     row = filled((extent(spot),), 0, made.dtype, made.device)
     result = fresh(None, Spec.of(shape, made.dtype, made.device, made.requires_grad))
     return place(result, Storage(row), spot, made.dtype)

@@ -16,10 +16,11 @@ from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, fresh, share, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, edge_of, share, value_of, wrap
 
 # Text ---------------------------------------------------------------------------------------------------------------
 
@@ -29,16 +30,18 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     """PyTorch's text of a tensor: its numbers, and what of its dtype, device and history is not obvious."""
     value = value_of(self)
     name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
+    if not hasattr(value, "__array__"):  # what jax put in place of an array: a shape, a placement
+        return f"{name}({value!r})"
     if is_traced(value):
         return f"{name}(..., size={tuple(self.shape)}, dtype={self.dtype}, traced={value})"
-    tangent = tangent_of(self)
+    tangent = tangent_of(self) if thread.modes.forward_grad else None
     return tensor_str(
         to_host(value),
         dtype=self.dtype,
         device_suffix=None if self.device is resolve(get_default_device()) else str(self.device),
         requires_grad=self._spec.requires_grad,
         grad_fn_name=_shown_node(self),
-        tangent=None if tangent is None else repr(tangent),
+        tangent=None if tangent is None else format(tangent),
         class_prefix=f"{name}(",
     )
 

@@ -17,8 +17,9 @@ from tapegrad.functions.scalars import is_number, no_overload
 from tapegrad.functions.shape import ravel
 from tapegrad.ops import elementwise, indexing, quantiles, sorting
 from tapegrad.ops import shape as shape_ops
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, fresh
+from tapegrad.tensor.tensor import Tensor
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 LARGEST = 2**24

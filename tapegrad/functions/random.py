@@ -22,14 +22,17 @@ from tapegrad.functions.factory import (
     target,
     type_name,
 )
-from tapegrad.functions.generator import next_key, stream_of
+from tapegrad.functions.generator import next_key, sampled, stream_of
 from tapegrad.functions.layouts import copy_strides, laid_out
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.operator import broadcast_shapes
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.lifted import all_elements, drawn_apart, fresh_examples, sizes_of
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor
 
 _GENERATORS = ("torch.Generator generator, Tensor out = None", "Tensor out = None")
 _SIZE = tuple(f"tuple of ints size, *, {given}, {OPTIONS}" for given in _GENERATORS)
@@ -50,7 +53,7 @@ def _standard(function: str, distribution: tuple, shape: tuple[int, ...], made: 
     what, kernel, parameters = distribution
     if made.dtype.category < FLOATING:
         raise unsupported(kernel, made.dtype)
-    return made.wrap(sampling.draw(what, stream_of(function, generator), shape, made.dtype, made.device, *parameters))
+    return sampled(function, generator, what, made.spec(shape), *parameters)
 
 
 def _size(function: str, size: tuple, options: Any) -> tuple[int, ...]:
@@ -132,8 +135,7 @@ def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: An
 
 def _integers(shape: tuple[int, ...], made: Target, low: int, high: int, generator: Any) -> Tensor:
     check_range(low, high, made.dtype)
-    stream = stream_of("randint", generator)
-    return made.wrap(sampling.draw(sampling.integers, stream, shape, made.dtype, made.device, low, high))
+    return sampled("randint", generator, sampling.integers, made.spec(shape), low, high)
 
 
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -197,7 +199,9 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
     if made.dtype.category in (0, COMPLEX):
         raise unsupported("randperm", made.dtype)
     element(count, made.dtype)
-    return made.wrap(sampling.permutation(stream_of("randperm", generator), count, made.dtype, made.device))
+    stream, levels = stream_of("randperm", generator), drawn_apart() if thread.levels else ()
+    orders = sampling.permutation(stream, (*sizes_of(levels), count), made.dtype, made.device)
+    return fresh_examples(orders, made.spec((count,)), levels)
 
 
 # Parameters that are tensors ----------------------------------------------------------------------------------------
@@ -205,7 +209,7 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
 
 def known(tensor: Tensor) -> np.ndarray | None:
     """The elements of a tensor, to check them; None while it is traced and has none."""
-    value = value_of(tensor)
+    value = all_elements(tensor)
     return None if is_traced(value) else to_host(value)
 
 
@@ -259,7 +263,7 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
     d, on = tensors[0].dtype, tensors[0].device
     if d.category < FLOATING:
         raise unsupported("normal_kernel_cpu", d)
-    key = next_key("normal", generator, on)
+    key = next_key("normal", generator, on, *tensors)
     if len(tensors) == 2:
         return ops.normal(mean, std, key, shape=shape, dtype=d)
     if isinstance(mean, Tensor):
@@ -289,15 +293,16 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     if input.dtype.category != FLOATING:
         raise unsupported(f"bernoulli_tensor_cpu_{'self' if input.dtype.is_complex else 'p'}_", input.dtype)
     check_probabilities(input)
-    return ops.bernoulli(input, next_key("bernoulli", generator, input.device))
+    return ops.bernoulli(input, next_key("bernoulli", generator, input.device, input))
 
 
 def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    stream = stream_of("bernoulli", generator)
-    made = Target(input.dtype, input.device, False)
-    return made.wrap(sampling.draw(sampling.bernoulli, stream, tuple(input.shape), made.dtype, made.device, float(p)))
+    if thread.levels:
+        drawn_apart(input)
+    spec = Spec.of(input.shape, input.dtype, input.device)
+    return sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
 
 
 @public("torch", "Tensor")
@@ -313,7 +318,7 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
     if not is_integer(num_samples):
         raise TypeError(f"multinomial(): argument 'num_samples' (position 2) must be int, not {type_name(num_samples)}")
     _check_multinomial(input, int(num_samples), replacement)
-    key = next_key("multinomial", generator, input.device)
+    key = next_key("multinomial", generator, input.device, input)
     return ops.multinomial(input, key, num_samples=int(num_samples), replacement=bool(replacement))
 
 
@@ -359,4 +364,4 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     rates = known(input)
     if rates is not None and not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return ops.poisson(input, next_key("poisson", generator, input.device))
+    return ops.poisson(input, next_key("poisson", generator, input.device, input))

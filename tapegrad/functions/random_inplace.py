@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.factory import is_integer, no_overload, type_name
-from tapegrad.functions.generator import next_key, stream_of
+from tapegrad.functions.generator import next_key, sampled
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.random import check_deviation, check_probabilities, check_range, whole_limit
 from tapegrad.functions.registry import public
@@ -23,22 +23,17 @@ from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor, wrap
+from tapegrad.tensor.tensor import Tensor
 
 
 def _fill(self: Tensor, function: str, what: Callable, generator: Any, *parameters: Any, node: str = "") -> Tensor:
     """Fill a tensor with samples of a distribution; ``node`` is the key of the node, if not the function's name."""
     refuse_in_place(self)
-    stream = stream_of(function, generator)
-    value = sampling.draw(what, stream, tuple(self.shape), self.dtype, self.device, *parameters)
-    spec = self._spec.fresh.replace(requires_grad=False, overrides=False)
-    return _overwrite(self, wrap(value, spec), node or function)
-
-
-def _overwrite(self: Tensor, sample: Tensor, node: str) -> Tensor:
-    if self._spec.requires_grad and thread.modes.grad:
-        sample = ops.OVERWRITE[node](before_write(self), sample)
-    return become(self, sample)
+    spec = self._spec.fresh.replace(requires_grad=False, overrides=False, dual=False, level=0)
+    sample = sampled(function, generator, what, spec, *parameters, target=self)
+    if self._spec.level or (self._spec.requires_grad and thread.modes.grad):
+        sample = ops.OVERWRITE[node or function](before_write(self), sample)
+    return become(self, sample, function)
 
 
 def _check_floats(function: str, **arguments: Any) -> None:
@@ -170,9 +165,9 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     check_probabilities(p)
     refuse_in_place(self)
     probabilities = expanded(p.detach(), tuple(self.shape))
-    sample = ops.bernoulli(probabilities, next_key("bernoulli_", generator, p.device))
+    sample = ops.bernoulli(probabilities, next_key("bernoulli_", generator, p.device, p, target=self))
     sample = cast(sample, dtype=self.dtype)
-    if thread.modes.grad and (self._spec.requires_grad or p.requires_grad):
+    if self._spec.level or (thread.modes.grad and (self._spec.requires_grad or p.requires_grad)):
         sample = ops.overwrite_bernoulli_tensor(before_write(self), p, sample)
     return become(self, sample)
 

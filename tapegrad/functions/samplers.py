@@ -36,14 +36,14 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
         raise ValueError(f"binomial only supports floating-point dtypes for count, got: {count.dtype.scalar_name}")
     _check_same(count, prob)
     _check_wide("binomial_cpu", count)
-    return ops.binomial(count, prob, next_key("binomial", generator, count.device))
+    return ops.binomial(count, prob, next_key("binomial", generator, count.device, count, prob))
 
 
 @public("torch", out=False)
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the gamma distributions of shape ``input`` and scale 1; differentiable once."""
     _check_wide("gamma_cpu", input)
-    return ops.standard_gamma(input, next_key("_standard_gamma", generator, input.device))
+    return ops.standard_gamma(input, next_key("_standard_gamma", generator, input.device, input))
 
 
 @public("torch", out=False)
@@ -58,7 +58,7 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the Dirichlet distributions whose parameters are the rows of ``input``."""
     _check_wide("dirichlet", input)
-    return ops.sample_dirichlet(input, next_key("_sample_dirichlet", generator, input.device))
+    return ops.sample_dirichlet(input, next_key("_sample_dirichlet", generator, input.device, input))
 
 
 @public("torch", out=False)

@@ -16,8 +16,9 @@ from tapegrad.functions.reduction import check_nonempty, not_implemented, severa
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import common_dtype, is_number, no_overload
 from tapegrad.ops import sets as ops
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, fresh
+from tapegrad.tensor.tensor import Tensor
 
 _ISIN = (
     "Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None",

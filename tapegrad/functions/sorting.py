@@ -15,8 +15,9 @@ from tapegrad.functions.arguments import is_scalar, wrap_dim
 from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, not_implemented, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, fresh, value_of
+from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def numbers(array: np.ndarray, like: Tensor) -> Tensor:

@@ -8,14 +8,37 @@ from __future__ import annotations
 from tapegrad.dispatch.nodes import gradient_edge
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
+from tapegrad.functions.inplace_rules import SHOWN_TWICE
 from tapegrad.functions.layouts import laid_out
 from tapegrad.functions.memory import as_strided
 from tapegrad.functions.viewing import view_of
+from tapegrad.ops.operator import cast
 from tapegrad.ops.shape import alias
 from tapegrad.ops.shape import clone as cloned
 from tapegrad.tensor.dual import set_tangent, tangent_of
-from tapegrad.tensor.geometry import is_dense
+from tapegrad.tensor.geometry import is_dense, overlaps_itself
+from tapegrad.tensor.placing import lie_alike
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
+
+
+def embedded(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """The tangent that a user gives to a tensor: itself, if it lies in its memory as the tensor does, or else a copy.
+
+    Raises:
+        RuntimeError: a copy would have to show one place of its memory several times.
+    """
+    if lie_alike(tangent, tensor) and strides_that_matter(tangent) == strides_that_matter(tensor):
+        return tangent
+    strides = tensor._spec.strides
+    if strides is not None and overlaps_itself(tensor._spec.shape, strides):
+        raise RuntimeError(SHOWN_TWICE)
+    laid = laid_like(tangent if tangent.dtype is tensor.dtype else cast(tangent, dtype=tensor.dtype), tensor)
+    return cloned(laid) if laid is tangent else laid
+
+
+def strides_that_matter(tensor: Tensor) -> list[int]:
+    """The strides of a tensor along its dimensions of other lengths than 1."""
+    return [stride for length, stride in zip(tensor.shape, tensor._spec.layout, strict=True) if length != 1]
 
 
 def laid_like(tangent: Tensor, tensor: Tensor) -> Tensor:

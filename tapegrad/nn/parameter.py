@@ -8,6 +8,7 @@ from tapegrad.functions.construction import tensor
 from tapegrad.functions.protocols import own_attributes, rebuild_tensor, tensor_parts
 from tapegrad.functions.registry import NAMESPACES
 from tapegrad.functions.subclass import _disabled_torch_function_impl, make_subclass
+from tapegrad.interop.pytrees import register
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -101,4 +102,5 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return result
 
 
+register(Parameter)
 NAMESPACES.setdefault("nn", {}).update(Parameter=Parameter, Buffer=Buffer)

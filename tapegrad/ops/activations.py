@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 import jax.numpy as jnp
-from jax import lax
+from jax import lax, nn
 
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.elementwise import exp, sigmoid, tanh, where
@@ -35,8 +35,8 @@ def _flat(g):
 
 @elementwise(x=lambda g, out: threshold_backward(g, out, threshold=0), real=True)
 def relu(x):
-    """``x`` where positive, else 0."""
-    return jnp.maximum(x, 0)
+    """``x`` where positive, else 0; to jax too, 0 has no gradient."""
+    return nn.relu(x)
 
 
 @elementwise(
@@ -111,13 +111,13 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
 @elementwise(x=_elu_gradient, real=True)
 def elu(x, *, alpha, scale, input_scale):
     """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
-    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
 
 
 @elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1), real=True)
 def celu(x, *, alpha):
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
-    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) / alpha))
+    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
 
 
 def _gelu_gradient(g, x, approximate):
@@ -162,7 +162,7 @@ def mish(x):
 
 
 def _softplus(x):
-    return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
+    return jnp.logaddexp(x, 0)
 
 
 def _softplus_gradient(g, x, beta, threshold):
@@ -179,7 +179,7 @@ def softplus(x, *, beta, threshold):
 @elementwise(x=lambda g, x: g * sigmoid(-x), node="LogSigmoidBackward0", real=True)
 def logsigmoid(x):
     """``log(sigmoid(x))``, without overflow."""
-    return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
+    return -_softplus(-x)
 
 
 @elementwise(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0), real=True)

@@ -125,6 +125,7 @@ def underivable(what: str):
     def formula(g):
         raise RuntimeError(f"derivative for {what} is not implemented")
 
+    formula.underivable = what  # type: ignore[attr-defined]
     return formula
 
 
@@ -471,7 +472,8 @@ def _sinc_gradient(g, x):
 def sinc(x):
     """``sin(pi x) / (pi x)``, 1 at 0."""
     angle = x * math.pi
-    return jnp.where(angle == 0, 1, jnp.sin(angle) / angle)
+    nonzero = jnp.where(angle == 0, 1, angle)
+    return jnp.where(angle == 0, 1, jnp.sin(nonzero) / nonzero)
 
 
 @elementwise(x=lambda g: g * (math.pi / 180), promote="float", node="Deg2RadBackward0", real=True)

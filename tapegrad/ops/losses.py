@@ -174,7 +174,7 @@ def _target_slope(x, pos_weight):
 def binary_cross_entropy_with_logits(x, y, weight=None, pos_weight=None, *, reduction):
     """``binary_cross_entropy`` of ``sigmoid(x)``, without forming it; targets of 1 count ``pos_weight`` times."""
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * y
-    losses = (1 - y) * x + scale * (jnp.log1p(jnp.exp(-jnp.abs(x))) + jnp.maximum(-x, 0))
+    losses = (1 - y) * x + scale * jnp.logaddexp(-x, 0)
     return reduced(_weighted(losses, weight), reduction)
 
 
@@ -193,25 +193,29 @@ def over_count(x, *, count):
 # -- the negative log likelihood of classes ----------------------------------------------------------------------------
 
 
-def _class_weights(target, weight, classes, ignore_index, dtype):
-    """Which targets count, which class each of them is, and with what weight."""
+def _class_weights(target, weight, classes, ignore_index):
+    """Which targets count, and with what weight: None if all weigh the same."""
     counts = target != ignore_index
-    index = jnp.where(counts, target, 0)
     if weight is None or not classes:
-        return counts, index, counts.astype(dtype)
-    return counts, index, jnp.where(counts, jnp.take(weight, index, mode="clip"), 0)
+        return counts, None
+    return counts, jnp.where(counts, jnp.take(weight, target, mode="clip"), 0)
+
+
+def _total(counts, weights, dtype):
+    """The weight of all targets that count."""
+    return jnp.sum(widened(counts.astype(dtype) if weights is None else weights))
 
 
 def _nll(x, target, weight, axis, reduction, ignore_index):
-    counts, index, weights = _class_weights(target, weight, x.shape[axis], ignore_index, x.dtype)
+    counts, weights = _class_weights(target, weight, x.shape[axis], ignore_index)
     if x.shape[axis]:
-        picked = jnp.squeeze(jnp.take_along_axis(x, jnp.expand_dims(index, axis), axis, mode="clip"), axis)
+        picked = jnp.squeeze(jnp.take_along_axis(x, jnp.expand_dims(target, axis), axis, mode="clip"), axis)
     else:
         picked = jnp.zeros(target.shape, x.dtype)
-    losses = jnp.where(counts, -picked * weights, 0)
+    losses = jnp.where(counts, -picked if weights is None else -picked * weights, 0)
     if reduction != "mean":
         return reduced(losses, reduction)
-    return (jnp.sum(widened(losses)) / jnp.sum(widened(weights))).astype(x.dtype)
+    return (jnp.sum(widened(losses)) / _total(counts, weights, x.dtype)).astype(x.dtype)
 
 
 @linear(
@@ -223,13 +227,15 @@ def _nll(x, target, weight, axis, reduction, ignore_index):
 )
 def nll_loss_adjoint(x, target, weight=None, *, axis, classes, reduction, ignore_index):
     """The adjoint of ``nll_loss``: minus ``x``, weighted, at the class of each target, and 0 elsewhere."""
-    counts, index, weights = _class_weights(target, weight, classes, ignore_index, x.dtype)
-    scale = -x * weights
+    counts, weights = _class_weights(target, weight, classes, ignore_index)
+    scale = -x if weights is None else -x * weights
     if reduction == "mean":
-        scale = scale / jnp.sum(widened(weights)).astype(x.dtype)
-    number = jnp.arange(classes, dtype=index.dtype).reshape([-1] + [1] * (target.ndim - axis))
-    here = (jnp.expand_dims(index, axis) == number) & jnp.expand_dims(counts, axis)
-    return jnp.where(here, jnp.expand_dims(scale, axis), 0)
+        scale = scale / _total(counts, weights, x.dtype).astype(x.dtype)
+    number = jnp.arange(classes, dtype=target.dtype).reshape([-1] + [1] * (target.ndim - axis))
+    here = jnp.expand_dims(target, axis) == number
+    if ignore_index >= 0 or target.dtype == jnp.uint8:  # other targets that don't count are no classes
+        here &= jnp.expand_dims(counts, axis)
+    return jnp.where(here, jnp.expand_dims(jnp.broadcast_to(scale, target.shape), axis), 0)
 
 
 def _check_nll(specs: Sequence, settings: dict) -> None:

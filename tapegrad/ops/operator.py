@@ -39,7 +39,7 @@ import jax.numpy as jnp
 
 from tapegrad import dispatch
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
-from tapegrad.errors import NotDifferentiableError
+from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import filled
@@ -83,6 +83,12 @@ class Operator:
     """
 
     kind = "general"
+    listed = True
+    """Whether it belongs to the table."""
+    joint = False
+    """Whether ``gradients`` of its own gives the gradients of all inputs at once, where others have formulas."""
+    by_jax: Callable | None = None
+    """What its calls run in its place where jax's subgradients are chosen. See Note [Two conventions]."""
     broadcasts = False
     plain_inputs: frozenset[str] = frozenset()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
@@ -131,7 +137,7 @@ class Operator:
         unknown = set(self.formulas) - {*self.inputs, self.variadic}
         if unknown:
             raise TypeError(f"{self.name}: formulas for {sorted(unknown)}, but its inputs are {self.inputs}")
-        if TABLE.setdefault(self.name, self) is not self:
+        if self.listed and TABLE.setdefault(self.name, self) is not self:
             raise TypeError(f"the operator {self.name} is declared twice")
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
@@ -354,10 +360,7 @@ class Operator:
             NotDifferentiableError: naming the operator, where forward mode has no formula.
         """
         if self.jvp_formula is None:
-            raise NotDifferentiableError(
-                f"Trying to use forward AD with {self.name} that does not support it because it has not been "
-                "implemented yet."
-            )
+            raise NotDifferentiableError(NO_FORWARD.format(self.name))
         named = dict(zip(self.inputs, primals, strict=False)) | self.defaults | settings
         named |= {f"t_{name}": tangent for name, tangent in zip(self.inputs, tangents, strict=False)}
         if self.variadic:
@@ -419,18 +422,22 @@ class Elementwise(Operator):
         if self.jvp_formula is not None:
             return super().jvp(primals, tangents, out, **settings)
         named = dict(zip(self.inputs, primals, strict=True)) | settings | {"out": out}
-        total = None
+        total, foreign = None, False  # whether a tangent was given another dtype than its primal's: it keeps it
         for position, tangent in enumerate(tangents):
             if tangent is None or not self.differentiable(position):
                 continue
             formula = self.formula(position)
-            names = {"g": conj(_as_dtype_of(out, tangent)), **named}
+            if hasattr(formula.function, "underivable"):
+                what = formula.function.underivable
+                raise NotDifferentiableError(f"Trying to use forward AD with {what} that does not support it.")
+            foreign = foreign or tangent.dtype != primals[position].dtype
+            names = {"g": conj(tangent if foreign else _as_dtype_of(out, tangent)), **named}
             part = conj(formula.function(*[_named(names, name) for name in formula.names]))
             total = part if total is None else total + part
         if total is None:
             return None
         total = total if tuple(total.shape) == tuple(out.shape) else broadcast_to(total, shape=tuple(out.shape))
-        return _as_dtype_of(out, total)
+        return total if foreign else _as_dtype_of(out, total)
 
 
 def _as_dtype_of(out: Any, tangent: Any) -> Any:

@@ -37,8 +37,8 @@ class Modes:
 
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
-        "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving", "grad_enabled",
-        "detecting", "recording",
+        "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving", "subgradient",
+        "grad_enabled", "level", "detecting", "recording",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -54,6 +54,8 @@ class Modes:
         "source_lines": False,
         "results_watched": False,
         "surviving": False,
+        "subgradient": "torch",
+        "level": 0,
     }
     _interned: dict[tuple, Modes] = {}
     _replaced: dict[tuple, Modes] = {}
@@ -71,7 +73,9 @@ class Modes:
     source_lines: bool
     results_watched: bool
     surviving: bool
+    subgradient: str
     grad_enabled: bool
+    level: int
     detecting: bool
     recording: bool
 
@@ -140,6 +144,8 @@ class _Thread(threading.local):
         interceptors, result_watchers, node_watchers, backward_watchers, failure_watchers: see Note [Watchers].
         backward_call: where the backward call that runs now was made. See Note [Positions] in ``tape/positions.py``.
         grad_off: where grad mode was switched off, if that is recorded.
+        levels: the function transforms that are running, the innermost last; ``modes.level`` says how many there are.
+            See Note [Levels] in ``tensor/lifted.py``.
     """
 
     modes = Modes.of()
@@ -152,6 +158,7 @@ class _Thread(threading.local):
     result_watchers: tuple[Callable, ...] = ()
     backward_call: Any = None
     grad_off: Any = None
+    levels: tuple = ()
 
     def __init__(self) -> None:
         self.duals: list = []

@@ -58,6 +58,12 @@ def _forget(buffer: int, gone: Any) -> None:
         del _buffers[buffer]
 
 
+def lie_alike(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors begin at the same place of memories of as many elements, and show them by the same lens."""
+    sizes = [nbytes_of(storage_of(tensor)) // tensor.dtype.itemsize for tensor in (one, other)]
+    return one._offset == other._offset and one._lens == other._lens and sizes[0] == sizes[1]
+
+
 def nbytes_of(storage: Storage) -> int:
     """How many bytes a memory has."""
     return storage.value.size * storage.value.dtype.itemsize

@@ -74,11 +74,12 @@ class Spec:
         dual: whether it has a tangent at the present forward-mode level.
         strides: how many elements apart neighbours lie in memory; None for a contiguous tensor.
         window: whether it is a view, or a part, of memory that has been written to; see Note [Memory that is shared].
+        level: in how many function transforms, one inside the other, it lives; see Note [Levels] in ``lifted.py``.
     """
 
     __slots__ = (
         "shape", "dtype", "device", "requires_grad", "plain", "overrides", "inference", "dual", "strides", "window",
-        "_siblings", "numel", "ndim",
+        "level", "_siblings", "numel", "ndim",
     )  # fmt: skip
     _interned: dict[tuple, Spec] = {}
 
@@ -95,6 +96,7 @@ class Spec:
     dual: bool
     strides: tuple[int, ...] | None
     window: bool
+    level: int
     numel: int
     ndim: int
     _siblings: dict[tuple, Spec]
@@ -112,15 +114,17 @@ class Spec:
         dual: bool = False,
         strides: tuple[int, ...] | None = None,
         window: bool = False,
+        level: int = 0,
     ) -> Spec:
         """The spec with these fields."""
-        key = (tuple(shape), dtype, device, requires_grad, plain, overrides, inference, dual, strides, window)
+        key = (tuple(shape), dtype, device, requires_grad, plain, overrides, inference, dual, strides, window, level)
         spec = cls._interned.get(key)
         if spec is None:
             spec = object.__new__(cls)
             spec.shape, spec.dtype, spec.device = Size(shape), dtype, device
             spec.requires_grad, spec.plain, spec.overrides = requires_grad, plain, overrides
             spec.inference, spec.dual, spec.strides, spec.window = inference, dual, strides, window
+            spec.level = level
             spec.numel, spec.ndim = spec.shape.numel(), len(spec.shape)
             spec._siblings = {}
             spec = cls._interned.setdefault(key, spec)
@@ -131,7 +135,7 @@ class Spec:
         key = tuple(changes.items())
         sibling = self._siblings.get(key)
         if sibling is None:
-            fields = {name: getattr(self, name) for name in Spec.__slots__[:10]}
+            fields = {name: getattr(self, name) for name in Spec.__slots__[:11]}
             sibling = self._siblings[key] = Spec.of(**{**fields, **changes})
         return sibling
 
@@ -140,7 +144,7 @@ class Spec:
         """This spec without its flags: what a compiled kernel depends on."""
         bare = self._siblings.get(())
         if bare is None:
-            bare = self._siblings[()] = Spec.of(self.shape, self.dtype, self.device)
+            bare = self._siblings[()] = Spec.of(self.shape, self.dtype, self.device, level=self.level)
         return bare
 
     @property

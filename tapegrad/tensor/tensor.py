@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.kernel import Opaque
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
-from tapegrad.tape.modes import alone, thread
+from tapegrad.tape.modes import alone
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.spec import Size, Spec
@@ -177,13 +178,10 @@ def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
     return tensor
 
 
-def fresh(value: Any, spec: Spec) -> Tensor:
-    """A new leaf around a value that no operator made; in inference mode an inference tensor."""
-    return wrap(value, spec.replace(inference=True) if thread.modes.inference else spec)
-
-
 def describe(value: Any, *, on: device | None = None) -> Spec:
     """The spec of a value that is ``on`` a device, or wherever it says it is."""
+    if isinstance(value, Opaque):
+        return value.spec
     return Spec.of(value.shape, from_numpy(value.dtype), device_of(value) if on is None else on)
 
 

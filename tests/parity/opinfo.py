@@ -14,24 +14,39 @@ PyTorch raises, tapegrad must raise the same type of exception.
 
 from __future__ import annotations
 
+import random
 import types
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import torch as pytorch
 from harness import close, flat_outputs, to_numpy
+from one_program import in_one_program
 
 import tapegrad
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    from torch.testing._internal import common_utils
     from torch.testing._internal.common_methods_invocations import op_db
     from torch.testing._utils import freeze_rng_state
+
+
+def seeded(seed: int = common_utils.SEED) -> None:
+    """What ``common_utils.set_rng_seed`` does for the CPU."""
+    pytorch.default_generator.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)
+
+
+# Before each sample the database seeds all devices there might be, and looks for the test that runs, both by writing down
+# the whole stack. That takes longer than the sample.
+common_utils.set_rng_seed, common_utils.extract_test_fn = seeded, lambda: None
 
 ENTRIES = {".".join(filter(None, (entry.name, entry.variant_test_name))): entry for entry in op_db}
 """The database, by the names that ``OPERATORS.md`` and the tests use."""
@@ -175,6 +190,18 @@ class Case:
         given = flat((self.input, self.args, self.kwargs))
         return [x for x in given if isinstance(x, self.module.Tensor) and x.requires_grad]
 
+    def in_one_program(self, action: Callable) -> Any:
+        """What ``action`` makes of the case with copies of the tensors. See Note [What is traced]."""
+        given = (self.input, self.args, self.kwargs)
+        tensors = [x for x in flat(given) if isinstance(x, self.module.Tensor)]
+        tensors = list({id(x): x for x in tensors}.values())
+
+        def function(*copies: Any) -> Any:
+            input, args, kwargs = substituted(given, dict(zip(map(id, tensors), copies, strict=True)))
+            return action(replace(self, input=input, args=args, kwargs=kwargs))
+
+        return in_one_program(function, tensors)
+
     def call(self, replaced: dict[int, Any] | None = None) -> Any:
         """The result; tensors whose ``id`` is in ``replaced`` are replaced."""
         given = (self.input, self.args, self.kwargs)
@@ -233,7 +260,7 @@ def account(case: Case, stages: tuple[str, ...], values: bool) -> Account:
     seen: Account = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pytorch.manual_seed(0)
+        pytorch.default_generator.manual_seed(0)
         out = attempt(seen, "forward", lambda: case.call())
         if "forward" in seen:
             return seen
@@ -242,14 +269,26 @@ def account(case: Case, stages: tuple[str, ...], values: bool) -> Account:
         seen["forward"] = [to_numpy(part) for part in outputs] if values else []
         roots, leaves = [part for part in outputs if part.requires_grad], case.leaves()
         if values and leaves and roots and "gradient" in stages:
-            first = attempt(seen, "gradient", lambda: gradients(case, roots, leaves, "second" in stages))
-            if first is not None:
-                seen["gradient"] = [to_numpy(part) for part in first]
-                if "second" in stages:
-                    attempt(seen, "second", lambda: second(case, first, leaves), keep=True)
-        if values and leaves and "tangent" in stages:
-            attempt(seen, "tangent", lambda: tangents(case, leaves), keep=True)
+            attempt(seen, "gradient", lambda: to_numpy(gradients(case, roots, leaves)), keep=True)
+        if values and leaves:
+            due = [stage for stage in ("second", "tangent") if stage in stages]
+            if not roots or isinstance(seen.get("gradient"), Exception):
+                due = [stage for stage in due if stage == "tangent"]
+            further(seen, case, due)
     return seen
+
+
+def further(seen: Account, case: Case, stages: list[str]) -> None:
+    """Second derivatives and tangents: tapegrad's as one program, or one by one where a stage raises."""
+    actions = {"second": second, "tangent": tangents}
+    if case.module is tapegrad:
+        try:
+            seen.update(case.in_one_program(lambda case: {stage: actions[stage](case) for stage in stages}))
+            return
+        except Exception:  # which stage it was that raised is seen below
+            pass
+    for stage in stages:
+        attempt(seen, stage, lambda: to_numpy(actions[stage](case)), keep=True)  # noqa: B023 - called at once
 
 
 def attempt(seen: Account, stage: str, action: Callable, keep: bool = False) -> Any:
@@ -278,32 +317,36 @@ def weights(module: Any, like: Any, rng: np.random.Generator) -> Any:
     return module.tensor(values, dtype=like.dtype)
 
 
-def gradients(case: Case, roots: list, leaves: list, record: bool) -> list:
+def gradients(case: Case, roots: list, leaves: list, **options: Any) -> list:
     rng = np.random.default_rng(0)
     seeds = [weights(case.module, root, rng) for root in roots]
-    return list(case.module.autograd.grad(roots, leaves, seeds, create_graph=record, allow_unused=True))
+    return list(case.module.autograd.grad(roots, leaves, seeds, **{"allow_unused": True} | options))
 
 
-def second(case: Case, first: list, leaves: list) -> list:
-    """The gradients of the gradients; zeros where there are none."""
-    rng = np.random.default_rng(1)
+def second(case: Case) -> list[list]:
+    """The gradients, recorded, and the gradients of these; zeros where there are none."""
+    leaves, rng = case.leaves(), np.random.default_rng(1)
+    outputs = [part for part in flat_outputs(case.process(case.call())) if part.requires_grad]
+    first = gradients(case, outputs, leaves, create_graph=True)
     roots = [one for one in first if one is not None and one.requires_grad]
     if not roots:
-        return [np.zeros_like(to_numpy(leaf)) for leaf in leaves]
+        return [first, [case.module.zeros(leaf.shape, dtype=leaf.dtype) for leaf in leaves]]
     seeds = [weights(case.module, root, rng) for root in roots]
     found = case.module.autograd.grad(roots, leaves, seeds, allow_unused=True, materialize_grads=True)
-    return [to_numpy(one) for one in found]
+    return [first, list(found)]
 
 
-def tangents(case: Case, leaves: list) -> list:
+def tangents(case: Case) -> list:
     """The tangents of the outputs where every leaf has one; zeros where there is none."""
     forward, rng = case.module.autograd.forward_ad, np.random.default_rng(2)
     with forward.dual_level():
-        duals = {id(leaf): forward.make_dual(leaf.detach(), weights(case.module, leaf, rng)) for leaf in leaves}
+        duals = {
+            id(leaf): forward.make_dual(leaf.detach(), weights(case.module, leaf, rng)) for leaf in case.leaves()
+        }
         outputs = [out for out in flat_outputs(case.process(case.call(duals))) if is_inexact(out)]
         unpacked = [forward.unpack_dual(out) for out in outputs]
         return [
-            np.zeros(tuple(primal.shape), to_numpy(primal).dtype) if tangent is None else to_numpy(tangent)
+            case.module.zeros(primal.shape, dtype=primal.dtype) if tangent is None else tangent
             for primal, tangent in unpacked
         ]
 

@@ -1,0 +1,43 @@
+"""A function on each row of a batch.
+
+Note [Rows one by one]
+A vectorized Jacobian is a product with every row of a basis at once. Here the rows are done one after another, as
+``autograd.grad(is_grads_batched=True)`` does them; whoever batches the one batches the other. It is seen by a function
+with side effects alone: it is called once for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tapegrad.autograd.differentiate import row_of
+from tapegrad.autograd.functional.arguments import Tensors
+from tapegrad.functions.creation import zeros
+from tapegrad.functions.joining import stack
+from tapegrad.tensor.tensor import Tensor
+
+
+def for_each_row(function: Callable[[Sequence[Tensor]], Tensors], batches: Tensors) -> Tensors:
+    """``function`` of each row of the batches, with its results stacked; what it gives for zeros, cut to nothing, if
+    there are none.
+    """
+    if not len(batches[0]):
+        like = function([zeros(*batch.shape[1:], dtype=batch.dtype, device=batch.device) for batch in batches])
+        return tuple(stack([one])[:0] for one in like)
+    rows = [function([row_of(batch, row) for batch in batches]) for row in range(len(batches[0]))]
+    return tuple(stack(column) for column in zip(*rows, strict=True))
+
+
+def basis_of(tensors: Tensors) -> Tensors:
+    """The standard basis of the space of ``tensors``: for each a batch of as many rows as there are elements in all.
+
+    Row by row these are all ones-and-zeros vectors, each cut into the (flat) tensors.
+    """
+    rows, start = sum(tensor.numel() for tensor in tensors), 0
+    batches = []
+    for tensor in tensors:
+        batch = zeros(rows, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        batch.diagonal(start).fill_(1)
+        batches.append(batch)
+        start -= tensor.numel()
+    return tuple(batches)

@@ -1,0 +1,167 @@
+"""Calls at a level: operators on lifted tensors are operators on tensors one level further out.
+
+See Note [Levels] in ``tensor/lifted.py``. A plan for lifted arguments differs from others in its forward kernel alone,
+which is the operator itself, called outside (``lifted_forward``); where the level maps, the operator is one that JAX
+has batched (``Vmapped`` in ``ops/levels.py``). What a plan can't be made for is brought to one level first
+(``levelled``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.dispatch.nodes import below, gradient_edge
+from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.dual import set_tangent
+from tapegrad.tensor.lifted import ESCAPED, Level, Lifted, raised
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
+
+operators: dict[str, Callable[..., Any]] = {}
+"""What ``ops/levels.py`` gives: ``vmapped(op, mask)``, ``gradients(plan, wanted, defined)``, ``foreign(function)``."""
+
+
+# -- tensors -----------------------------------------------------------------------------------------------------------
+
+
+def live(tensor: Tensor) -> Tensor:
+    """A tensor as it counts now: one of a level that is over is what it was lifted from.
+
+    Raises:
+        RuntimeError: it is one of the examples of a ``vmap`` that is over.
+    """
+    while tensor._spec.level:
+        value = value_of(tensor)
+        if not isinstance(value, Lifted):  # a constant that was made with the spec of a lifted tensor
+            return wrap(value, describe(value))
+        if value.level.alive:
+            break
+        if value.batched:
+            raise RuntimeError(ESCAPED)
+        tensor = value.tensor
+    return tensor
+
+
+def handle(tensor: Tensor) -> Tensor:
+    """A handle on what a tensor is now, with its place in the graph and its tangent, which no write reaches."""
+    result = wrap(value_of(tensor), tensor._spec.fresh.replace(dual=False), gradient_edge(tensor))
+    if tensor._spec.dual:
+        set_tangent(result, tensor._tangent)
+    return result
+
+
+def lift(tensor: Tensor, level: Level, batched: bool = False, requires_grad: bool = False) -> Tensor:
+    """A tensor of the level outside as one of the innermost level."""
+    with level.outside():
+        below = handle(live(tensor))
+    return raised(Lifted(below, level, batched), requires_grad)
+
+
+def at(tensor: Tensor, level: Level) -> Tensor:
+    """A tensor at the innermost level: itself, or lifted."""
+    tensor = live(tensor)
+    return tensor if tensor._spec.level == level.depth else lift(tensor, level)
+
+
+def lower(tensor: Tensor, level: Level) -> tuple[Tensor, bool]:
+    """What a tensor is outside a level, as a tensor of its own, and whether its first dimension is the mapped one."""
+    tensor = live(tensor)
+    value = value_of(tensor)
+    if isinstance(value, Lifted) and value.level is level:
+        tensor, batched = value.tensor, value.batched
+    else:
+        batched = False
+    with level.outside():
+        return handle(tensor), batched
+
+
+def tracked(tensor: Tensor, modes: Modes) -> bool:
+    """Whether what is computed from a tensor may be recorded, or have a tangent, at its level or further out."""
+    while True:
+        spec = tensor._spec
+        if (spec.requires_grad and modes.grad) or spec.dual:
+            return True
+        value = value_of(tensor) if spec.level else None
+        if not isinstance(value, Lifted):
+            return False
+        tensor, modes = value.tensor, value.level.modes_outside()
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+def is_level_call(specs: tuple) -> bool:
+    """Whether a plan can't be made for arguments like these: they have to be brought to the innermost level first."""
+    depth = thread.modes.level
+    return any(isinstance(spec, Spec) and spec.level != depth for spec in specs)
+
+
+def levelled(op: Any, settings: dict, call: Callable) -> Callable:
+    """In place of a runner: bring the arguments to the innermost level, or call outside if it has nothing to do."""
+
+    def run(*args: Any) -> Any:
+        args = tuple(live(arg) if isinstance(arg, Tensor) else arg for arg in args)
+        if not thread.levels:
+            return call(op, args, settings)
+        level = thread.levels[-1]
+        if level.maps and not any(isinstance(arg, Tensor) and arg._spec.level == level.depth for arg in args):
+            with level.outside():
+                return call(op, args, settings)
+        return call(op, tuple(at(arg, level) if isinstance(arg, Tensor) else arg for arg in args), settings)
+
+    return run
+
+
+def lifted_forward(op: Any, specs: Sequence, settings: dict) -> Callable:
+    """What stands for the forward kernel where arguments are lifted: the operator, called outside."""
+    absent = [position for position, spec in enumerate(specs) if spec is None]
+
+    def forward(*values: Any) -> Any:
+        level = thread.levels[-1]
+        arguments = [_outside(value, level) for value in values]
+        mask = [isinstance(value, Lifted) and value.batched for value in values]
+        for position in absent:
+            arguments.insert(position, None)
+            mask.insert(position, False)
+        batched = any(mask)
+        with level.outside():
+            out = (operators["vmapped"](op, tuple(mask)) if batched else op)(*arguments, **settings)
+        if isinstance(out, tuple):
+            return tuple(Lifted(item, level, batched) for item in out)
+        return Lifted(out, level, batched)
+
+    return forward
+
+
+def _outside(value: Any, level: Level) -> Any:
+    """An argument of an operator that is called outside."""
+    if isinstance(value, Lifted):
+        if value.batched and value.level is not level:
+            raise RuntimeError(ESCAPED)
+        return value.tensor
+    return value if isinstance(value, (bool, int, float, complex)) else wrap(value, describe(value))
+
+
+def run_outside(function: Callable, values: tuple, level: Level) -> Any:
+    """A pure array function of values of which some are lifted: the function as an operator, called outside."""
+    specs = [type(value) for value in values]
+    return lifted_forward(operators["foreign"](function), specs, {"x64": True})(*values)
+
+
+def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> Sequence:
+    """The formulas of a plan for lifted arguments: as one operator, unless what it computes with is recorded."""
+    grads = [None if grad is None else live(grad) for grad in grads]
+    saved = [live(item) if isinstance(item, Tensor) else item for item in saved]
+    tensors = [item for item in (*grads, *saved) if isinstance(item, Tensor)]
+    if any(tracked(tensor, thread.modes) for tensor in tensors):
+        return plan.gradients(grads, saved, wanted)
+    given = [grad for grad in grads if grad is not None]
+    op = operators["gradients"](plan, wanted, tuple(grad is not None for grad in grads))
+    results = iter(op(*given, *saved))
+    return tuple(next(results) if want else None for want in op.wanted)
+
+
+
+
+below.append(gradients_below)

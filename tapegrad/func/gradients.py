@@ -1,0 +1,269 @@
+"""Transforms that differentiate: ``grad``, ``grad_and_value``, ``vjp``, ``jvp``, ``linearize``.
+
+Each runs the function at a level of its own: Note [Levels] in ``tensor/lifted.py``. The backward of a level is run when
+the level is over, where the transform was called: what the gradients are computed with are the tensors of that place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from tapegrad.autograd.differentiate import run_backward
+from tapegrad.autograd.forward_ad import make_dual, unpack_dual
+from tapegrad.dispatch.levels import at, lift, live, lower
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.func.checks import check_outputs, check_tensors, picked, put_back, with_aux
+from tapegrad.functions.creation import ones_like, zeros_like
+from tapegrad.tape.modes import switched, thread
+from tapegrad.tensor.lifted import Level
+from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.trees import TreeSpec, flatten, map_leaves, unflatten
+
+JVP = "jvp(f, primals, tangents)"
+
+
+def lifted(tree: Any, level: Level) -> Any:
+    """A tree with its tensors at a level."""
+    return map_leaves(lambda leaf: lift(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def differentiable(tree: Any, level: Level) -> Any:
+    """A tree of tensors as leaves of a level, that require grad.
+
+    Raises:
+        ValueError: a leaf is no tensor.
+        RuntimeError: one of an integral type.
+    """
+
+    def leaf_of(given: Any) -> Tensor:
+        if not isinstance(given, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(given)}")
+        if given.dtype.category < FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        return lift(given, level, requires_grad=True)
+
+    return map_leaves(leaf_of, tree)
+
+
+def brought_out(tree: Any, level: Level) -> Any:
+    """A tree with the tensors of a level as they are outside it."""
+    return map_leaves(lambda leaf: lower(leaf, level)[0] if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def backward_of(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Tensor], keep: bool
+) -> list[Tensor]:
+    """The gradients of the inputs of a level that is over; zeros for those that the outputs don't depend on."""
+    recording = thread.modes.grad
+    given = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if out._spec.requires_grad]
+    results: Sequence[Tensor | None] = [None] * len(inputs)
+    if given:
+        roots, seeds = zip(*given, strict=True)
+        results = run_backward(roots, seeds, keep or recording, recording, inputs, False)
+    return [
+        zeros_like(live(x)) if result is None else live(result) for x, result in zip(inputs, results, strict=True)
+    ]
+
+
+def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """A function that returns the gradient of ``func`` and its value, ``(gradient, value)``.
+
+    Args:
+        func: returns a tensor of one element without dimensions; with ``has_aux``, a pair of that and anything else.
+        argnums: which positional arguments to differentiate with respect to: trees of tensors.
+        has_aux: whether ``func`` returns something besides; the result then is ``(gradient, (value, aux))``.
+
+    Raises:
+        RuntimeError: the output is no scalar tensor, or there is no such argument.
+
+    >>> import tapegrad as torch
+    >>> torch.func.grad_and_value(lambda x: x ** 2)(torch.tensor(3.0))
+    (tensor(6.), tensor(9.))
+    """
+
+    @wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        api = "grad_and_value(f)(*args)"
+        with Level() as level:
+            chosen = differentiable(picked(args, argnums), level)
+            output = func(*put_back(lifted(args, level), chosen, argnums), **lifted(kwargs, level))
+            output, aux = with_aux(output, has_aux, api)
+            if not isinstance(output, Tensor):
+                raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
+            if output.dim() != 0:
+                raise RuntimeError(
+                    f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. "
+                    "Maybe you wanted to use the vjp or jacrev APIs instead?"
+                )
+            output = at(output, level)
+            value, aux = lower(output, level)[0], brought_out(aux, level)
+        leaves, spec = flatten(chosen)
+        gradients = unflatten(backward_of([output], leaves, [ones_like(value)], False), spec)
+        return gradients, ((value, aux) if has_aux else value)
+
+    return wrapper
+
+
+def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """A function that returns the gradient of ``func``; with ``has_aux``, ``(gradient, aux)``. See ``grad_and_value``.
+
+    >>> import tapegrad as torch
+    >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(0.0))
+    tensor(-0.)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper
+
+
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """The value of ``func`` at ``primals``, and a function that gives the vector-Jacobian product of cotangents.
+
+    Returns:
+        ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn`` takes a tree like the output, and gives a
+        cotangent for each of the primals, as a tuple if there are several.
+
+    >>> import tapegrad as torch
+    >>> output, vjp_fn = torch.func.vjp(torch.sin, torch.zeros(2))
+    >>> vjp_fn(torch.ones(2))
+    (tensor([1., 1.]),)
+    """
+    api = "vjp(f, *primals)"
+    with Level() as level:
+        inputs = differentiable(primals, level)
+        output, aux = with_aux(func(*inputs), has_aux, api)
+        outputs, spec = flatten(output)
+        check_outputs(outputs, api)
+        for out in outputs:
+            if out.dtype.category < FLOATING:
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    f"{out.dtype}"
+                )
+        outputs = [at(out, level) for out in outputs]
+        values, aux = brought_out(outputs, level), brought_out(aux, level)
+    leaves, structure = flatten(inputs)
+
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given, their = flatten(cotangents)
+        if their != spec:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {shown(their)}, primal output: {shown(spec)}"
+            )
+        recording = thread.modes.grad if create_graph is None else create_graph
+        with switched(grad=recording):
+            return unflatten(backward_of(outputs, leaves, given, retain_graph), structure)
+
+    return (unflatten(values, spec), vjp_fn, aux) if has_aux else (unflatten(values, spec), vjp_fn)
+
+
+def shown(spec: TreeSpec) -> str:
+    """The structure of a tree as Python would write it, with a star for each leaf."""
+    if spec.kind is None:
+        return "*"
+    inner = [shown(child) for child in spec.children]
+    if spec.kind is tuple:
+        return f"({', '.join(inner)}{',' if len(inner) == 1 else ''})"
+    if spec.kind is list:
+        return f"[{', '.join(inner)}]"
+    if spec.kind is dict:
+        return "{" + ", ".join(f"{key!r}: {part}" for key, part in zip(spec.context, inner, strict=True)) + "}"
+    return str(spec)
+
+
+def jvp(
+    func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False, has_aux: bool = False
+) -> tuple:
+    """The value of ``func`` at ``primals``, and its derivative in the direction of ``tangents`` (forward mode).
+
+    Args:
+        primals, tangents: tuples of trees of tensors, of one structure and shapes.
+        strict: whether to refuse outputs that don't depend on the inputs, instead of giving zeros.
+
+    >>> import tapegrad as torch
+    >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    return jvp_at(func, primals, tangents, None, strict, has_aux)
+
+
+def jvp_at(
+    func: Callable, primals: tuple, tangents: Any, argnums: Any, strict: bool = False, has_aux: bool = False
+) -> tuple:
+    """``jvp`` with respect to the primals that ``argnums`` names, or all."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    chosen = primals if argnums is None else picked(primals, argnums if isinstance(argnums, tuple) else (argnums,))
+    flat, spec = flatten(chosen)
+    directions, their = flatten(tangents)
+    if spec != their:
+        raise RuntimeError(
+            f"{JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
+            f"{their}"
+        )
+    check_tensors(flat, JVP, "primals")
+    check_tensors(directions, JVP, "tangents")
+    with Level(forward_level=0, forward_grad=True) as level:
+        duals = [make_dual(lift(x, level), lift(t, level)) for x, t in zip(flat, directions, strict=True)]
+        inputs = unflatten(duals, spec)
+        if argnums is not None:
+            given = inputs if isinstance(argnums, tuple) else inputs[0]
+            inputs = put_back(lifted(primals, level), given, argnums)
+        output, aux = with_aux(func(*inputs), has_aux, JVP)
+        outputs, structure = flatten(output)
+        check_outputs(outputs, JVP)
+        pairs = [unpacked(at(out, level), strict) for out in outputs]
+        value, tangent = (
+            unflatten([lower(item, level)[0] for item in column], structure) for column in zip(*pairs, strict=True)
+        )
+        aux = brought_out(aux, level)
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def unpacked(output: Tensor, strict: bool) -> tuple[Tensor, Tensor]:
+    """A dual's primal and tangent."""
+    primal, tangent = unpack_dual(output)
+    if tangent is None:
+        if strict:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                "allowed with strict=True."
+            )
+        tangent = zeros_like(primal)
+    return primal, tangent
+
+
+def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """The value of ``func`` at ``primals``, and the linear function of tangents that approximates it there.
+
+    >>> import tapegrad as torch
+    >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.zeros(2))
+    >>> jvp_fn(torch.ones(2))
+    tensor([1., 1.])
+    """
+    leaves, spec = flatten(primals)
+    output = func(*primals)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        given, their = flatten(tangents)
+        if their != spec:
+            raise RuntimeError(f"Expected the tangents {their} to have the same argspec as the primals {spec}")
+        for index, (x, t) in enumerate(zip(leaves, given, strict=True)):
+            for what in ("shape", "device", "dtype"):
+                if getattr(t, what) != getattr(x, what):
+                    raise RuntimeError(
+                        f"tangent:{index} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} "
+                        f"{getattr(x, what)} of the corresponding primal."
+                    )
+        return jvp(func, primals, tangents)[1]
+
+    return output, jvp_fn

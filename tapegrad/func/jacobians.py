@@ -1,0 +1,155 @@
+"""``jacrev``, ``jacfwd`` and ``hessian``: all derivatives of a function at once, by ``vmap`` over unit vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from tapegrad.func.checks import picked, put_back, refuse_complex
+from tapegrad.func.gradients import jvp_at, vjp
+from tapegrad.func.mapping import vmap
+from tapegrad.functions.creation import eye
+from tapegrad.functions.joining import cat
+from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.trees import flatten, unflatten
+
+
+def unit_vectors(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """For each tensor a batch of tensors like it, which together are the unit vectors of them all."""
+    count = sum(tensor.numel() for tensor in tensors)
+    if len(tensors) == 1:
+        rows = eye(count, dtype=tensors[0].dtype, device=tensors[0].device)
+        return [rows if tensors[0].dim() == 1 else rows.reshape(count, *tensors[0].shape)]
+    result, start = [], 0
+    for tensor in tensors:
+        size = tensor.numel()
+        rows = eye(count, dtype=tensor.dtype, device=tensor.device)[:, start : start + size]
+        result.append(rows.reshape(count, *tensor.shape))
+        start += size
+    return result
+
+
+def jacrev(
+    func: Callable,
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable:
+    """A function that gives the Jacobian of ``func``, row by row, by reverse mode.
+
+    Args:
+        func: a function of trees of real tensors that returns a tree of them.
+        argnums: with respect to which arguments.
+        has_aux: whether ``func`` returns a pair of that and something else, which is then returned too.
+        chunk_size: how many rows at once; None: all.
+
+    Returns:
+        for each output and input a tensor of shape ``output.shape + input.shape``, in the structure of the output and,
+        within that, of the input.
+
+    >>> import tapegrad as torch
+    >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @wraps(func)
+    def wrapper(*args: Any) -> Any:
+        refuse_complex("jacrev", args, "inputs")
+        chosen = picked(args, argnums)
+
+        def of_chosen(*given: Any) -> Any:
+            return func(*put_back(args, given[0] if isinstance(argnums, int) else given, argnums))
+
+        primals = (chosen,) if isinstance(argnums, int) else chosen
+        output, pull, *aux = vjp(of_chosen, *primals, has_aux=has_aux)
+        refuse_complex("jacrev", output, "outputs")
+        outputs, spec = flatten(output)
+        sizes = [out.numel() for out in outputs]
+        basis = unit_vectors(outputs)
+        rows = pulled_back(lambda *vectors: pull(unflatten(vectors, spec)), basis, chunk_size)
+        inputs, structure = flatten(primals)
+        blocks = [row.split(sizes, dim=0) for row in flatten(rows)[0]]
+        results = []
+        for index, out in enumerate(outputs):
+            parts = [
+                column[index].reshape(*out.shape, *x.shape) for column, x in zip(blocks, inputs, strict=True)
+            ]
+            tree = unflatten(parts, structure)
+            results.append(tree[0] if isinstance(argnums, int) else tree)
+        jacobian = unflatten(results, spec)
+        return (jacobian, aux[0]) if has_aux else jacobian
+
+    return wrapper
+
+
+def pulled_back(pull: Callable, basis: list[Tensor], chunk_size: int | None) -> Any:
+    """``pull`` of each row of the basis, by ``vmap``, or one after another if chunks are of one row."""
+    if chunk_size == 1:
+        columns = [flatten(pull(*(vectors[row] for vectors in basis))) for row in range(len(basis[0]))]
+        spec = columns[0][1]
+        stacked = [cat([x.unsqueeze(0) for x in column]) for column in zip(*(c[0] for c in columns), strict=True)]
+        return unflatten(stacked, spec)
+    return vmap(pull, chunk_size=chunk_size)(*basis)
+
+
+def jacfwd(
+    func: Callable,
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable:
+    """A function that gives the Jacobian of ``func``, column by column, by forward mode. See ``jacrev``.
+
+    >>> import tapegrad as torch
+    >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    @wraps(func)
+    def wrapper(*args: Any) -> Any:
+        refuse_complex("jacfwd", args, "inputs")
+        primals = args if argnums is None else picked(args, argnums if isinstance(argnums, tuple) else (argnums,))
+        inputs, structure = flatten(primals)
+
+        def push(*vectors: Any) -> Any:
+            value, tangent, *aux = jvp_at(func, args, unflatten(vectors, structure), argnums, has_aux=has_aux)
+            refuse_complex("jacfwd", value, "outputs")
+            return (tangent, aux[0]) if has_aux else tangent
+
+        columns = vmap(push, randomness=randomness)(*unit_vectors(inputs))
+        aux = None
+        if has_aux:
+            columns, aux = columns
+            leaves, aux_spec = flatten(aux)
+            aux = unflatten([leaf[0] for leaf in leaves], aux_spec)
+        sizes = [x.numel() for x in inputs]
+        outputs, spec = flatten(columns)
+        results = []
+        for out in outputs:
+            blocks = out.movedim(0, -1).split(sizes, dim=-1)
+            parts = [block.reshape(*out.shape[1:], *x.shape) for block, x in zip(blocks, inputs, strict=True)]
+            tree = unflatten(parts, structure)
+            results.append(tree[0] if isinstance(argnums, int) else tree)
+        jacobian = unflatten(results, spec)
+        return (jacobian, aux) if has_aux else jacobian
+
+    return wrapper
+
+
+def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    """A function that gives the second derivatives of ``func``: forward mode over reverse mode.
+
+    >>> import tapegrad as torch
+    >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)

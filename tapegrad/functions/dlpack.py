@@ -1,0 +1,167 @@
+"""DLPack: data shared with NumPy, PyTorch, jax and others.
+
+Note [Shared with others]
+What other libraries are given is the array that a tensor has now: they may read it, and must not write to it, for
+arrays never change. (NumPy is told, and refuses; PyTorch does not ask.) A later write to the tensor is not seen there,
+for it gives the tensor another array. It is the same the other way round: who gave the data must not write to it
+afterwards. Between tensors of this library, memory is shared as PyTorch shares it: writes are seen on both sides.
+
+An array is row-major, strides are bookkeeping of tensors: so a view that is not contiguous travels as a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import message
+from tapegrad.execution.devices import device as device_class
+from tapegrad.execution.host import from_dlpack as value_from_dlpack
+from tapegrad.execution.windows import CONJUGATED
+from tapegrad.functions.construction import from_numpy
+from tapegrad.functions.conversion import converted_to
+from tapegrad.functions.factory import named_device
+from tapegrad.functions.registry import public
+from tapegrad.functions.viewing import sharing
+from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.storage import Counter
+from tapegrad.tensor.tensor import Tensor, describe, value_of
+
+CPU = 1
+"""DLPack's number for memory of the host."""
+
+INVALID_CAPSULE = (
+    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+    "already constructed a tensor from it once."
+)
+
+
+@public("Tensor", out=False)
+def __dlpack__(
+    self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
+    """A DLPack capsule that shares the data, for other libraries to read. See Note [Shared with others].
+
+    Args:
+        stream: of a GPU, the stream on which the data has to be ready; -1 or None for none.
+        max_version: the newest version of DLPack that the reader knows.
+        dl_device: where the data is to be, as ``__dlpack_device__`` says it.
+        copy: whether to copy.
+
+    Raises:
+        BufferError: the tensor requires grad, or shows the conjugates of its memory.
+        TypeError, AssertionError: a stream that is no integer, or one of the CPU.
+    """
+    if self._spec.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self._lens & CONJUGATED:
+        raise BufferError("Can't export tensors with the conjugate bit set")
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if self.device.type == "cpu" and stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    stream = None if stream == -1 else stream
+    return value_of(self).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+@public("Tensor", out=False)
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """DLPack's type and index of the device."""
+    return value_of(self).__dlpack_device__()
+
+
+class _Capsule:
+    """What jax can read: a capsule of data on the CPU."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU, 0
+
+
+@public("torch", "utils.dlpack", out=False)
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """The data of another library's array, shared with it unless ``copy`` is True. See Note [Shared with others].
+
+    Args:
+        ext_tensor: an object with ``__dlpack__``, or a DLPack capsule.
+        device: where the tensor is to be.
+        copy: whether to copy; None copies if need be: to another device, or where the data has gaps.
+
+    Raises:
+        RuntimeError: neither, or a capsule that was used.
+        ValueError: ``copy`` is False, and a copy is needed.
+        BufferError: whoever has the data can't give it away: because it requires grad, for example.
+    """
+    if isinstance(ext_tensor, Tensor):
+        result = _of_own(ext_tensor, copy)
+    elif hasattr(ext_tensor, "__dlpack__"):
+        result = _imported(ext_tensor, copy)
+    elif device is not None or copy is not None:
+        raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+    else:
+        result = _of_capsule(ext_tensor)
+    return result if device is None else _moved(result, named_device("from_dlpack", device), copy)
+
+
+def _of_own(tensor: Tensor, copy: bool | None) -> Tensor:
+    """A tensor of this library, in the same memory."""
+    __dlpack__(tensor)  # refuses what it has to
+    if copy:
+        return tensor.clone()
+    shared = sharing(tensor)
+    shared._counter = Counter()  # writes through the one are not counted for the other
+    return shared
+
+
+def _imported(other: Any, copy: bool | None) -> Tensor:
+    """The data of another library's array: shared where it is row-major, otherwise laid out alike."""
+    host = _host_view(other)
+    if host is None or host.flags.c_contiguous:
+        try:
+            value = value_from_dlpack(other, copy)
+            return fresh(value, describe(value))
+        except BufferError:  # NumPy does not share read-only data in the way that jax asks for
+            if host is None:
+                raise
+    if copy is False:
+        raise ValueError(message("the data can't be shared without copying it: it is read-only, or has gaps",
+                                 hint="Set copy=None or copy=True."))  # fmt: skip
+    return from_numpy(host)
+
+
+def _host_view(other: Any) -> np.ndarray | None:
+    """An array as NumPy sees it, if it can."""
+    try:
+        return np.from_dlpack(other)
+    except (BufferError, RuntimeError, TypeError):
+        return None
+
+
+def _of_capsule(capsule: Any) -> Tensor:
+    if type(capsule).__name__ != "PyCapsule" or '"dltensor' not in repr(capsule):
+        raise RuntimeError(INVALID_CAPSULE)
+    value = value_from_dlpack(_Capsule(capsule), None)
+    return fresh(value, describe(value))
+
+
+def _moved(tensor: Tensor, on: device_class, copy: bool | None) -> Tensor:
+    if on is not tensor.device and copy is False:
+        raise ValueError(
+            f"cannot move DLPack tensor from device {tensor.device} to {on} without copying. "
+            "Set copy=None or copy=True."
+        )
+    return converted_to(tensor, tensor.dtype, on)
+
+
+@public("torch", "utils.dlpack", out=False)
+def to_dlpack(data: Any) -> Any:
+    """A DLPack capsule that shares the data of a tensor, which may require grad."""
+    if not isinstance(data, Tensor):
+        raise TypeError(f"_to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(data).__name__}")
+    return value_of(data).__dlpack__()

@@ -1,0 +1,165 @@
+"""Operators that levels need: one that JAX has batched, and the backward of a node in one piece.
+
+See Note [Levels] in ``tensor/lifted.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from tapegrad.dispatch import levels
+from tapegrad.dispatch.plan import Plan
+from tapegrad.ops.foreign import foreign
+from tapegrad.ops.operator import Operator, broadcast_to, sum_to
+from tapegrad.tensor.lifted import Level, Lifted, raised, run_lifted
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor
+
+
+class Vmapped(Operator):
+    """An operator on a batch of examples: those arguments that ``mask`` names have one more dimension in front.
+
+    The kernel is ``jax.vmap`` of the operator's; derivatives are the operator's own, mapped likewise.
+    """
+
+    kind = "vmapped"
+    joint = True
+
+    def __init__(self, op: Operator, mask: tuple[bool, ...]) -> None:
+        vars(self).update(vars(op))
+        self.op, self.mask = op, mask
+        self.plans, self.kernels = {}, {}
+        self.keeps_layout = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(vars(self)["op"], name)
+
+    def examples(self, specs: Sequence) -> list:
+        """What is known of the arguments of one example."""
+        return [example(spec) if mapped else spec for spec, mapped in zip(specs, self.mask, strict=True)]
+
+    def prepare(self, specs: Sequence, settings: dict) -> Callable:
+        function = self.op.prepare(self.examples(specs), settings)
+        axes = tuple(0 if mapped else None for spec, mapped in zip(specs, self.mask, strict=True) if spec is not None)
+        return jax.vmap(function, in_axes=axes)
+
+    def is_wide(self, specs: Sequence, settings: dict) -> bool:
+        return self.op.is_wide(self.examples(specs), settings)
+
+    def locate(self, name: str, position: int, specs: Sequence, num_outputs: int) -> tuple[str, Any]:
+        return self.op.locate(name, position, self.examples(specs), num_outputs)
+
+    def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> None:
+        return None
+
+    def differentiable(self, position: int) -> bool:
+        return self.op.differentiable(position)
+
+    def gradients(self, plan: Plan, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> tuple:
+        """The gradients of all wanted arguments; of one that all examples share, the sum over the examples."""
+        single = Plan(self.op, tuple(self.examples(plan.specs)), plan.settings, plan.modes)
+        grads, inputs = grads[: single.slots], [self.mask[i] for i in single.saved_inputs]
+        batched = [True] * len(grads) + inputs + [True] * len(single.saved_outputs)
+
+        def run(*items: Any) -> tuple:
+            return single.gradients(items[: len(grads)], items[len(grads) :], wanted)
+
+        results = over_examples(run, (*grads, *saved), batched)
+        return tuple(
+            grad if grad is None or self.mask[position] else sum_to(grad, shape=tuple(grad.shape[1:]))
+            for position, grad in zip(single.positions, results, strict=True)
+        )
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        count = len(primals)
+        outputs = out if isinstance(out, tuple) else (out,)
+
+        def run(*items: Any) -> Any:
+            results = items[2 * count :]
+            results = results if isinstance(out, tuple) else results[0]
+            return self.op.jvp(items[:count], items[count : 2 * count], results, **settings)
+
+        return over_examples(run, (*primals, *tangents, *outputs), [*self.mask, *self.mask, *(True for _ in outputs)])
+
+
+def example(spec: Spec) -> Spec:
+    """The spec of one example of a batch."""
+    return spec.fresh.replace(shape=spec.shape[1:], strides=None)
+
+
+def over_examples(run: Callable, items: Sequence, batched: Sequence[bool]) -> Any:
+    """A function of arrays, or of tensors, run on each example of those that are batched; the results all are."""
+    if not any(isinstance(item, Tensor) for item in items):
+        axes = tuple(0 if mapped and item is not None else None for item, mapped in zip(items, batched, strict=True))
+        return jax.vmap(run, in_axes=axes)(*items)
+    size = next(item.shape[0] for item, mapped in zip(items, batched, strict=True) if mapped and item is not None)
+    with Level(size, "same") as level:
+        given = [
+            raised(Lifted(item, level, True)) if mapped and isinstance(item, Tensor) else item
+            for item, mapped in zip(items, batched, strict=True)
+        ]
+        results = run(*given)
+        if isinstance(results, (tuple, list)):
+            return tuple(None if result is None else whole(result, level) for result in results)
+        return None if results is None else whole(results, level)
+
+
+def whole(result: Tensor, level: Level) -> Tensor:
+    """A result of a mapped function outside, with the mapped dimension in front; one of all examples is repeated."""
+    tensor, batched = levels.lower(result, level)
+    if batched:
+        return tensor
+    with level.outside():
+        return broadcast_to(tensor, shape=(level.size, *tensor.shape))
+
+
+class Gradients(Operator):
+    """The backward of a node in one piece: all formulas of a plan that are wanted. It has no derivatives itself."""
+
+    kind = "gradients"
+    listed = False
+
+    def __init__(self, plan: Plan, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> None:
+        count = sum(defined)
+
+        def gradients(*values: Any) -> tuple:
+            given = iter(values[:count])
+            grads = [next(given) if has else None for has in defined]
+            results = plan.gradients(grads, values[count:], wanted)
+            self.wanted = tuple(result is not None for result in results)
+            return tuple(result for result in results if result is not None)
+
+        super().__init__(gradients, {}, name=plan.node_class.__name__)
+        self.wanted = wanted
+        self.wide = plan.kernels.wide
+
+    def is_wide(self, specs: Sequence, settings: dict) -> bool:
+        return self.wide
+
+
+def gradients_of(plan: Plan, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Gradients:
+    """The backward of a plan as an operator, made when first asked for."""
+    key = ("operator", plan.needed, wanted, defined)
+    found = plan.kernels.backwards.get(key)
+    if found is None:
+        found = plan.kernels.backwards.setdefault(key, Gradients(plan, wanted, defined))
+    return found  # type: ignore[return-value]
+
+
+def vmapped(op: Operator, mask: tuple[bool, ...]) -> Vmapped:
+    """An operator on a batch, made when first asked for."""
+    variants = op.__dict__.setdefault("variants", {})
+    found = variants.get(mask)
+    if found is None:
+        found = variants.setdefault(mask, Vmapped(op, mask))
+        found.variants = {}
+    return found
+
+
+levels.operators.update(vmapped=vmapped, gradients=gradients_of, foreign=foreign)
+run_lifted.append(levels.run_outside)

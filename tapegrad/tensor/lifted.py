@@ -1,0 +1,344 @@
+"""Levels: what tensors are inside function transforms (``func.grad``, ``func.vmap``, ...), one within the other.
+
+Note [Levels]
+A function transform runs the user's function at a *level* of its own. What is true of a tensor there (that it requires
+grad, that it is dual, that it is one example of a batch) is true at this level alone: the tensor is *lifted*, and has
+its own place in the graph, its own tangent, its own memory. Its value is no array but a ``Lifted``: a tensor of the
+level outside, which nobody writes to. So to compute with values at a level is to call operators on tensors one level
+further out (``dispatch/levels.py``), where they are recorded if that level records, and so on, until the values are
+arrays.
+This is how transforms nest in any order without getting into each other's way, and how gradients flow through
+to what a transformed function captured.
+
+At a ``vmap`` level the tensor outside has one more dimension in front, if it is ``batched``; inside, nobody sees that.
+
+A level is *over* when its transform returns. What is still left of it then (a tensor that the function hid somewhere,
+the graph that ``vjp`` keeps) counts as what it was lifted from.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.kernel import Opaque
+from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, value_of, wrap
+
+ESCAPED = (
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
+    "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in "
+    "`gen_vmap_plumbing` Please file an issue if it looks like the latter"
+)
+NO_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please file a bug report."
+)
+
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
+NO_STORAGE = "Cannot access storage of {kind}"
+NO_RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
+NOT_THE_SAME = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+)
+NOT_DIFFERENT = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+    "If this is necessary for your usage, please file an issue with functorch."
+)
+NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
+    "case."
+)
+
+
+class Level:
+    """A function transform that is running. See Note [Levels]. A context manager, that is entered once.
+
+    Args:
+        size: of a ``vmap``, how many examples there are; None for the transforms that differentiate.
+        randomness: of a ``vmap``, what random operators do: ``"error"``, ``"different"`` or ``"same"``.
+        modes: changes of modes inside; grad mode is always on where a level differentiates.
+
+    Attributes:
+        depth: how many levels there are, with this one.
+        alive: whether it isn't over yet.
+    """
+
+    __slots__ = (
+        "size", "randomness", "depth", "alive", "changes", "levels", "modes", "duals", "disabled", "__weakref__",
+    )  # fmt: skip
+
+    def __init__(self, size: int | None = None, randomness: str = "error", **modes: Any) -> None:
+        self.size, self.randomness = size, randomness
+        self.changes = modes if size is not None else {"grad": True, "inference": False, **modes}
+        self.alive = False
+
+    @property
+    def maps(self) -> bool:
+        """Whether it is a ``vmap``."""
+        return self.size is not None
+
+    def __enter__(self) -> Level:
+        self.modes, self.levels, self.duals = thread.modes, thread.levels, thread.duals
+        self.disabled = thread.saved_hooks_disabled
+        self.depth = len(self.levels) + 1
+        thread.levels = (*self.levels, self)
+        thread.modes = self.modes.replace(**{"level": self.depth, "forward_level": -1, **self.changes})
+        thread.duals = []
+        if not self.maps and "forward_level" not in self.changes:
+            thread.saved_hooks_disabled = NO_HOOKS
+        self.alive = True
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        thread.modes, thread.levels, thread.duals = self.modes, self.levels, self.duals
+        thread.saved_hooks_disabled = self.disabled
+        self.alive = False
+
+    def outside(self) -> Outside:
+        """For a block that runs one level further out. Only the innermost level can be left."""
+        return Outside(self)
+
+    def modes_outside(self) -> Modes:
+        """The modes one level further out: grad mode is a matter of each level, but a ``vmap`` has none of its own."""
+        return self.modes if self.size is None else self.modes.replace(grad=thread.modes.grad_enabled)
+
+
+class Outside:
+    """Runs a block one level further out, and comes back."""
+
+    __slots__ = ("level", "inside")
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        level = self.level
+        self.inside = thread.modes, thread.levels, thread.duals, thread.saved_hooks_disabled
+        thread.modes, thread.levels, thread.duals = level.modes_outside(), level.levels, level.duals
+        thread.saved_hooks_disabled = level.disabled
+
+    def __exit__(self, *exception: object) -> None:
+        thread.modes, thread.levels, thread.duals, thread.saved_hooks_disabled = self.inside
+
+
+class Lifted(Opaque):
+    """The value of a tensor at a level: a tensor of the level outside. See Note [Levels].
+
+    Attributes:
+        tensor: the one outside, which nobody writes to.
+        level: where it has been lifted to.
+        batched: whether the first dimension of ``tensor`` is the one that the level maps over.
+        shape, dtype: what is seen at the level; the dtype as NumPy's.
+        spec: of a tensor that has this value, and nothing else.
+    """
+
+    __slots__ = ("tensor", "level", "batched", "shape", "dtype", "spec")
+
+    nbytes = 0
+    """Nothing of it can be written over."""
+
+    def __init__(self, tensor: Tensor, level: Level, batched: bool) -> None:
+        self.tensor, self.level, self.batched = tensor, level, batched
+        self.shape = tuple(tensor._spec.shape[1:] if batched else tensor._spec.shape)
+        outside = tensor._spec
+        self.dtype = outside.dtype.numpy
+        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth)
+
+    @property
+    def below(self) -> Any:
+        return value_of(self.tensor)
+
+    def run(self, function: Any, values: tuple) -> Any:
+        return run_lifted[0](function, values, self.level)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self.batched:
+            raise RuntimeError(NO_ITEM if self.level.alive else ESCAPED)
+        return np.asarray(value_of(self.tensor), dtype)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Refused, as by PyTorch."""
+        raise RuntimeError(NO_MEMORY)
+
+
+run_lifted: list[Any] = []
+"""How a kernel is run on lifted values; ``dispatch/levels.py`` puts it here."""
+
+
+def level_of(tensor: Tensor) -> Level | None:
+    """The level that a tensor lives at; None for one that is not lifted."""
+    if not tensor._spec.level:
+        return None
+    value = value_of(tensor)
+    return value.level if isinstance(value, Lifted) else None
+
+
+def raised(value: Lifted, requires_grad: bool = False) -> Tensor:
+    """A leaf at a level."""
+    return wrap(value, value.spec.replace(requires_grad=True) if requires_grad else value.spec)
+
+
+def fresh(value: Any, spec: Spec) -> Tensor:
+    """A new leaf around a value that no operator made; in inference mode an inference tensor.
+
+    It lives at the innermost level that differentiates, or where it is to require grad.
+    """
+    if thread.modes.level:
+        return fresh_at(thread.levels[-1], value, spec)
+    return wrap(value, spec.replace(inference=True) if thread.modes.inference else spec)
+
+
+def fresh_at(level: Level, value: Any, spec: Spec) -> Tensor:
+    """``fresh`` where transforms are running."""
+    if level.maps and not spec.requires_grad:
+        with level.outside():
+            return fresh(value, spec)
+    with level.outside():
+        below = fresh(value, spec.replace(requires_grad=False))
+    return raised(Lifted(below, level, False), spec.requires_grad)
+
+
+def fresh_examples(value: Any, spec: Spec, levels: Sequence[Level]) -> Tensor:
+    """``fresh``, where the value has a dimension in front for each of some levels that map, the outermost first.
+
+    ``spec`` describes one example.
+    """
+    if not levels:
+        return fresh(value, spec)
+    whole = Spec.of(value.shape, spec.dtype, spec.device, inference=thread.modes.inference)
+    tensor = wrap(value, whole)
+    for level in thread.levels:
+        if level in levels or not level.maps:
+            tensor = raised(Lifted(tensor, level, level in levels))
+    tensor._spec = tensor._spec.replace(requires_grad=spec.requires_grad, strides=spec.strides)
+    return tensor
+
+
+def mapping(tensor: Tensor) -> tuple[Level, ...]:
+    """The levels that a tensor is an example at, the outermost first.
+
+    Raises:
+        RuntimeError: one of them is over.
+    """
+    found: list[Level] = []
+    while tensor._spec.level:
+        value = value_of(tensor)
+        if not isinstance(value, Lifted):
+            break
+        if value.batched and not value.level.alive:
+            raise RuntimeError(ESCAPED)
+        found += [value.level] * value.batched
+        tensor = value.tensor
+    return tuple(reversed(found))
+
+
+def sizes_of(levels: Sequence[Level]) -> tuple[int, ...]:
+    """How many examples each of some levels has."""
+    return tuple(level.size for level in levels)  # type: ignore[misc]
+
+
+def drawn_apart(*parameters: Tensor, target: Tensor | None = None) -> tuple[Level, ...]:
+    """The levels at which each example gets random numbers of its own, the outermost first.
+
+    Args:
+        parameters: tensors that the distribution depends on.
+        target: what will be overwritten with the random numbers, if anything.
+
+    Raises:
+        RuntimeError: PyTorch's messages, where a level says ``randomness="error"``, or what it says can't be done.
+    """
+    given = {level for tensor in parameters for level in mapping(tensor)}
+    held = () if target is None else mapping(target)
+    apart: list[Level] = []
+    for level in reversed(thread.levels):
+        if not level.maps:
+            continue
+        if level.randomness == "error":
+            raise RuntimeError(NO_RANDOM)
+        if level.randomness == "same":
+            if level in given:
+                raise RuntimeError(NOT_THE_SAME)
+            held = () if level in held else held  # what is drawn for all examples is no example further out
+            continue
+        if target is not None and level not in held:
+            raise RuntimeError(NOT_DIFFERENT)
+        apart.append(level)
+    return tuple(reversed(apart))
+
+
+def as_leaf_here(tensor: Tensor) -> None:
+    """Let a leaf of a level further out, that is to require grad, live at the innermost level from here on."""
+    level = thread.levels[-1]
+    with level.outside():
+        below = wrap(value_of(tensor), tensor._spec.fresh.replace(requires_grad=False))
+    tensor._value, tensor._spec, tensor._storage = Lifted(below, level, False), tensor._spec.fresh, None
+    tensor._spec = tensor._spec.replace(level=level.depth)
+
+
+def all_elements(tensor: Tensor) -> Any:
+    """The array that has the elements of a tensor; of one example of a ``vmap``, those of all examples."""
+    value = value_of(tensor)
+    while isinstance(value, Opaque):
+        value = value.below
+    return value
+
+
+def is_example(tensor: Tensor) -> bool:
+    """Whether a tensor is one of the examples of a ``vmap`` that is running, at any level."""
+    while tensor._spec.level:
+        value = value_of(tensor)
+        if not isinstance(value, Lifted) or value.batched:
+            return isinstance(value, Lifted)
+        tensor = value.tensor
+    return False
+
+
+def outside_requires_grad(tensor: Tensor) -> bool:
+    """Whether an example of a ``vmap``, which has no history of its own, is recorded further out."""
+    value = value_of(tensor)
+    if not isinstance(value, Lifted) or not value.level.maps:
+        return False
+    spec = value.tensor._spec
+    return spec.requires_grad or (spec.level > 0 and outside_requires_grad(value.tensor))
+
+
+ARITHMETIC = frozenset(("add_", "sub_", "mul_", "div_"))
+
+
+def refuse_captured(level: int, name: str) -> None:
+    """Refuse a write of something that belongs to a level to a tensor that doesn't.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    if thread.levels[level - 1].maps:
+        how = name if name in ("fill_", "zero_") else "inplace arithmetic"
+        raise RuntimeError(
+            f"vmap: {how}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
+            "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
+            f"vmapped over in a vmap. Please try to use out-of-place operators instead of {how}. If said operator is "
+            "being called inside the PyTorch framework, please file a bug report instead."
+        )
+    shown = f"{name}.Tensor" if name in ARITHMETIC else name
+    raise RuntimeError(
+        "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+        f"(aten::{shown}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+        "being transformed to explicitly accept the mutated Tensor(s) as inputs."
+    )

@@ -1,0 +1,123 @@
+"""Trees: tuples, lists, dicts and named tuples of tensors and other leaves, taken apart and put together again.
+
+As PyTorch's trees (``torch.utils._pytree``), not JAX's: None is a leaf, so is a tensor, and dicts keep their order.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+
+class TreeSpec(NamedTuple):
+    """The structure of a tree without its leaves. ``kind`` is None for a leaf.
+
+    >>> flatten((1, [2, 3]))[1]
+    TreeSpec(tuple, None, [*,
+      TreeSpec(list, None, [*,
+        *])])
+    """
+
+    kind: type | None
+    context: Any
+    children: tuple[TreeSpec, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of leaves."""
+        return 1 if self.kind is None else sum(child.count for child in self.children)
+
+    def __repr__(self, indent: int = 0) -> str:
+        if self.kind is None:
+            return "*"
+        head = f"TreeSpec({self.kind.__name__}, {self.context}, ["
+        inner = indent + 2
+        parts = [child.__repr__(inner) for child in self.children]
+        gap = ",\n" + " " * inner
+        return head + (parts[0] + "".join(gap + part for part in parts[1:]) if parts else "") + "])"
+
+
+LEAF = TreeSpec(None, None, ())
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether a class is that of a named tuple."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _taken_apart(tree: Any) -> tuple[Any, Sequence] | None:
+    """What has to be known of a node, and its children; None for a leaf."""
+    kind = type(tree)
+    if kind is tuple or kind is list:
+        return None, tree
+    if kind is dict or kind is OrderedDict:
+        return list(tree), list(tree.values())
+    if kind is defaultdict:
+        return [tree.default_factory, list(tree)], list(tree.values())
+    if kind is deque:
+        return tree.maxlen, list(tree)
+    return (kind, tree) if is_named_tuple(kind) else None
+
+
+def flatten(tree: Any) -> tuple[list, TreeSpec]:
+    """The leaves of a tree, and its structure.
+
+    >>> flatten({"a": 1, "b": (2, None)})[0]
+    [1, 2, None]
+    """
+    apart = _taken_apart(tree)
+    if apart is None:
+        return [tree], LEAF
+    context, children = apart
+    leaves, specs = [], []
+    for child in children:
+        below, spec = flatten(child)
+        leaves += below
+        specs.append(spec)
+    return leaves, TreeSpec(type(tree), context, tuple(specs))
+
+
+def unflatten(leaves: Sequence, spec: TreeSpec) -> Any:
+    """The tree of this structure with these leaves."""
+    return _put_together(iter(leaves), spec)
+
+
+def _put_together(leaves: Iterator, spec: TreeSpec) -> Any:
+    kind = spec.kind
+    if kind is None:
+        return next(leaves)
+    children = [_put_together(leaves, child) for child in spec.children]
+    if kind is dict or kind is OrderedDict:
+        return kind(zip(spec.context, children, strict=True))
+    if kind is defaultdict:
+        return defaultdict(spec.context[0], zip(spec.context[1], children, strict=True))
+    if kind is deque:
+        return deque(children, maxlen=spec.context)
+    return kind(*children) if is_named_tuple(kind) else kind(children)
+
+
+def map_leaves(function: Callable, tree: Any) -> Any:
+    """The tree with ``function`` of each leaf in its place.
+
+    >>> map_leaves(lambda x: 2 * x, {"a": 1, "b": [2]})
+    {'a': 2, 'b': [4]}
+    """
+    leaves, spec = flatten(tree)
+    return unflatten([function(leaf) for leaf in leaves], spec)
+
+
+def broadcast_prefix(prefix: Any, spec: TreeSpec) -> list | None:
+    """A leaf for each leaf of ``spec``, from a tree that ends where ``spec`` goes on; None if they don't fit.
+
+    >>> broadcast_prefix((0, None), flatten((1, (2, 3)))[1])
+    [0, None, None]
+    """
+    apart = _taken_apart(prefix)
+    if apart is None or (spec.kind is None):
+        return [prefix] * spec.count if apart is None else None
+    context, children = apart
+    if type(prefix) is not spec.kind or len(children) != len(spec.children) or context != spec.context:
+        return None
+    parts = [broadcast_prefix(child, below) for child, below in zip(children, spec.children, strict=True)]
+    return None if any(part is None for part in parts) else [leaf for part in parts for leaf in part]  # type: ignore[union-attr]
