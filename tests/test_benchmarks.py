@@ -9,7 +9,7 @@ import pytest
 
 import tapegrad
 from benchmarks import __main__ as command
-from benchmarks import around, jax_programs, programs, report, timing, writes
+from benchmarks import around, jax_programs, operators, programs, report, timing, writes
 from benchmarks.cases import FLOOR, OURS, TWO_FLOORS, Case
 from benchmarks.programs import Sizes
 
@@ -46,6 +46,21 @@ def test_writes_are_the_same_on_both(title):
         np.testing.assert_allclose(ours, writes.jax_program(title, compiled=compiled)(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("family", operators.PROGRAMS)
+def test_operators_are_the_same_on_both(family):
+    for name, program in operators.PROGRAMS[family].items():
+        ours = operators.torch_run(tapegrad, program, large=False, backward=False)()
+        theirs = operators.jax_run(program, large=False, backward=False)()
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=2e-4, atol=2e-5, err_msg=name)
+
+
+def test_gradients_of_operators_are_the_same_on_both():
+    for program in (operators.PROGRAMS["elementwise"]["x / y"], operators.PROGRAMS["indexing"]["index_add"]):
+        ours = operators.torch_run(tapegrad, program, large=False, backward=True)()
+        theirs = operators.jax_run(program, large=False, backward=True)()
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-5)
+
+
 @pytest.mark.parametrize("feature", around.FEATURES)
 def test_a_feature_does_not_change_the_chain(feature):
     plain = programs.chain_total(tapegrad, 5)()
@@ -57,6 +72,13 @@ def test_what_a_feature_adds_is_told_beside_the_other():
     seconds = [(10e-6, 4e-6), (16e-6, 7e-6)]
     text = report.extra_costs(cases, [{OURS: fake(ours), "other": fake(other)} for ours, other in seconds])
     assert text.splitlines()[-1].split() == ["bells", "6.00", "3.00", "2.00"]
+
+
+def test_the_worst_operators_are_named():
+    cases = [Case(f"operator {i}", "us", 1e6, ()) for i in range(3)]
+    timings = [{OURS: fake(ours), "other": fake(1.0)} for ours in (2.0, 9.0, 4.0)]
+    lines = report.worst(cases, timings, count=2).splitlines()
+    assert [line.split() for line in lines[1:]] == [["operator", "1", "9.00"], ["operator", "2", "4.00"]]
 
 
 def test_contestants_take_turns():

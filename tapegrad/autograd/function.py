@@ -9,6 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autograd.function_call import run_function
+from tapegrad.autograd.function_levels import NO_SETUP_CONTEXT
+from tapegrad.autograd.function_levels import apply as apply_at_level
+from tapegrad.autograd.function_mapped import no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction, FunctionBase, FunctionCtx, HookMixin, no_backward
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.dispatch.nodes import DelayedError
@@ -101,22 +104,24 @@ class Function(_SingleLevelFunction):
             "#torch.autograd.Function)"
         )
 
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
-        """Say what the function does under ``torch.vmap``; to be overridden, unless ``generate_vmap_rule`` is set."""
-        raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-            "generate_vmap_rule=True."
-        )
+    vmap = staticmethod(no_vmap)
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the function: run ``forward`` unrecorded, and record one node for all of it."""
+        """Call the function: run ``forward`` unrecorded, and record one node for all of it.
+
+        Raises:
+            RuntimeError: inside a function transform, if the function has no ``setup_context``.
+        """
         with_setup = cls.setup_context is not NO_SETUP
         if with_setup:
             args, kwargs = with_defaults(cls, args, kwargs)
         if kwargs:
             args = by_position(cls.forward, args, kwargs, 0 if with_setup else 1)
+        if thread.levels:
+            if not with_setup:
+                raise RuntimeError(NO_SETUP_CONTEXT)
+            return apply_at_level(cls, args)
         return run_function(cls, args, with_setup)
 
 

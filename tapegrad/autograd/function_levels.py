@@ -22,7 +22,7 @@ from tapegrad.dispatch.levels import at, handle, lift, live, lower
 from tapegrad.functions.shape import movedim
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import Level, Lifted, refuse_captured
-from tapegrad.tensor.tensor import Tensor, write
+from tapegrad.tensor.tensor import Tensor, put
 from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, map_leaves, unflatten
 
 MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
@@ -96,7 +96,7 @@ class Passage:
             if leaf is not item:
                 with self.level.outside():
                     value = Lifted(handle(item), self.level, self.batched[position])
-                write(leaf, value)
+                put(leaf, value)
         return {
             id(item): leaf for item, leaf in zip(self.given, self.leaves, strict=True) if isinstance(leaf, Tensor)
         }
@@ -183,12 +183,13 @@ def apply_to_examples(function: Any, leaves: list, spec: TreeSpec, level: Level)
     check_rule(function)
     passage = Passage(leaves, level, away_from(leaves, level))
     args: Any = unflatten(passage.given, spec)
+    flags: Any = unflatten(passage.batched, spec)
     dims: Any = unflatten([0 if batched else None for batched in passage.batched], spec)
     with level.outside():
         if True not in passage.batched:
             output, out_dims = apply(function, args), None
         elif function.generate_vmap_rule:
-            output, out_dims = apply(Mapped.of(function, tuple(passage.batched), spec, level), args), 0
+            output, out_dims = apply(Mapped.of(function, flags, level), args), 0
         else:
             info = VmapInfo(level.size, level.randomness)  # type: ignore[arg-type]
             output, out_dims = checked_returns(function.vmap(info, dims, *args))

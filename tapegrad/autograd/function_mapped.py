@@ -5,7 +5,6 @@ See Note [Custom functions at a level] in ``function_levels.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no_backward
@@ -13,7 +12,7 @@ from tapegrad.dispatch.levels import lift, lower
 from tapegrad.ops.operator import broadcast_to
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor, value_of, write
-from tapegrad.tensor.trees import TreeSpec, flatten, map_leaves, unflatten
+from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
 
 def no_vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
@@ -36,13 +35,12 @@ def no_vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
 class Mapped:
     """A custom function of all examples; it counts as a function itself, also inside another ``vmap``.
 
-    Its tensors have the examples in front: its outputs, of those arguments that are ``batched``, and of what is saved
-    what an example has of its own.
+    Its tensors have the examples in front: its outputs, those of its arguments that are ``batched``, and of what is
+    saved all that differs between examples.
 
     Args:
         function: that of one example.
-        batched: for each leaf of the arguments, whether it has one more dimension.
-        structure: of the arguments.
+        batched: for each argument, whether it is a tensor with one more dimension; a tree of that for a tree.
         size, randomness: of the ``vmap``.
     """
 
@@ -51,63 +49,178 @@ class Mapped:
     generate_vmap_rule = True
     clear_saved_tensors_on_access = boxed_grads_call = False
 
-    def __init__(
-        self, function: Any, batched: tuple[bool, ...], structure: TreeSpec, size: int, randomness: str
-    ) -> None:
-        self.function, self.batched, self.structure = function, batched, structure
-        self.size, self.randomness = size, randomness
+    def __init__(self, function: Any, batched: tuple, size: int, randomness: str) -> None:
+        self.function, self.batched, self.size, self.randomness = function, batched, size, randomness
         self.__name__ = f"Vmapped{function.__name__}"
         self._backward_cls = type(f"{self.__name__}Backward", (BackwardCFunction,), {"_forward_cls": self})
 
     @classmethod
-    def of(cls, function: Any, batched: tuple[bool, ...], structure: TreeSpec, level: Level) -> Mapped:
+    def of(cls, function: Any, batched: Any, level: Level) -> Mapped:
         """The one for such arguments at a level, made when first asked for; the function keeps it."""
         variants = function.__dict__.get("_mapped")
         if variants is None:
             variants = function._mapped = {}
-        key = (batched, repr(structure), level.size, level.randomness)
+        key = (repr(batched), level.size, level.randomness)
         found = variants.get(key)
         if found is None:
-            found = variants.setdefault(key, cls(function, batched, structure, level.size, level.randomness))  # type: ignore[arg-type]
+            found = variants[key] = cls(function, batched, level.size, level.randomness)  # type: ignore[arg-type]
         return found
 
-    def new_level(self) -> Level:
-        """The ``vmap`` again."""
-        return Level(self.size, self.randomness)
-
     def forward(self, *args: Any) -> Any:
-        """The outputs of all examples. What the function returns as it was given, but written to, is so here too."""
-        with self.new_level() as level:
-            examples = self.examples(args, level)
-            output = self.function.forward(*examples.args)
+        """The outputs of all examples; one that was given, and written to, is given back as it is."""
+        with Level(self.size, self.randomness) as level:
+            examples = Examples(level)
+            output = self.function.forward(*examples.of(args, self.batched))
+            examples.write_back()
             return map_leaves(examples.whole, output)
 
     def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
-        """Let the function set up its context for one example."""
-        with self.new_level() as level:
-            examples = self.examples(inputs, level)
-            outputs = map_leaves(examples.of_output, output)
-            inner = ExampleCtx(ctx, level, self, examples)
-            self.function.setup_context(inner, examples.args, outputs)
-            inner.note("shapes", [tuple(x.shape) if isinstance(x, Tensor) else None for x in examples.leaves])
+        """Let the function set up its context, for one example."""
+        with Level(self.size, self.randomness) as level:
+            examples = Examples(level)
+            given = examples.of(inputs, self.batched)
+            results = map_leaves(examples.take, output)
+            inner = ExampleCtx(ctx, self, examples)
+            self.function.setup_context(inner, given, results)
+            inner.note("shapes", [tuple(x.shape) if isinstance(x, Tensor) else None for x in given])
 
     def backward(self, ctx: Any, *grads: Any) -> tuple:
         """The gradients of the arguments: of one that all examples share, the sum over the examples."""
-        with self.new_level() as level:
-            inner = ExampleCtx(ctx, level, self)
-            results = call_backward(self.function, inner, [lifted(grad, level, True) for grad in grads])
+        with Level(self.size, self.randomness) as level:
+            examples = Examples(level)
+            inner = ExampleCtx(ctx, self, examples)
+            results = call_backward(self.function, inner, [examples.take(grad) for grad in grads])
             results = results if isinstance(results, tuple) else (results,)
-            wanted = zip(self.batched_arguments(len(results)), inner.noted("shapes"), strict=False)
-            fitted = [
-                grad.sum_to_size(shape) if batched and shape is not None and isinstance(grad, Tensor) else grad
-                for grad, (batched, shape) in zip(results, wanted, strict=False)
-            ]
+            known = [*zip(self.batched, inner.noted("shapes"), strict=True)]
+            known += [(False, None)] * (len(results) - len(known))  # too many: what stands further out will say so
             return tuple(
-                gathered(grad, batched, level)
-                for grad, batched in zip(fitted + list(results[len(fitted) :]), self.batched_arguments(len(results)))
+                examples.gradient(grad, batched, shape)
+                for grad, (batched, shape) in zip(results, known[: len(results)], strict=True)
             )
 
     def jvp(self, ctx: Any, *tangents: Any) -> Any:
-        """The tangents of the outputs."""
-        with self.new_level() as level:
-            ...
+        """The tangents of the outputs; one that was given, and written to, is given back as it is."""
+        with Level(self.size, self.randomness) as level:
+            examples = Examples(level)
+            given = [examples.take(t, batched is True) for t, batched in zip(tangents, self.batched, strict=True)]
+            result = self.function.jvp(ExampleCtx(ctx, self, examples), *given)
+            examples.write_back()
+            return map_leaves(examples.whole, result)
+
+
+class Examples:
+    """Tensors of all examples at a ``vmap`` level, and what they are there; each keeps its identity, both ways."""
+
+    __slots__ = ("level", "inside", "outside")
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self.inside: dict[int, tuple[Tensor, Tensor]] = {}
+        self.outside: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def take(self, item: Any, batched: bool = True) -> Any:
+        """One example of what holds all of them; anything else as it is."""
+        if not (batched and isinstance(item, Tensor)):
+            return item
+        pair = self.inside.get(id(item))
+        if pair is None:
+            pair = item, lift(item, self.level, True)
+            self.inside[id(item)] = self.outside[id(pair[1])] = pair
+        return pair[1]
+
+    def of(self, args: tuple, batched: tuple) -> tuple:
+        """One example of the arguments of a function."""
+        leaves, spec = flatten(args)
+        flags = flatten(batched)[0]
+        return unflatten([self.take(leaf, flag) for leaf, flag in zip(leaves, flags, strict=True)], spec)
+
+    def write_back(self) -> None:
+        """Let what was written to be written to outside."""
+        for item, example in self.outside.values():
+            if example._version:
+                write(item, value_of(lower(example, self.level)[0]))
+
+    def outer(self, item: Any) -> tuple[Any, bool]:
+        """What something at the level is outside, and whether it holds all examples."""
+        if id(item) in self.outside:
+            return self.outside[id(item)][0], True
+        if isinstance(item, Tensor) and item._spec.level == self.level.depth:
+            return lower(item, self.level)
+        return item, False
+
+    def whole(self, item: Any) -> Any:
+        """What has all examples of a result in front; a new tensor, unless the result was written to."""
+        if not isinstance(item, Tensor):
+            return item
+        pair = self.outside.get(id(item))
+        if pair is not None and item._version:
+            return pair[0]
+        tensor, batched = lower(item, self.level)
+        with self.level.outside():
+            return tensor if batched else broadcast_to(tensor, shape=(self.level.size, *tensor.shape))
+
+    def gradient(self, grad: Any, batched: bool, shape: tuple[int, ...] | None) -> Any:
+        """The gradient of an argument that is ``batched`` or not, of which an example has this shape."""
+        if not isinstance(grad, Tensor):
+            return grad
+        if batched is True:
+            return self.whole(grad if shape is None or grad.shape == shape else grad.sum_to_size(shape))
+        tensor, several = lower(grad, self.level)
+        with self.level.outside():
+            return tensor.sum(0) if several else tensor
+
+
+class ExampleCtx:
+    """The ``ctx`` of one example, on that of all: attributes are those of the one further out, tensors are examples."""
+
+    __slots__ = ("_further_out", "_function", "_examples")
+
+    def __init__(self, ctx: Any, function: Mapped, examples: Examples) -> None:
+        for name, value in (("_further_out", ctx), ("_function", function), ("_examples", examples)):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._further_out, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._further_out, name, value)
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep something about this function with the context that is furthest out."""
+        if getattr(self._further_out, "_noted", None) is None:
+            self._further_out._noted = {}
+        self._further_out._noted[self._function, name] = value
+
+    def noted(self, name: str) -> Any:
+        """What was kept."""
+        return self._further_out._noted[self._function, name]
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """As ``FunctionCtx.save_for_backward``."""
+        self._further_out.save_for_backward(*self._outer("backward", tensors))
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """As ``FunctionCtx.save_for_forward``."""
+        self._further_out.save_for_forward(*self._outer("forward", tensors))
+
+    def mark_dirty(self, *args: Any) -> None:
+        """As ``FunctionCtx.mark_dirty``."""
+        self._further_out.mark_dirty(*[self._examples.outer(arg)[0] for arg in args])
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """As ``FunctionCtx.mark_non_differentiable``."""
+        self._further_out.mark_non_differentiable(*[self._examples.outer(arg)[0] for arg in args])
+
+    def _outer(self, use: str, tensors: tuple) -> list:
+        pairs = [self._examples.outer(tensor) for tensor in tensors]
+        self.note(use, [batched for _, batched in pairs])
+        return [item for item, _ in pairs]
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """What was saved, one example of it."""
+        ctx, examples = self._further_out, self._examples
+        use = "backward" if ctx.saved_for_forward is None else "forward"
+        with examples.level.outside():
+            items = ctx.saved_tensors
+        return tuple(examples.take(item, batched) for item, batched in zip(items, self.noted(use), strict=True))

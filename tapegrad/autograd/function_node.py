@@ -25,6 +25,7 @@ from tapegrad.ops.operator import cast
 from tapegrad.tape.hooks import HookDict, RemovableHandle, add_hook
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import Node
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -257,12 +258,21 @@ class BackwardCFunction(FunctionBase, FunctionCtx, HookMixin):
 
 
 def run_backward(node: BackwardCFunction, grads: Sequence) -> Any:
-    """What the user's backward returns for these gradients of the outputs.
+    """What the user's backward returns for these gradients of the outputs."""
+    modes = thread.modes
+    try:
+        return call_backward(node._forward_cls, node, grads)
+    finally:
+        if thread.modes is not modes:
+            restore_grad(modes)
+
+
+def call_backward(function: Any, ctx: Any, grads: Sequence) -> Any:
+    """Call the ``backward`` of a function, or its ``vjp``.
 
     Raises:
-        RuntimeError: the function has both a ``backward`` and a ``vjp``.
+        RuntimeError: it has both.
     """
-    function = node._forward_cls
     backward, vjp = function.backward, function.vjp
     if vjp is not no_backward:
         if backward is not no_backward:
@@ -273,12 +283,7 @@ def run_backward(node: BackwardCFunction, grads: Sequence) -> Any:
         backward = vjp
     if function.boxed_grads_call:
         grads = (list(grads),)
-    modes = thread.modes
-    try:
-        return backward(node, *grads)
-    finally:
-        if thread.modes is not modes:
-            restore_grad(modes)
+    return backward(ctx, *grads)
 
 
 def missing(node: BackwardCFunction, position: int) -> Tensor | None:
@@ -416,7 +421,8 @@ def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:
 
 def zeros(spec: Spec) -> Tensor:
     """A tensor of zeros."""
-    return wrap(filled(tuple(spec.shape), 0, spec.dtype, spec.device), spec)
+    value = filled(tuple(spec.shape), 0, spec.dtype, spec.device)
+    return fresh(value, spec.replace(level=0)) if spec.level else wrap(value, spec)
 
 
 def reset(node: FunctionBase) -> None:

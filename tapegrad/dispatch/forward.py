@@ -48,15 +48,15 @@ def give_tangents(out: Any, tangents: Any, given: Sequence[Tensor | None]) -> No
     for output, tangent in zip(outputs, tangents, strict=True):
         if tangent is not None and output.dtype.category >= 2:
             if any(tangent is one for one in given):
-                tangent = apart(tangent)
+                tangent = apart(tangent, tangent._spec.fresh.strides)
             set_tangent(output, tangent)
 
 
-def apart(tensor: Tensor) -> Tensor:
-    """A tensor with the value of another and its place in the graph, on memory of its own."""
-    value, spec = value_of(tensor), tensor._spec.fresh
-    result = wrap(value, spec, gradient_edge(tensor))
-    result._storage = Storage(value, spec.strides)  # at once: tensors at one place in the graph share theirs
+def apart(tensor: Tensor, strides: tuple[int, ...] | None = None) -> Tensor:
+    """A tensor with the value of another and its place in the graph, on memory of its own, laid out by ``strides``."""
+    value = value_of(tensor)
+    result = wrap(value, tensor._spec.fresh.replace(strides=strides, dual=False), gradient_edge(tensor))
+    result._storage = Storage(value, strides)  # at once: tensors at one place in the graph share theirs
     result._storage.admit(result)
     return result
 

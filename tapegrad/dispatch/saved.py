@@ -21,7 +21,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, name_of
 from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
-from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.dual import holder_of, set_tangent, tangent_of
 from tapegrad.tensor.spec import Spec, core_type_name
 from tapegrad.tensor.storage import storage_made_by
 from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, join, share, value_of, wrap
@@ -62,7 +62,7 @@ class SavedTensor:
         version: the version that it was saved at.
         hooks: the pair (pack, unpack) that was used, or None.
         freed_by: the place of the backward call that freed it, where that is known.
-        tangent: of an output, its tangent.
+        tangent: of an output, a tensor that has its tangent, as long as the level lasts.
         survives: whether what is kept is not touched by writes; see ``snapshot``.
     """
 
@@ -112,7 +112,7 @@ class SavedTensor:
         saved.edge = None if saved.is_output else edge
         saved.output_nr, saved.version = tensor.output_nr, tensor._version
         saved.spec = tensor._spec.fresh.replace(dual=False) if saved.is_output else tensor._spec
-        saved.tangent = tangent_of(tensor) if saved.is_output else None
+        saved.tangent = holder_of(tensor) if saved.is_output and tensor._spec.dual else None
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
         elif thread.modes.surviving:
@@ -192,7 +192,7 @@ class SavedTensor:
             RuntimeError: it has been freed, or written to since, or detached in place.
             TypeError: the second hook returned no tensor.
         """
-        hooks, edge, tangent = self.hooks, self.edge, self.tangent
+        hooks, edge, holder = self.hooks, self.edge, self.tangent
         kept = self.kept  # last: another thread may free it meanwhile, which clears this one first
         if kept is FREED:
             raise RuntimeError(second_backward(self.freed_by))
@@ -205,6 +205,7 @@ class SavedTensor:
             return self._unpacked(hooks[1](kept), edge, node)
         if self.is_output:
             assert node is not None
+            tangent = None if holder is None else tangent_of(holder)
             return output_handle(node, self.output_nr, kept, self.spec, tangent, survives=self.survives)
         check_version(kept, self.version, node)
         return kept
@@ -279,8 +280,9 @@ def snapshot(tensor: Tensor) -> Tensor:
     Arrays are immutable, so that it copies nothing. See ``autograd.graph.saved_tensors_survive_mutation``.
     """
     edge = edge_of(tensor)
-    result = wrap(value_of(tensor), kept_spec(tensor._spec, thread.modes), edge)
-    result._tangent = tensor._tangent
+    result = wrap(value_of(tensor), kept_spec(tensor._spec, thread.modes).replace(dual=False), edge)
+    if tensor._spec.dual:
+        set_tangent(result, tensor._tangent)
     if edge is None and result._spec.requires_grad:
         result._accumulator = tensor._accumulator
     return result

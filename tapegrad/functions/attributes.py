@@ -17,7 +17,7 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.lifted import as_leaf_here, outside_requires_grad
+from tapegrad.tensor.lifted import as_leaf_here, is_example, outside_requires_grad, refuse_examples, refuse_memory
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
@@ -90,6 +90,7 @@ def _get_data(self: Tensor) -> Tensor:
 
     Setting it gives this tensor the data, shape and dtype of another one, but leaves its place in the graph.
     """
+    refuse_examples("accessing `data` under vmap transform is not allowed", self)
     result = without_history(self, "data")
     result._counter = Counter()
     return result
@@ -98,6 +99,9 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Any) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._spec.level:
+        where = "under vmap" if is_example(self) else "inside functorch"
+        raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     counter = counter_of(self)
@@ -375,6 +379,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 @public("Tensor", out=False)
 def is_shared(self: Tensor) -> bool:
     """Whether the data lies in memory shared between processes; only an accelerator's counts as such."""
+    refuse_memory(self)
     return self.device.type != "cpu"
 
 

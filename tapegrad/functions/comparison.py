@@ -14,6 +14,7 @@ from tapegrad.functions.scalars import is_number, no_overload, operand, operands
 from tapegrad.functions.unary import check, unary
 from tapegrad.ops import comparison
 from tapegrad.ops.operator import Operator
+from tapegrad.tensor.lifted import NO_RULE, refuse_examples
 from tapegrad.tensor.tensor import Tensor, value_of
 
 _TWO = ("Tensor input, Tensor other, *, Tensor out = None", "Tensor input, Number other, *, Tensor out = None")
@@ -108,12 +109,18 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 @public("torch", "Tensor", out=False)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether ``isclose`` holds everywhere. Waits for the data."""
+    refuse_examples(
+        "vmap over torch.allclose isn't supported yet. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature.",
+        input, other,
+    )  # fmt: skip
     return bool(to_host(value_of(isclose(input, other, rtol, atol, equal_nan))).all())
 
 
 @public("torch", "Tensor", out=False)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements. Waits for the data."""
+    refuse_examples(NO_RULE.format("equal"), input, other)
     if input.shape != other.shape:
         return False
     return bool(to_host(value_of(comparison.eq(input, other))).all())

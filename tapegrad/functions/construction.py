@@ -22,6 +22,7 @@ from tapegrad.execution.promotion import inferred_dtype, promote_types
 from tapegrad.functions.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import python_number
+from tapegrad.tensor.lifted import Lifted, raised
 from tapegrad.tensor.tensor import Tensor, value_of
 
 _SCALARS = (bool, int, float, complex)
@@ -96,7 +97,8 @@ def _copied(made: Target, data: Tensor) -> Tensor:
     """The data of a tensor as a new leaf; immutable values need no copy of their own."""
     source = data.detach()
     result = source.to(made.device, made.dtype)
-    return made.wrap(value_of(result))
+    value = value_of(result)
+    return raised(value, made.requires_grad) if isinstance(value, Lifted) else made.wrap(value)
 
 
 def _warn_of_complex(array: np.ndarray, made: Target) -> None:

@@ -25,6 +25,7 @@ from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
 from tapegrad.tensor.layout import memory_format, preserve_format
+from tapegrad.tensor.lifted import CONTROL_FLOW, NO_ITEM, NO_MEMORY, refuse_examples
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -208,6 +209,11 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Te
 # To NumPy and Python ------------------------------------------------------------------------------------------------
 
 
+def _check_memory(tensor: Tensor) -> None:
+    if tensor._spec.level:
+        raise RuntimeError(NO_MEMORY)
+
+
 def host_array(tensor: Tensor) -> np.ndarray:
     """The elements of a tensor as a read-only array, whether it requires grad or not."""
     return to_host(value_of(tensor))
@@ -232,6 +238,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
                 "memory first."
             )
+    _check_memory(self)
     if self.dtype.numpy.kind not in "biufc":
         raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
     if self._lens and not force:
@@ -258,6 +265,7 @@ def item(self: Tensor) -> bool | int | float | complex:
         RuntimeError: there is not exactly one.
     """
     if self._spec.numel != 1:
+        refuse_examples(NO_ITEM, self)
         raise RuntimeError(f"a Tensor with {self._spec.numel} elements cannot be converted to Scalar")
     return host_array(self).item()
 
@@ -265,6 +273,7 @@ def item(self: Tensor) -> bool | int | float | complex:
 @public("Tensor", out=False)
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; of a 0-dim tensor, the number."""
+    refuse_examples(NO_MEMORY, self)
     array = host_array(self)
     return array.tolist() if array.dtype.kind in "biufc" else array.astype(np.float64).tolist()
 
@@ -293,6 +302,7 @@ def is_nonzero(input: Tensor) -> bool:
     Raises:
         RuntimeError: there is not exactly one.
     """
+    refuse_examples(CONTROL_FLOW, input)
     if input._spec.numel != 1:
         how_many = "more than one value" if input._spec.numel else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")

@@ -24,7 +24,7 @@ from tapegrad.functions.conversion import converted_to
 from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import public
 from tapegrad.functions.viewing import sharing
-from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.lifted import NO_MEMORY, array_of, fresh
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, describe, value_of
 
@@ -61,6 +61,8 @@ def __dlpack__(
         raise TypeError("stream must be ``int`` or ``none``")
     if self.device.type == "cpu" and stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
+    if self._spec.level:
+        raise RuntimeError(NO_MEMORY)
     stream = None if stream == -1 else stream
     return value_of(self).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
@@ -68,7 +70,7 @@ def __dlpack__(
 @public("Tensor", out=False)
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     """DLPack's type and index of the device."""
-    return value_of(self).__dlpack_device__()
+    return array_of(value_of(self)).__dlpack_device__()
 
 
 class _Capsule:

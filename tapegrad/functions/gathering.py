@@ -17,12 +17,12 @@ from tapegrad.functions.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
 from tapegrad.functions.shape import expanded, ravel
-from tapegrad.functions.sorting import numbers, on_host
+from tapegrad.functions.sorting import examples_on_host, for_each_example, numbers, on_host
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
 from tapegrad.ops.operator import Operator, broadcast_shapes, cast
-from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.lifted import fresh, refuse_examples
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
@@ -455,6 +455,12 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    refuse_examples(
+        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
+        "batch this would return a differently shaped Tensor. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature.",
+        mask,
+    )
     shape = broadcast_shapes([mask.shape, input.shape])
     places = np.flatnonzero(np.broadcast_to(on_host(mask), shape))
     return ops.masked_select(input, numbers(places, input), shape=shape)
@@ -477,8 +483,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}"
         )
     shape = broadcast_shapes([input.shape, mask.shape])
-    if source._spec.numel < np.prod(shape, dtype=int) and (
-        np.count_nonzero(np.broadcast_to(on_host(mask), shape)) > source._spec.numel
+    if source._spec.numel < np.prod(shape, dtype=int) and any(
+        np.count_nonzero(np.broadcast_to(example, shape)) > source._spec.numel for example in examples_on_host(mask)
     ):
         raise RuntimeError("Number of elements of source < number of ones in mask")
     return ops.masked_scatter(input, mask, source)
@@ -550,6 +556,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return ops.one_hot(tensor, num_classes=num_classes)
     if num_classes == -1:
+        refuse_examples(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
+            tensor,
+        )
         num_classes = int(on_host(tensor).max()) + 1
         negative = outside(tensor, 0, max(num_classes, 1))
     else:
@@ -573,7 +583,7 @@ def repeat_interleave(
         RuntimeError: numbers that are negative, or not as many as there are items.
     """
     if repeats is None:
-        return numbers(_repeated_places(input, output_size), input)
+        return _repeated_places(input, output_size)
     return _repeat_interleave(input, repeats, dim, output_size)
 
 
@@ -603,19 +613,21 @@ def _repeat_interleave(input: Tensor, repeats: Any, dim: int | None, output_size
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._spec.numel} and input.size({axis}) = {_length(input, axis)}"
         )
-    places = _repeated_places(repeats, output_size)
-    return ops.index_select(input, numbers(places, input), axis=axis)
+    return ops.index_select(input, _repeated_places(repeats, output_size), axis=axis)
 
 
-def _repeated_places(repeats: Tensor, output_size: int | None) -> np.ndarray:
+def _repeated_places(repeats: Tensor, output_size: int | None) -> Tensor:
     if repeats.dtype not in (int64, int32):
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.scalar_name}'")
     if repeats.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-    counts = on_host(repeats)
-    if counts.size and counts.min() < 0:
-        raise RuntimeError("repeats can not be negative")
-    places = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
-    if output_size is not None and output_size != places.size:
-        raise RuntimeError("allocated size does not match required size")
-    return places
+
+    def places_of(counts: np.ndarray) -> np.ndarray:
+        if counts.size and counts.min() < 0:
+            raise RuntimeError("repeats can not be negative")
+        places = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
+        if output_size is not None and output_size != places.size:
+            raise RuntimeError("allocated size does not match required size")
+        return places
+
+    return for_each_example(places_of, repeats)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import warn_once
+from tapegrad.execution.dtypes import INTEGRAL, float64, int32, int64, uint8
 from tapegrad.execution.dtypes import bool as bool_
-from tapegrad.execution.dtypes import float64, int32, int64, uint8
 from tapegrad.execution.host import from_host
 from tapegrad.functions.bounds import numbers as known_numbers
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
@@ -37,7 +37,7 @@ from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
-from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.lifted import fresh, is_example, refuse_examples
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.tensor import Tensor
 
@@ -143,6 +143,10 @@ _NOT_AN_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 )
 _NOT_AN_INDEX_TENSOR = "tensors used as indices must be long, int, byte or bool tensors"
+MASKED = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+    "a boolean mask."
+)
 _SCALAR_INDEXED = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
     "tensor to a number"
@@ -178,7 +182,8 @@ def simplified(item: Any, of: Tensor) -> Any:
         dtype = tensor.dtype
         if dtype.category > 1:
             raise IndexError(_NOT_AN_INDEX_TENSOR)
-        if tensor.ndim == 0:
+        if tensor.ndim == 0 and not (dtype.category == INTEGRAL and dtype is not uint8 and is_example(tensor)):
+            refuse_examples(MASKED, tensor)
             number = on_host(tensor).item()
             return bool(number) if dtype in (bool_, uint8) else number
         if dtype is uint8:
@@ -254,6 +259,7 @@ def as_places(tensor: Tensor, axis: int, shape: Sequence[int]) -> list[Tensor]:
                 f"The shape of the mask {list(tensor.shape)} at index {dim} does not match the shape of the indexed "
                 f"tensor {list(shape)} at index {axis + dim}"
             )
+    refuse_examples(MASKED, tensor)
     return [numbers(places, tensor) for places in np.nonzero(on_host(tensor))]
 
 
@@ -394,7 +400,7 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
         check_put(value, part, target)
     before = before_write(part)
     result = ops.index_put(before, value, *places, accumulate=False)
-    become(part, settled("masked_fill_" if masked else "index_put_", part, before, result))
+    become(part, settled("masked_fill_" if masked else "index_put_", part, before, result), "index_put_")
 
 
 def _is_masked_fill(chosen: Selection, value: Any) -> bool:

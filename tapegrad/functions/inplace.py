@@ -22,7 +22,7 @@ from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written
 from tapegrad.ops import assignment
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.dual import tangent_of
+from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.lifted import refuse_captured
 from tapegrad.tensor.storage import Storage
@@ -83,13 +83,13 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
 
 def before_write(tensor: Tensor) -> Tensor:
     """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
-    value, spec = value_of(tensor), tensor._spec.fresh
+    value, spec = value_of(tensor), tensor._spec.fresh.replace(dual=False)
     before = wrap(value, spec, edge_of(tensor) if thread.modes.grad else None)
     if thread.modes.saved_hooks:  # which may share it: it must not turn out to share the storage that is written to
         before._storage = Storage(value, spec.strides)
         before._storage.admit(before)
-    if spec.dual:
-        before._tangent = unwritten_tangent(tensor)
+    if tensor._spec.dual:
+        set_tangent(before, unwritten_tangent(tensor))
     return before
 
 
@@ -102,7 +102,7 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
             which ``name`` writes to it.
     """
     if result._spec.level != tensor._spec.level:
-        refuse_captured(result._spec.level, name)
+        refuse_captured(name, tensor, result)
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)

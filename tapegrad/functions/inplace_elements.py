@@ -23,6 +23,7 @@ from tapegrad.functions.unary import polygamma
 from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, elementwise
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.lifted import NO_MEMORY
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, put, value_of
 
@@ -111,6 +112,8 @@ def _refuse_recorded(name: str, *tensors: Tensor) -> None:
 def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable) -> Tensor:
     """Replace each element by what a function of it and of those of other tensors gives; not counted as a write."""
     _refuse_recorded(name, self, *others)
+    if self._spec.level:
+        raise RuntimeError(NO_MEMORY)
     for position, other in enumerate(others):
         if other.dtype is not self.dtype:
             argument = "other" if len(others) == 1 else "xy"[position]

@@ -23,6 +23,7 @@ from tapegrad.functions.registry import out_writers, unprefixed
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.modes import switched, thread
+from tapegrad.tensor.lifted import refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
 WITHOUT_DERIVATIVE = frozenset("""
@@ -40,16 +41,28 @@ shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_
 _CALLED = {
     "fix": "trunc", "square": "pow", "float_power": "pow", "msort": "sort", "diff": "sub", "matmul": "mm",
     "outer": "mul", "ger": "mul", "take_along_dim": "gather", "norm": "linalg_vector_norm",
-    "vector_norm": "linalg_vector_norm", "expit": "sigmoid",
-    **dict.fromkeys(("concat", "concatenate", "hstack", "vstack", "dstack", "column_stack", "row_stack"), "cat"),
+    "vector_norm": "linalg_vector_norm", "expit": "sigmoid", "clip": "clamp", "absolute": "abs", "negative": "neg",
+    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+    "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
+    **{f"arc{name}": f"a{name}" for name in ("cos", "sin", "tan", "cosh", "sinh", "tanh", "tan2")},
     **{name: f"special_{name}" for name in ("i1", "entr", "xlog1py")},
-    **dict(
-        absolute="abs", arccos="acos", arcsin="asin", arcsinh="asinh", arctan="atan", arctanh="atanh", negative="neg",
-        arccosh="acosh", subtract="sub", multiply="mul", divide="div", true_divide="div", arctan2="atan2", clip="clamp",
-        not_equal="ne", less="lt", less_equal="le", greater="gt", greater_equal="ge",
-    ),
+    **dict.fromkeys(("concat", "concatenate", "hstack", "vstack", "dstack", "column_stack", "row_stack"), "cat"),
 }  # fmt: skip
 """The function that PyTorch says forward mode stops at, where it is not the one that was called."""
+
+
+RANDOM = frozenset(("rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial"))
+
+
+def _refuse_mapped(name: str, operands: Sequence[Tensor]) -> None:
+    """Refuse to write a result that depends on examples of a ``vmap``, or random numbers there, into a given tensor."""
+    if name in RANDOM and any(level.maps for level in thread.levels):
+        raise RuntimeError(
+            "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out "
+            "variants as a workaround"
+        )
+    rule = f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+    refuse_examples(rule, *operands)
 
 
 def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
@@ -64,6 +77,8 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
     """
     targets, own = _targets(name, target), unprefixed(name)
     operands = _tensors((*targets, *args, *kwargs.values()))
+    if thread.modes.level:
+        _refuse_mapped(own, operands)
     if own not in WITHOUT_DERIVATIVE and thread.modes.grad and any(tensor.requires_grad for tensor in operands):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

@@ -39,7 +39,7 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     with writing:
         result = _with_part(base, place, value)
         if result._spec.level != base._spec.level:
-            refuse_captured(result._spec.level, "copy_")
+            refuse_captured("copy_", base, result)
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections import OrderedDict
 from copy import deepcopy
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
-from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.lifted import Lifted, fresh, refuse_memory
 from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
@@ -29,6 +30,8 @@ from tapegrad.tensor.tensor import Tensor, edge_of, share, value_of, wrap
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     """PyTorch's text of a tensor: its numbers, and what of its dtype, device and history is not obvious."""
     value = value_of(self)
+    if isinstance(value, Lifted):
+        return _lifted_text(value)
     name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
     if not hasattr(value, "__array__"):  # what jax put in place of an array: a shape, a placement
         return f"{name}({value!r})"
@@ -44,6 +47,18 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
         tangent=None if tangent is None else format(tangent),
         class_prefix=f"{name}(",
     )
+
+
+def _lifted_text(value: Lifted) -> str:
+    """The text of a tensor at a level, as one within the other. A level that is over has no number."""
+    level, inner = value.level, repr(value.tensor)
+    if level.maps and not value.batched:
+        return inner
+    if level.maps:
+        head = f"BatchedTensor(lvl={level.depth}, bdim=0, value="
+    else:
+        head = f"GradTrackingTensor(lvl={level.depth if level.alive else -2}, value="
+    return "\n".join((head, indent(inner, "    "), ")"))
 
 
 def _shown_node(tensor: Tensor) -> str | None:
@@ -86,6 +101,7 @@ def own_attributes(tensor: Tensor) -> dict[str, Any]:
 @public("Tensor", out=False)
 def __copy__(self: Tensor) -> Tensor:
     """A leaf of the same class that shares the data, with the same attributes."""
+    refuse_memory(self)
     shared = sharing(self, self._spec.requires_grad)
     result = as_instance(type(self), shared)
     result.__dict__.update(own_attributes(self))
@@ -105,6 +121,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
             "see https://github.com/pytorch/pytorch/pull/103001"
         )
+    refuse_memory(self)
     if id(self) in memo:
         return memo[id(self)]
     result = _copied_leaf(self, memo)
@@ -158,6 +175,7 @@ def tensor_parts(tensor: Tensor) -> tuple:
 @public("Tensor", out=False)
 def __reduce_ex__(self: Tensor, proto: int) -> tuple:
     """How a tensor is pickled: data, whether it requires grad, attributes; no gradient and no history."""
+    refuse_memory(self)
     attributes = own_attributes(self)
     reduced = rebuild_tensor, (type(self), *tensor_parts(self))
     return (*reduced, attributes) if attributes else reduced

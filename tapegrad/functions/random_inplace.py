@@ -169,7 +169,7 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     sample = cast(sample, dtype=self.dtype)
     if self._spec.level or (thread.modes.grad and (self._spec.requires_grad or p.requires_grad)):
         sample = ops.overwrite_bernoulli_tensor(before_write(self), p, sample)
-    return become(self, sample)
+    return become(self, sample, "bernoulli_")
 
 
 @public("Tensor", out=False)

@@ -22,6 +22,7 @@ from tapegrad.functions.scalars import (
 )
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator, cast
+from tapegrad.tensor.lifted import DYNAMIC, refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
 # -- pairs of tensors --------------------------------------------------------------------------------------------------
@@ -209,6 +210,7 @@ def where(condition: Any, *values: Any, **named: Any) -> Any:
     tensor([0., 2.])
     """
     if not values and not named:
+        refuse_examples(DYNAMIC.format("where"), condition)
         return NAMESPACES["torch"]["nonzero"](condition, as_tuple=True)
     values = (*values, *[named[key] for key in ("input", "self", "other") if key in named])
     fits = len(values) == 2 and all(isinstance(value, Tensor) or is_number(value) for value in values)

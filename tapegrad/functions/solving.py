@@ -16,7 +16,8 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.shape import movedim, reshape
 from tapegrad.ops import solving as ops
 from tapegrad.ops.operator import broadcast_shapes, cast
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.lifted import all_elements
+from tapegrad.tensor.tensor import Tensor
 
 # -- checks ------------------------------------------------------------------------------------------------------------
 
@@ -26,7 +27,7 @@ def first_failure(info: Tensor) -> tuple[str, int] | None:
 
     It waits for the result. Inside somebody's ``jax.jit`` nothing is known yet, and nothing fails.
     """
-    value = value_of(info)
+    value = all_elements(info)
     if is_traced(value):
         return None
     found = to_host(value)

@@ -15,7 +15,17 @@ from tapegrad.functions.arguments import is_scalar, wrap_dim
 from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, not_implemented, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
-from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.lifted import (
+    DYNAMIC,
+    NO_RULE,
+    all_elements,
+    fresh,
+    fresh_examples,
+    is_example,
+    mapping,
+    refuse_examples,
+    sizes_of,
+)
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -131,6 +141,34 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return return_types.mode(sorting.mode(input, axis=axis, keepdims=keepdim))
 
 
+# -- examples of a vmap, one by one ------------------------------------------------------------------------------------
+
+
+def examples_on_host(tensor: Tensor) -> list[np.ndarray]:
+    """The elements of each example, in a row, of a tensor that is one of the examples of a ``vmap``; or of the one."""
+    array = to_host(all_elements(tensor))
+    return list(array.reshape(-1, *tensor.shape))
+
+
+def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tensor) -> Tensor:
+    """The int64 tensor that a function makes of a tensor's elements; on each example by itself, if it is one.
+
+    Raises:
+        RuntimeError: what the function gives has not the same shape for all examples.
+    """
+    found = [function(example) for example in examples_on_host(tensor)]
+    shape = found[0].shape if found else (0,)
+    for position, array in enumerate(found):
+        if array.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(array.shape)} at entry {position}"
+            )
+    levels = mapping(tensor) if tensor._spec.level else ()
+    value = from_host(np.reshape(np.array(found, np.int64), (*sizes_of(levels), *shape)), tensor.device)
+    return fresh_examples(value, Spec.of(shape, dtypes.int64, tensor.device), levels)
+
+
 # -- where nonzero -----------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +179,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
     The elements are read on the host: not under ``jax.jit``.
     """
+    refuse_examples(NO_RULE.format("nonzero_numpy") if as_tuple else DYNAMIC.format("nonzero"), input)
     array = on_host(input)
     if as_tuple:
         return tuple(numbers(places, input) for places in np.nonzero(np.atleast_1d(array)))
@@ -150,7 +189,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @public("torch", "Tensor")
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero: int64 of shape (number, ndim)."""
-    return nonzero(input)
+    return for_each_example(np.argwhere, input)
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------
@@ -240,22 +279,34 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise not_implemented("bincount_cpu", input.dtype)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    array = on_host(input)
+    array = to_host(all_elements(input))
     if input.ndim != 1 or (array.size and array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    size = max(int(array.max()) + 1 if array.size else 0, minlength)
+    size = for_each_example(lambda example: np.empty(max(example.max(initial=-1) + 1, minlength)), input).shape[0]
     return sorting.bincount(input, weights, size=size)
 
 
-def _histogram_bounds(input: Tensor, low: float, high: float) -> tuple[float, float]:
+def _histogram_bounds(input: Tensor, low: float, high: float) -> tuple[Any, Any]:
     if low == high and input._spec.numel:
         bounds = reductions.aminmax(input, axis=tuple(range(input.ndim)), keepdims=False)
+        if is_example(input):
+            return _bounds_of_examples(*bounds)
         low, high = (float(on_host(bound)) for bound in bounds)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     return (low - 1, high + 1) if low == high else (low, high)
+
+
+def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
+    """The bounds of a histogram for each example of a ``vmap``."""
+    lows, highs = (to_host(all_elements(bound)) for bound in (low, high))
+    bad = np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs)))
+    if bad.size:
+        shown = lows.ravel()[bad[0]], highs.ravel()[bad[0]]
+        raise RuntimeError("torch.histc: range of [{:g}, {:g}] is not finite".format(*shown))
+    return low - (low == high), high + (low == high)  # type: ignore[operator]
 
 
 @public("torch", "Tensor")
@@ -293,6 +344,7 @@ def _check_slices(name: str, input: Tensor, axis: int) -> None:
 
 def _unique(name: str, find: Callable, input: Tensor, dim: int | None) -> tuple[Any, ...]:
     """The axis, and on the host: where the distinct elements are, the inverse and the counts."""
+    refuse_examples(DYNAMIC.format(("_unique2" if dim is None else "unique_dim") if name == "unique" else name), input)
     if input.dtype.category == COMPLEX:
         raise not_implemented(name, input.dtype)
     axis = None if dim is None else wrap_dim(dim, input.ndim)

@@ -15,6 +15,7 @@ from tapegrad.functions.attributes import LEGACY_DTYPES
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.lifted import refuse_memory
 from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
@@ -277,6 +278,7 @@ class TypedStorage:
 @public("Tensor", out=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory of this tensor, as bytes; the same object for all tensors that share it."""
+    refuse_memory(self)
     storage = storage_of(self)
     handle = _handles.get(storage.serial)
     if handle is None:

@@ -6,10 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.dispatch.forward import apart
 from tapegrad.functions import attributes, joining, memory, retyping, shape, slicing
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.tape.node import name_of
+from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.tensor import Tensor, edge_of, value_of, wrap
 
 
@@ -18,8 +20,9 @@ def own_copy(view: Any) -> Any:
     if isinstance(view, (tuple, list)):
         return tuple(own_copy(part) for part in view)
     edge = edge_of(view)
-    result = wrap(value_of(view), view._spec.fresh.replace(strides=None), edge)
-    result._tangent = view._tangent
+    result = wrap(value_of(view), view._spec.fresh.replace(strides=None, dual=False), edge)
+    if view._spec.dual:
+        set_tangent(result, apart(view._tangent))
     if edge is None or name_of(edge[0]).endswith("_copy"):
         return result
     return renamed(result, f"{name_of(edge[0])}_copy")

@@ -117,7 +117,7 @@ class Chosen(Foreign):
     formulas for.
     """
 
-    def __init__(self, origin: Operator, specs: Sequence, settings: dict) -> None:
+    def __init__(self, origin: Operator, specs: tuple, settings: dict) -> None:
         super().__init__(origin.prepare(specs, settings), origin.name, origin.node)
         self.origin, self.original = origin, (specs, settings)
         present = [position for position, spec in enumerate(specs) if spec is not None]

@@ -29,6 +29,7 @@ from tapegrad.ops.reductions import sum
 from tapegrad.ops.scan import plus
 from tapegrad.ops.shape import diagonal, unsqueeze
 from tapegrad.ops.solving import factors, inv, solve_factored
+from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
@@ -69,7 +70,7 @@ def pivots_of(lu):
 def numbers_of(x):
     """The elements of a tensor; none where nothing is recorded, or nothing known."""
     known = isinstance(x, Tensor) and not is_traced(value_of(x))
-    return to_host(value_of(x)) if known else np.ones(0)
+    return to_host(all_elements(x)) if known else np.ones(0)
 
 
 def vanishes(det):

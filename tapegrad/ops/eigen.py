@@ -31,6 +31,7 @@ from tapegrad.ops.operator import Operator, cast, conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import diag_embed, diagonal, unsqueeze
 from tapegrad.ops.solving import solve_ex
+from tapegrad.tensor.lifted import array_of
 from tapegrad.tensor.tensor import Tensor, value_of
 
 # -- the parts of matrices ---------------------------------------------------------------------------------------------
@@ -143,7 +144,7 @@ class Phased(Operator):
         if not any(defined[position] for position in self.vectors):
             return
         given = [grad for grad in grads if grad is not None]
-        if not to_host(_test(type(self).independent, defined)(*given, *outputs)):
+        if not to_host(array_of(_test(type(self).independent, defined)(*given, *outputs))).all():
             raise RuntimeError(
                 f"{self.complaint} in the complex case are specified up to multiplication by e^{{i phi}}. The "
                 f"specified loss function depends on this {self.consequence}"

@@ -634,6 +634,7 @@ def forget_plans() -> None:
     for operator in TABLE.values():
         operator.plans.clear()
         operator.kernels.clear()
+        operator.__dict__.pop("variants", None)
 
 
 dtypes.on_default_dtype_change.append(forget_plans)

@@ -3,7 +3,8 @@
 Note [Duals]
 A dual tensor is a tensor with a tangent (``_tangent``) and ``dual`` in its spec, so that calls on it run by plans of
 their own (``dispatch/forward.py``). Tangents belong to the dual level of their thread: the thread remembers, weakly,
-which tensors have one, and forgets all tangents when the level is left.
+which tensors have one, and forgets all tangents when the level is left. So a tensor must become dual by
+``set_tangent``, never by a spec that says so: it would still be dual in the next level.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import weakref
 
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 
 def tangent_of(tensor: Tensor) -> Tensor | None:
@@ -27,6 +28,13 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
     elif not tensor._spec.dual:
         tensor._spec = tensor._spec.replace(dual=True)
         thread.duals.append(weakref.ref(tensor))
+
+
+def holder_of(tensor: Tensor) -> Tensor:
+    """A tensor that has the tangent of ``tensor`` until the level is left, for those who keep the data otherwise."""
+    holder = wrap(value_of(tensor), tensor._spec.bare)
+    set_tangent(holder, tensor._tangent)
+    return holder
 
 
 def forget_tangents() -> None:

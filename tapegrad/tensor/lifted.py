@@ -44,7 +44,11 @@ CONTROL_FLOW = (
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
-NO_STORAGE = "Cannot access storage of {kind}"
+DYNAMIC = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please "
+    "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+NO_RULE = "Batching rule not implemented for aten::{}. We could not generate a fallback."
 NO_RANDOM = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
     "randomness flags on vmap or perform the randomness operation out of vmap"
@@ -294,7 +298,11 @@ def as_leaf_here(tensor: Tensor) -> None:
 
 def all_elements(tensor: Tensor) -> Any:
     """The array that has the elements of a tensor; of one example of a ``vmap``, those of all examples."""
-    value = value_of(tensor)
+    return array_of(value_of(tensor))
+
+
+def array_of(value: Any) -> Any:
+    """The array that a value is at last, with a dimension in front for each level that maps."""
     while isinstance(value, Opaque):
         value = value.below
     return value
@@ -310,6 +318,27 @@ def is_example(tensor: Tensor) -> bool:
     return False
 
 
+def refuse_examples(text: str, *tensors: Tensor) -> None:
+    """Refuse what can't be done with examples of a ``vmap``.
+
+    Raises:
+        RuntimeError: with this text, if one of the tensors is an example.
+    """
+    if thread.modes.level and any(map(is_example, tensors)):
+        raise RuntimeError(text)
+
+
+def refuse_memory(tensor: Tensor) -> None:
+    """Refuse to hand out the memory of a tensor that has none of its own, because it is lifted.
+
+    Raises:
+        NotImplementedError: PyTorch's message.
+    """
+    if tensor._spec.level:
+        kind = "BatchedTensorImpl" if is_example(tensor) else "TensorWrapper"
+        raise NotImplementedError(f"Cannot access storage of {kind}")
+
+
 def outside_requires_grad(tensor: Tensor) -> bool:
     """Whether an example of a ``vmap``, which has no history of its own, is recorded further out."""
     value = value_of(tensor)
@@ -319,26 +348,50 @@ def outside_requires_grad(tensor: Tensor) -> bool:
     return spec.requires_grad or (spec.level > 0 and outside_requires_grad(value.tensor))
 
 
-ARITHMETIC = frozenset(("add_", "sub_", "mul_", "div_"))
+WITH_TENSOR = frozenset(("add_", "sub_", "mul_", "div_"))
+"""In-place functions that PyTorch's messages name by their overload for tensors."""
+
+BROADCAST = frozenset("""
+add_ __iadd__ atan2_ arctan2_ copysign_ gcd_ lcm_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_left_shift_
+bitwise_right_shift_ __iand__ __ior__ __ixor__ __ilshift__ __irshift__
+""".split())  # noqa: SIM905 - a table is easier to read without the quotes
+"""In-place functions that say that the examples don't fit into a tensor that is none."""
+
+ARITHMETIC = frozenset("""
+sub_ mul_ div_ multiply_ divide_ true_divide_ copy_ logical_and_ logical_or_ logical_xor_ masked_fill_ clamp_min_
+clamp_max_ __isub__ __imul__ __itruediv__
+""".split())  # noqa: SIM905
+"""In-place functions that go by the name of arithmetic there."""
+
+NAMED = frozenset("fill_ zero_ index_add_ scatter_add_ index_put_ index_fill_ scatter_reduce_ bernoulli_".split())  # noqa: SIM905
+"""In-place functions that go by their own name there; all others with the prefix of PyTorch's operators."""
+
+INCOMPATIBLE = (
+    "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {1}. "
+    "Please try to use out-of-place operators instead of {0}. If said operator is being called inside the PyTorch "
+    "framework, please file a bug report instead."
+)
 
 
-def refuse_captured(level: int, name: str) -> None:
-    """Refuse a write of something that belongs to a level to a tensor that doesn't.
+def refuse_captured(name: str, tensor: Tensor, result: Tensor) -> None:
+    """Refuse a write, by the in-place function ``name``, of something that belongs to a level to a tensor that doesn't.
 
     Raises:
         RuntimeError: PyTorch's messages.
     """
-    if thread.levels[level - 1].maps:
-        how = name if name in ("fill_", "zero_") else "inplace arithmetic"
+    level = thread.levels[result._spec.level - 1]
+    if not level.maps:
+        shown = f"{name}.Tensor" if name in WITH_TENSOR else f"{name}.Scalar" if name == "fill_" else name
         raise RuntimeError(
-            f"vmap: {how}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
-            "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
-            f"vmapped over in a vmap. Please try to use out-of-place operators instead of {how}. If said operator is "
-            "being called inside the PyTorch framework, please file a bug report instead."
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+            f"(aten::{shown}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
         )
-    shown = f"{name}.Tensor" if name in ARITHMETIC else name
-    raise RuntimeError(
-        "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-        f"(aten::{shown}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
-        "being transformed to explicitly accept the mutated Tensor(s) as inputs."
-    )
+    if name in BROADCAST:
+        shapes = list(tensor.shape), [level.size, *result.shape]
+        raise RuntimeError("output with shape {} doesn't match the broadcast shape {}".format(*shapes))
+    if name in ARITHMETIC or name in NAMED:
+        shown = "inplace arithmetic" if name in ARITHMETIC else name.replace("bernoulli_", "inplace bernoulli")
+        raise RuntimeError(INCOMPATIBLE.format(shown, "in a vmap"))
+    raise RuntimeError(INCOMPATIBLE.format(f"aten::{name}", f"at level {level.depth}"))
