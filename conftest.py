@@ -2,10 +2,11 @@
 
 Note [Compiled once per checkout]
 A new kernel costs XLA tens of milliseconds, and the tests make thousands. They share shapes, compile without LLVM's
-costly passes and without the fusions that are emitted through MLIR (two fifths less time), and keep what was compiled
-in ``.cache/jax`` of the checkout, so that a second run compiles next to nothing. All of this is said in the environment
-before jax is imported; what the environment says already is left alone. (``--xla_backend_optimization_level=0`` would
-save another third, but gave wrong numbers: under it ``jax.vjp`` of ``jnp.max`` of a fused sum was inf with jax 0.10.2.)
+costly passes, without the fusions that are emitted through MLIR, and each program in one piece, which halves that; and
+keep what was compiled in ``.cache/jax`` of the checkout, so that a second run compiles next to nothing. All of this is
+said in the environment before jax is imported; what the environment says already is left alone.
+(``--xla_backend_optimization_level=0`` would save another quarter, but gave wrong numbers: under it ``jax.vjp`` of
+``jnp.max`` of a fused sum was inf, with jax 0.10.2.)
 
 Note [What was compiled is dropped]
 A compiled kernel takes about a megabyte, and a process runs thousands of tests. When it has grown to ``PLENTY`` the
@@ -35,7 +36,10 @@ CACHE.mkdir(parents=True, exist_ok=True)
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-os.environ.setdefault("XLA_FLAGS", "--xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false")
+os.environ.setdefault("XLA_FLAGS", " ".join((
+    "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)))  # fmt: skip
 for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from the other workers of pytest-xdist
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -44,6 +48,7 @@ import pytest  # noqa: E402 - the environment comes first
 import tapegrad  # noqa: E402, F401 - before pytest imports one of its modules by file name for the doctests
 
 pytest.register_assert_rewrite("harness", "oracles")
+gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
 
 PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None

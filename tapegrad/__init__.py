@@ -53,6 +53,7 @@ from tapegrad.execution.dtypes import (
     uint64,
 )
 from tapegrad.execution.promotion import can_cast, promote_types
+from tapegrad.func import vmap
 from tapegrad.functions import return_types
 from tapegrad.functions.attach import attach
 from tapegrad.functions.registry import NAMESPACES

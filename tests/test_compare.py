@@ -23,7 +23,9 @@ class Unlisted(Elementwise):
     listed = False
 
 
-square = Unlisted(lambda x: x * x, {"x": lambda g, x: 3 * g * x}, promote="common", name="square", node="SquareBackward")
+square = Unlisted(
+    lambda x: x * x, {"x": lambda g, x: 3 * g * x}, promote="common", name="square", node="SquareBackward"
+)
 product = Unlisted(
     lambda x, y: x * y, {"x": lambda g, y: g * y, "y": lambda g, x: g * x * x}, promote="common", name="product"
 )
@@ -169,17 +171,40 @@ def test_a_kink_is_no_fault():
         assert torch.compare(lambda x: x.abs().sum(), np.zeros(3, "float32")).agrees
 
 
+def test_at_zero_activations_are_to_jax_what_they_are_to_the_tape():
+    def program(x):
+        f = torch.nn.functional
+        loss = f.binary_cross_entropy_with_logits(x, x)
+        return f.relu(x), f.softplus(x), f.logsigmoid(x), f.elu(x), f.celu(x), x.sinc(), loss
+
+    assert torch.compare(program, np.zeros(3, "float32")).agrees
+
+
 def test_a_pole_is_no_fault():
     found = torch.compare(lambda x: x.lgamma(), np.zeros(3, "float32"))
     assert (found.first.cause, found.fault) == ("pole", None)
 
 
-def test_a_rule_is_no_fault():
-    found = torch.compare(
-        lambda w: torch.nn.functional.embedding(torch.tensor([0, 1]), w, padding_idx=0), np.ones((3, 1), "float32")
-    )
-    assert (found.first.operator, found.first.cause) == ("embedding", "rule")
-    assert "a rule: for the row of padding, PyTorch gives 0; jax gives that of any row" in str(found)
+RULES = {
+    "cholesky_ex": (lambda x: torch.linalg.cholesky(x), np.array([[2, 1], [1, 3]], "float32")),
+    "embedding": (lambda w: torch.nn.functional.embedding(torch.tensor([0, 1]), w, padding_idx=0), X[:, None]),
+    "floored": (lambda x: torch.cosine_similarity(x, torch.tensor(X), 0, eps=9.0), X),
+    "normal": (lambda x: torch.normal(x, x), X),
+    "polar": (lambda x: torch.polar(-x, x).real, X),
+    "sgn": (lambda x: x.sgn(), (X + 2j).astype("complex64")),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_is_no_fault(name):
+    found = torch.compare(*RULES[name])
+    assert (name, "rule") in [(one.operator, one.cause) for one in found.differences] and found.fault is None
+    assert f"a rule: {CONVENTIONS[name].where}, PyTorch gives {CONVENTIONS[name].torch}; jax gives" in str(found)
+
+
+def test_what_jax_has_no_derivative_of():
+    with pytest.raises(NotImplementedError, match="householder_product"):
+        torch.compare(torch.linalg.householder_product, np.eye(3, dtype="float32")[:, :2], X[:2])
 
 
 def test_the_table_names_operators_and_each_kink_has_an_example():

@@ -19,15 +19,18 @@ SLOW = frozenset("""
 matrix_exp grid_sample grid_sample3d grid_spread ormqr lstsq pinv polygamma qr solve_ex standard_gamma solve_factored
 householder_product lu_factor renorm lu_solve slogdet cholesky_solve adjugate det inv embedding_bag segment_reduce lu
 svd eig eigh ctc_loss ldl_solve triangular_solve solve_triangular cholesky_inverse cholesky cholesky_ex cdist pdist
+attention attention_by_parts
 """.split())  # noqa: SIM905 - a table is easier to read without the quotes
 """Operators whose programs take XLA a second: of their samples the first is run, the others with ``-m slow``."""
 
 
+FIRST = {sample.op: sample for sample in reversed(SAMPLES)}
+"""The sample at which an operator is examined thoroughly; at the others only with ``-m slow``."""
+
+
 def parameters():
-    seen = set()
     for sample in SAMPLES:
-        late = sample.op in SLOW and sample.op in seen
-        seen.add(sample.op)
+        late = sample.op in SLOW and sample is not FIRST[sample.op]
         yield pytest.param(sample, marks=[pytest.mark.slow] if late else [], id=str(sample))
 
 
@@ -41,5 +44,12 @@ def test_every_sample_names_an_operator():
 
 @pytest.mark.parametrize("sample", list(parameters()))
 def test_operator(sample):
+    verdict = examine(TABLE[sample.op], sample, thorough=sample is FIRST[sample.op])
+    assert not verdict.complaints, str(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample is not FIRST[sample.op]], ids=str)
+def test_operator_thoroughly(sample):
     verdict = examine(TABLE[sample.op], sample)
     assert not verdict.complaints, str(verdict)

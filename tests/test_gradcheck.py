@@ -44,22 +44,27 @@ def first_samples():
     """Of every eighth operator that has one its first sample that can be differentiated, by finite differences too."""
     found = {}
     for sample in all_samples():
-        inputs = [x for x in as_inputs(sample) if isinstance(x, torch.Tensor) and x.requires_grad]
-        if sample.smooth and sample.derivable and inputs and not sample.constants:
+        if sample.smooth and sample.derivable and not sample.constants and any(varying(sample)):
             found.setdefault(sample.op, sample)
     return [found[name] for name in sorted(found)[::8]]
 
 
+def varying(sample):
+    """For each argument, whether it is a floating array that has a formula."""
+    differentiable = TABLE[sample.op].differentiable
+    return [
+        isinstance(arg, np.ndarray) and arg.dtype.kind in "fc" and differentiable(position)
+        for position, arg in enumerate(sample.args)
+    ]
+
+
 def as_inputs(sample):
     """The arguments of a sample as tensors; the floating ones that have a formula require grad."""
-    differentiable = TABLE[sample.op].differentiable
     return tuple(
-        torch.tensor(arg.tolist(), dtype=getattr(torch, arg.dtype.name))
-        .reshape(arg.shape)
-        .requires_grad_(arg.dtype.kind in "fc" and differentiable(position))
+        torch.tensor(arg.tolist(), dtype=getattr(torch, arg.dtype.name)).reshape(arg.shape).requires_grad_(requires)
         if isinstance(arg, np.ndarray)
         else arg
-        for position, arg in enumerate(sample.args)
+        for arg, requires in zip(sample.args, varying(sample), strict=True)
     )
 
 

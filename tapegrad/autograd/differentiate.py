@@ -15,14 +15,15 @@ from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
+from tapegrad.dispatch.levels import lift, lower
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
-from tapegrad.functions.joining import stack
 from tapegrad.functions.registry import overridden, overriders, overriding
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
+from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -266,7 +267,7 @@ def run_backward(
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
     root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
-    lifted = any(spec_at(root).level for root in roots)
+    lifted = thread.modes.level or any(spec_at(root).level for root in roots)
     currency = Tensors if lifted else currency_for(create_graph)
     with switched(grad=create_graph):
         inputs = []
@@ -374,17 +375,17 @@ def _batched(
     create_graph: bool,
     allow_unused: bool,
 ) -> list[Any]:
-    """One backward for each element of the batch, stacked; only the last may free the graph."""
+    """One backward for all elements of the batch, at a level that maps over them: Note [Levels]."""
     seeds = make_seeds(roots, given, batched=True)
     size = batch_size([seed for seed in seeds if seed is not None])
-    keep = create_graph if retain_graph is None else retain_graph
-    rows = []
-    for element in range(size):
-        row = [None if seed is None else row_of(seed, element) for seed in seeds]
-        rows.append(
-            run_backward(roots, row, keep or element + 1 < size, create_graph, targets, False, allow_unused)
-        )
-    return [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
+    with Level(size, "batch") as level:
+        row = [None if seed is None else lift(seed, level, batched=True) for seed in seeds]
+        results = run_backward(roots, row, retain_graph, create_graph, targets, False, allow_unused)
+        outside = [None if result is None else lower(result, level) for result in results]
+    return [
+        None if found is None else found[0] if found[1] else found[0].expand(size, *found[0].shape)
+        for found in outside
+    ]
 
 
 def row_of(batch: Any, index: int) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.grad_mode import ModeDecorator
 from tapegrad.dispatch.forward import primal_of
 from tapegrad.functions.naming import renamed
+from tapegrad.functions.registry import public
 from tapegrad.functions.tangents import embedded
 from tapegrad.functions.viewing import as_view, view_of
 from tapegrad.ops.shape import alias, view
@@ -81,6 +82,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, given in (("primal", tensor), ("tangent", tangent)):
         if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {given.dtype}")
+    return _make_dual(tensor, tangent, level)
+
+
+@public("torch", out=False)
+def _make_dual(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
+    """``make_dual`` as classes of the user's see it."""
     check_tangent(tensor, tangent, level)
     dual = view_of(tensor, view, shape=tuple(tensor.shape))
     set_tangent(dual, embedded(tangent, tensor))
@@ -113,11 +120,15 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     level = thread.modes.forward_level if level is None else level
     if level < 0:
         return UnpackedDualTensor(tensor, None)
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    primal = renamed(alias(primal_of(tensor)), "torch::autograd::Identity")
-    as_view(tensor, primal, tensor._spec.strides, tensor._offset)
-    return UnpackedDualTensor(primal, tangent_of(tensor) if thread.modes.forward_grad else None)
+    return UnpackedDualTensor(*_unpack_dual(tensor, level))
+
+
+@public("torch", out=False)
+def _unpack_dual(dual: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
+    """``unpack_dual`` as classes of the user's see it."""
+    primal = renamed(alias(primal_of(dual)), "torch::autograd::Identity")
+    as_view(dual, primal, dual._spec.strides, dual._offset)
+    return primal, tangent_of(dual) if thread.modes.forward_grad else None
 
 
 class dual_level(ModeDecorator):
@@ -160,3 +171,7 @@ class _set_fwd_grad_enabled(ModeDecorator):
 
     def __exit__(self, *exception: object) -> None:
         thread.modes = thread.modes.replace(forward_grad=self.previous)
+
+
+set_fwd_grad_enabled = _set_fwd_grad_enabled
+"""The same, for use: PyTorch has it under the private name alone."""

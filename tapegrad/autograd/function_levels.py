@@ -20,7 +20,7 @@ from tapegrad.autograd.function_mapped import Mapped, no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction
 from tapegrad.dispatch.levels import at, handle, lift, live, lower
 from tapegrad.functions.shape import movedim
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.lifted import Level, Lifted, refuse_captured
 from tapegrad.tensor.tensor import Tensor, put
 from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, map_leaves, unflatten
@@ -157,11 +157,12 @@ class Recorded:
         """
         leaves, spec = flatten(args)
         passage = Passage(leaves, self.level, self.captured)
-        with self.level.outside():
+        with switched(grad=True, forward_grad=True), self.level.outside():  # whatever is off here only
             output = apply(self.function, unflatten(passage.given, spec))
         recorded = any(isinstance(leaf, Tensor) and leaf._spec.requires_grad for leaf in leaves)
-        if recorded and any(position in self.captured for position in passage.written()):
-            refuse_captured(self.level.depth, self.__name__)
+        for position in passage.written():
+            if recorded and position in self.captured:
+                refuse_captured(self.__name__, self.captured[position], leaves[position])
         known = passage.back()
         return map_leaves(lambda out: known[id(out)] if id(out) in known else lifted(out, self.level), output)
 

@@ -15,7 +15,6 @@ from tapegrad.autograd.forward_ad import dual_level
 from tapegrad.autograd.gradcheck_messages import (
     BATCHED,
     BATCHED_FORWARD,
-    RANDOM_IN_BATCH,
     UNDEFINED_NOT_HANDLED,
     UNDEFINED_NOT_ZERO,
     UNDEFINED_WARNING,
@@ -27,6 +26,7 @@ from tapegrad.dispatch import UndefinedGrad
 from tapegrad.functions.conversion import host_array
 from tapegrad.functions.generator import default_generator
 from tapegrad.functions.random import randn_like
+from tapegrad.tensor.lifted import RANDOM_IN_BATCH
 from tapegrad.tensor.tensor import Tensor
 
 BATCH = 2
@@ -134,10 +134,7 @@ def batching(explanation: str) -> Iterator[None]:
 
 
 def check_batched_backward(output: Tensor, inputs: Sequence[Tensor], number: int) -> None:
-    """Raise a ``GradcheckError`` unless a batch of gradients of an output gives what they give one by one.
-
-    ``is_grads_batched`` is a loop as long as there is no vmap: much that a loop can do and vmap can't passes here.
-    """
+    """Raise a ``GradcheckError`` unless a batch of gradients of an output gives what they give one by one."""
     seeds = [host_array(randn_like(output)) for _ in range(BATCH)]
     rows = [gradients(inputs, output, seed) for seed in seeds]
     batch = tensor_of(np.stack(seeds), output)
@@ -151,8 +148,8 @@ def check_batched_backward(output: Tensor, inputs: Sequence[Tensor], number: int
 def check_batched_forward(func: Callable, inputs: Sequence[Any], wanted: Sequence[int]) -> None:
     """Raise a ``GradcheckError`` unless tangents give in a batch what they give one by one.
 
-    There is no vmap yet, and the batch would be the very loop that it is compared with. What is left to find out is
-    whether ``func`` gives the same again: its last element is computed once more.
+    ``func.vmap`` stands on this room and can't be used in it: the batch would be the loop that it is compared with.
+    What is left to find out is whether ``func`` gives the same again: its last element is computed once more.
     """
     detached = [x.detach() if isinstance(x, Tensor) else x for x in inputs]
     for position in wanted:

@@ -84,10 +84,6 @@ test might've passed in slow_mode!
   module_test entry to have `gradcheck_fast_mode=False`"""
 )
 
-RANDOM_IN_BATCH = (
-    "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
-    "vmap as a workaround"
-)
 
 UNDEFINED_WARNING = (
     "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "

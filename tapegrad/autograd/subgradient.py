@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tapegrad import functions  # noqa: F401 - declares every operator that the table names
 from tapegrad.autograd.grad_mode import F, ModeDecorator
 from tapegrad.ops.conventions import CONVENTIONS
 from tapegrad.tape.modes import thread

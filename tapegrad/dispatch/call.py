@@ -165,7 +165,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"out{i}._edge = {f'(node, {i})' if plan.out_specs[i].requires_grad else None}"
     if any(plan.needed) and not hooked:
         yield from _save_lines(plan)
-    if hooked and plan.saved_outputs:
+    if hooked and plan.saved_outputs and not forwards(plan.specs):  # else hooks get them with their tangents, later
         yield f"node.save_outputs({_tuple(f'out{i}' for i in plan.saved_outputs)})"
     if any(plan.needed) and plan.modes.watched:
         yield "made(node)"

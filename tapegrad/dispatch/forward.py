@@ -65,6 +65,10 @@ def save_tangents(out: Any, args: tuple) -> None:
     """Let a node that saves outputs save their tangents too."""
     outputs = out if isinstance(out, tuple) else (out,)
     node = next((output.grad_fn for output in outputs if output.grad_fn is not None), None)
-    if isinstance(node, OperatorNode) and node.plan.saved_outputs and not node.plan.modes.saved_hooks:
+    if isinstance(node, OperatorNode) and node.plan.saved_outputs:
         plan = node.plan
-        node.save(tuple(args[i] for i in plan.saved_inputs), tuple(outputs[i] for i in plan.saved_outputs))
+        saved = tuple(outputs[i] for i in plan.saved_outputs)
+        if plan.modes.saved_hooks:
+            node.save_outputs(saved)
+        else:
+            node.save(tuple(args[i] for i in plan.saved_inputs), saved)

@@ -151,6 +151,8 @@ def run_outside(function: Callable, values: tuple, level: Level) -> Any:
 
 def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> Sequence:
     """The formulas of a plan for lifted arguments: as one operator, unless what it computes with is recorded."""
+    if not any(wanted):
+        return (None,) * len(wanted)
     grads = [None if grad is None else live(grad) for grad in grads]
     saved = [live(item) if isinstance(item, Tensor) else item for item in saved]
     tensors = [item for item in (*grads, *saved) if isinstance(item, Tensor)]

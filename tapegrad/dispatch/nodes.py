@@ -394,7 +394,7 @@ class OperatorNode(Node):
         saved = self.saved_tensors() if plan.saved_specs else []
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)
-        if plan.level:
+        if plan.level or thread.modes.level:
             return below[0](plan, grads, saved, plan.wanted(needed))
         return plan.gradients(grads, saved, plan.wanted(needed))
 

@@ -62,7 +62,7 @@ class SavedTensor:
         version: the version that it was saved at.
         hooks: the pair (pack, unpack) that was used, or None.
         freed_by: the place of the backward call that freed it, where that is known.
-        tangent: of an output, a tensor that has its tangent, as long as the level lasts.
+        tangent: where not the tensor itself is kept, one that has its tangent, as long as the level lasts; or None.
         survives: whether what is kept is not touched by writes; see ``snapshot``.
     """
 
@@ -112,7 +112,8 @@ class SavedTensor:
         saved.edge = None if saved.is_output else edge
         saved.output_nr, saved.version = tensor.output_nr, tensor._version
         saved.spec = tensor._spec.fresh.replace(dual=False) if saved.is_output else tensor._spec
-        saved.tangent = holder_of(tensor) if saved.is_output and tensor._spec.dual else None
+        if tensor._spec.dual and (saved.is_output or thread.modes.saved_hooks):
+            saved.tangent = holder_of(tensor)
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
         elif thread.modes.surviving:
@@ -202,7 +203,8 @@ class SavedTensor:
         if by_hand if self.is_output else hooks is None and (strict or by_hand) and self._lost_history(kept):
             raise RuntimeError(DETACHED)
         if hooks is not None:
-            return self._unpacked(hooks[1](kept), edge, node)
+            unpacked = self._unpacked(hooks[1](kept), edge, node)
+            return unpacked if holder is None else with_tangent(unpacked, tangent_of(holder))
         if self.is_output:
             assert node is not None
             tangent = None if holder is None else tangent_of(holder)
@@ -280,8 +282,9 @@ def snapshot(tensor: Tensor) -> Tensor:
     Arrays are immutable, so that it copies nothing. See ``autograd.graph.saved_tensors_survive_mutation``.
     """
     edge = edge_of(tensor)
-    result = wrap(value_of(tensor), kept_spec(tensor._spec, thread.modes).replace(dual=False), edge)
+    result = wrap(value_of(tensor), kept_spec(tensor._spec, thread.modes), edge)
     if tensor._spec.dual:
+        result._spec = result._spec.replace(dual=False)
         set_tangent(result, tensor._tangent)
     if edge is None and result._spec.requires_grad:
         result._accumulator = tensor._accumulator
@@ -301,8 +304,17 @@ def handle_on(data: Tensor, edge: Edge | None) -> Tensor:
     """
     if data.dtype.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    spec = data._spec.replace(requires_grad=True, plain=True, overrides=False, window=False)
+    spec = data._spec.replace(requires_grad=True, plain=True, overrides=False, window=False, dual=False)
     return share(wrap(value_of(data), spec, edge), data)
+
+
+def with_tangent(tensor: Tensor, tangent: Tensor | None) -> Tensor:
+    """A tensor that a hook gave, or a handle on it, with the tangent of what was saved."""
+    if tangent is None or tensor._spec.dual:
+        return tensor
+    result = tensor if tensor._spec.requires_grad else tensor.detach()
+    set_tangent(result, tangent)
+    return result
 
 
 def check_version(tensor: Tensor, expected: int, saver: Node | None = None) -> None:

@@ -19,8 +19,18 @@ def reinterpreted(items: Any, dtype: np.dtype) -> Any:
     unit = min(_real(items.dtype).itemsize, _real(dtype).itemsize)
     if not items.size:
         return jnp.zeros((*items.shape[:-1], items.shape[-1] * items.dtype.itemsize // dtype.itemsize), dtype)
+    if unit == _real(items.dtype).itemsize and items.dtype.kind + dtype.kind in ("cf", "fc"):
+        return _regrouped(items, dtype)
     words = _words(items, np.dtype(f"uint{8 * unit}"))
     return _from_words(words.reshape(*items.shape[:-1], -1, dtype.itemsize // unit), dtype)
+
+
+def _regrouped(items: Any, dtype: np.dtype) -> Any:
+    """Complex numbers as their parts, or the other way round: without bits, so that it can be differentiated."""
+    if dtype.kind == "f":
+        return jnp.stack([jnp.real(items), jnp.imag(items)], -1).reshape(*items.shape[:-1], -1)
+    parts = items.reshape(*items.shape[:-1], -1, 2)
+    return lax.complex(parts[..., 0], parts[..., 1])
 
 
 def _words(items: Any, word: np.dtype) -> Any:

@@ -6,9 +6,35 @@
 tensor([ 3., 12.])
 """
 
-from tapegrad.func.gradients import grad, grad_and_value, jvp, linearize, vjp
+from tapegrad.func.gradients import grad, grad_and_value, jvp, vjp
 from tapegrad.func.jacobians import hessian, jacfwd, jacrev
+from tapegrad.func.linearization import linearize
 from tapegrad.func.mapping import vmap
+from tapegrad.func.modules import (
+    debug_unwrap,
+    functional_call,
+    functionalize,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+)
+from tapegrad.func.rearranging import rearrange
 from tapegrad.ops import levels  # what lifted tensors need
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "levels", "linearize", "vjp", "vmap"]
+__all__ = [
+    "debug_unwrap",
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "levels",
+    "linearize",
+    "rearrange",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

@@ -45,6 +45,11 @@ def picked(args: tuple, argnums: Any) -> Any:
     return args[positions[0]] if isinstance(argnums, int) else tuple(args[position] for position in positions)
 
 
+def all_picked(args: tuple, argnums: Any) -> tuple:
+    """The arguments that ``argnums`` names, as a tuple even if that is an int."""
+    return tuple(args[position] for position in positions_of(argnums, len(args)))
+
+
 def put_back(args: tuple, given: Any, argnums: Any) -> tuple:
     """The arguments with those that ``argnums`` names replaced."""
     positions = positions_of(argnums, len(args))

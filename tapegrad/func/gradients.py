@@ -1,4 +1,4 @@
-"""Transforms that differentiate: ``grad``, ``grad_and_value``, ``vjp``, ``jvp``, ``linearize``.
+"""Transforms that differentiate: ``grad``, ``grad_and_value``, ``vjp``, ``jvp``.
 
 Each runs the function at a level of its own: Note [Levels] in ``tensor/lifted.py``. The backward of a level is run when
 the level is over, where the transform was called: what the gradients are computed with are the tensors of that place.
@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from tapegrad.autograd.differentiate import run_backward
+from tapegrad.autograd.differentiate import make_seeds, run_backward
 from tapegrad.autograd.forward_ad import make_dual, unpack_dual
 from tapegrad.dispatch.levels import at, lift, live, lower
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.func.checks import check_outputs, check_tensors, picked, put_back, with_aux
-from tapegrad.functions.creation import ones_like, zeros_like
+from tapegrad.func.checks import all_picked, check_outputs, check_tensors, picked, put_back, with_aux
+from tapegrad.functions.creation import zeros_like
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor
@@ -52,16 +52,41 @@ def brought_out(tree: Any, level: Level) -> Any:
     return map_leaves(lambda leaf: lower(leaf, level)[0] if isinstance(leaf, Tensor) else leaf, tree)
 
 
+def besides(aux: Any, level: Level) -> Any:
+    """What a function returned besides its output, a tree of tensors, outside the level.
+
+    Raises:
+        RuntimeError: something else is in the tree.
+    """
+    for leaf in flatten(aux)[0]:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
+    return brought_out(aux, level)
+
+
+def keep_writes(before: Any, after: Any, level: Level) -> None:
+    """Write to tensors that were lifted to a level what has been written there."""
+    for tensor, inside in zip(flatten(before)[0], flatten(after)[0], strict=True):
+        if isinstance(inside, Tensor) and inside._storage is not None and inside._storage.live:
+            value = lower(inside, level)[0]
+            with level.outside():
+                tensor.copy_(value)
+
+
 def backward_of(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Tensor], keep: bool
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Tensor | None], keep: bool
 ) -> list[Tensor]:
-    """The gradients of the inputs of a level that is over; zeros for those that the outputs don't depend on."""
+    """The gradients of the inputs of a level that is over; zeros for those that the outputs don't depend on.
+
+    Raises:
+        RuntimeError: a cotangent does not fit its output; or is None, and the output is not one real number.
+    """
     recording = thread.modes.grad
     given = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if out._spec.requires_grad]
     results: Sequence[Tensor | None] = [None] * len(inputs)
     if given:
         roots, seeds = zip(*given, strict=True)
-        results = run_backward(roots, seeds, keep or recording, recording, inputs, False)
+        results = run_backward(roots, make_seeds(roots, seeds), keep or recording, recording, inputs, False)
     return [
         zeros_like(live(x)) if result is None else live(result) for x, result in zip(inputs, results, strict=True)
     ]
@@ -88,7 +113,9 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
         api = "grad_and_value(f)(*args)"
         with Level() as level:
             chosen = differentiable(picked(args, argnums), level)
-            output = func(*put_back(lifted(args, level), chosen, argnums), **lifted(kwargs, level))
+            given, named = put_back(lifted(args, level), chosen, argnums), lifted(kwargs, level)
+            output = func(*given, **named)
+            keep_writes((args, kwargs), (given, named), level)
             output, aux = with_aux(output, has_aux, api)
             if not isinstance(output, Tensor):
                 raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
@@ -98,9 +125,9 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
                     "Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
             output = at(output, level)
-            value, aux = lower(output, level)[0], brought_out(aux, level)
+            value, aux = lower(output, level)[0], besides(aux, level) if has_aux else None
         leaves, spec = flatten(chosen)
-        gradients = unflatten(backward_of([output], leaves, [ones_like(value)], False), spec)
+        gradients = unflatten(backward_of([output], leaves, [None], False), spec)
         return gradients, ((value, aux) if has_aux else value)
 
     return wrapper
@@ -139,6 +166,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     with Level() as level:
         inputs = differentiable(primals, level)
         output, aux = with_aux(func(*inputs), has_aux, api)
+        keep_writes(primals, inputs, level)
         outputs, spec = flatten(output)
         check_outputs(outputs, api)
         for out in outputs:
@@ -148,7 +176,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
                     f"{out.dtype}"
                 )
         outputs = [at(out, level) for out in outputs]
-        values, aux = brought_out(outputs, level), brought_out(aux, level)
+        values, aux = brought_out(outputs, level), besides(aux, level) if has_aux else None
     leaves, structure = flatten(inputs)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -201,7 +229,7 @@ def jvp_at(
     """``jvp`` with respect to the primals that ``argnums`` names, or all."""
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    chosen = primals if argnums is None else picked(primals, argnums if isinstance(argnums, tuple) else (argnums,))
+    chosen = primals if argnums is None else all_picked(primals, argnums)
     flat, spec = flatten(chosen)
     directions, their = flatten(tangents)
     if spec != their:
@@ -225,7 +253,8 @@ def jvp_at(
         value, tangent = (
             unflatten([lower(item, level)[0] for item in column], structure) for column in zip(*pairs, strict=True)
         )
-        aux = brought_out(aux, level)
+        keep_writes(primals, inputs, level)
+        aux = besides(aux, level) if has_aux else None
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -240,30 +269,3 @@ def unpacked(output: Tensor, strict: bool) -> tuple[Tensor, Tensor]:
             )
         tangent = zeros_like(primal)
     return primal, tangent
-
-
-def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
-    """The value of ``func`` at ``primals``, and the linear function of tangents that approximates it there.
-
-    >>> import tapegrad as torch
-    >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.zeros(2))
-    >>> jvp_fn(torch.ones(2))
-    tensor([1., 1.])
-    """
-    leaves, spec = flatten(primals)
-    output = func(*primals)
-
-    def jvp_fn(*tangents: Any) -> Any:
-        given, their = flatten(tangents)
-        if their != spec:
-            raise RuntimeError(f"Expected the tangents {their} to have the same argspec as the primals {spec}")
-        for index, (x, t) in enumerate(zip(leaves, given, strict=True)):
-            for what in ("shape", "device", "dtype"):
-                if getattr(t, what) != getattr(x, what):
-                    raise RuntimeError(
-                        f"tangent:{index} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} "
-                        f"{getattr(x, what)} of the corresponding primal."
-                    )
-        return jvp(func, primals, tangents)[1]
-
-    return output, jvp_fn

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from tapegrad.func.checks import picked, put_back, refuse_complex
+from tapegrad.func.checks import all_picked, picked, put_back, refuse_complex
 from tapegrad.func.gradients import jvp_at, vjp
 from tapegrad.func.mapping import vmap
 from tapegrad.functions.creation import eye
@@ -25,7 +25,7 @@ def unit_vectors(tensors: Sequence[Tensor]) -> list[Tensor]:
     for tensor in tensors:
         size = tensor.numel()
         rows = eye(count, dtype=tensor.dtype, device=tensor.device)[:, start : start + size]
-        result.append(rows.reshape(count, *tensor.shape))
+        result.append(rows.reshape((count, *tensor.shape)))
         start += size
     return result
 
@@ -78,7 +78,7 @@ def jacrev(
         results = []
         for index, out in enumerate(outputs):
             parts = [
-                column[index].reshape(*out.shape, *x.shape) for column, x in zip(blocks, inputs, strict=True)
+                column[index].reshape((*out.shape, *x.shape)) for column, x in zip(blocks, inputs, strict=True)
             ]
             tree = unflatten(parts, structure)
             results.append(tree[0] if isinstance(argnums, int) else tree)
@@ -91,7 +91,7 @@ def jacrev(
 def pulled_back(pull: Callable, basis: list[Tensor], chunk_size: int | None) -> Any:
     """``pull`` of each row of the basis, by ``vmap``, or one after another if chunks are of one row."""
     if chunk_size == 1:
-        columns = [flatten(pull(*(vectors[row] for vectors in basis))) for row in range(len(basis[0]))]
+        columns = [flatten(pull(*(vectors.select(0, row) for vectors in basis))) for row in range(len(basis[0]))]
         spec = columns[0][1]
         stacked = [cat([x.unsqueeze(0) for x in column]) for column in zip(*(c[0] for c in columns), strict=True)]
         return unflatten(stacked, spec)
@@ -116,7 +116,7 @@ def jacfwd(
     @wraps(func)
     def wrapper(*args: Any) -> Any:
         refuse_complex("jacfwd", args, "inputs")
-        primals = args if argnums is None else picked(args, argnums if isinstance(argnums, tuple) else (argnums,))
+        primals = args if argnums is None else all_picked(args, argnums)
         inputs, structure = flatten(primals)
 
         def push(*vectors: Any) -> Any:
@@ -135,7 +135,7 @@ def jacfwd(
         results = []
         for out in outputs:
             blocks = out.movedim(0, -1).split(sizes, dim=-1)
-            parts = [block.reshape(*out.shape[1:], *x.shape) for block, x in zip(blocks, inputs, strict=True)]
+            parts = [block.reshape((*out.shape[1:], *x.shape)) for block, x in zip(blocks, inputs, strict=True)]
             tree = unflatten(parts, structure)
             results.append(tree[0] if isinstance(argnums, int) else tree)
         jacobian = unflatten(results, spec)

@@ -20,8 +20,8 @@ from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 
 def name_of(func: Callable) -> str:
     """What messages call a function."""
-    while isinstance(func, functools.partial):
-        func = func.func
+    if isinstance(func, functools.partial):
+        return f"functools.partial({name_of(func.func)}, ...)"
     return getattr(func, "__name__", None) or repr(func)
 
 
@@ -145,22 +145,32 @@ def mapped(
     fronts = [leaf if dim in (None, 0) else movedim(leaf, dim, 0) for leaf, dim in zip(leaves, dims, strict=True)]
     with Level(size, randomness) as level:
         inputs = [
-            leaf if dim is None else lift(leaf, level, batched=True)
-            for leaf, dim in zip(fronts, dims, strict=True)
+            leaf if dim is None else lift(leaf, level, batched=True) for leaf, dim in zip(fronts, dims, strict=True)
         ]
-        before = [x._value if dim is not None else None for x, dim in zip(inputs, dims, strict=True)]
         output = func(*unflatten(inputs, spec), **kwargs)
         results, structure = flatten(output)
         places = dims_out(out_dims, output, structure, func)
-        outside = [taken_out(item, level, place, func) for item, place in zip(results, places, strict=True)]
-        written = [
-            None if old is None or (x._storage is None or not x._storage.live) else lower(x, level)[0]
-            for x, old in zip(inputs, before, strict=True)
+        own = {id(x): (leaf, dim) for x, leaf, dim in zip(inputs, leaves, dims, strict=True) if dim is not None}
+        outside = [
+            own[id(item)][0] if came_as_it_goes(own.get(id(item)), place) else taken_out(item, level, place, func)
+            for item, place in zip(results, places, strict=True)
         ]
-    for leaf, dim, new in zip(leaves, dims, written, strict=True):
-        if new is not None:
-            leaf.copy_(movedim(new, 0, dim))
+        writes = [
+            (leaf, dim, lower(x, level)[0])
+            for x, leaf, dim in zip(inputs, leaves, dims, strict=True)
+            if dim is not None and x._storage is not None and x._storage.live
+        ]
+    for leaf, dim, new in writes:
+        leaf.copy_(movedim(new, 0, dim))
     return unflatten(outside, structure)
+
+
+def came_as_it_goes(found: tuple[Tensor, int] | None, place: int | None) -> bool:
+    """Whether an output is one of the inputs, with the dimension of the examples in the same place: then it is that."""
+    if found is None or place is None:
+        return False
+    leaf, dim = found
+    return -leaf.dim() <= place < leaf.dim() and place % leaf.dim() == dim
 
 
 def dims_out(out_dims: Any, output: Any, spec: TreeSpec, func: Callable) -> list:
@@ -177,7 +187,10 @@ def dims_out(out_dims: Any, output: Any, spec: TreeSpec, func: Callable) -> list
 
 
 def taken_out(item: Any, level: Level, place: int | None, func: Callable) -> Any:
-    """An output outside the level, with the dimension of the examples in its place."""
+    """An output outside the level, with the dimension of the examples in its place.
+
+    What is the same for all examples is repeated in front wherever the place is, as PyTorch does it.
+    """
     name = name_of(func)
     if place is None:
         if not isinstance(item, Tensor):
@@ -194,7 +207,7 @@ def taken_out(item: Any, level: Level, place: int | None, func: Callable) -> Any
     tensor, batched = lower(item, level)
     with level.outside():
         if not batched:
-            tensor = tensor.expand(level.size, *tensor.shape)
+            return tensor.expand(level.size, *tensor.shape)
         return movedim(tensor, 0, place) if place else tensor
 
 

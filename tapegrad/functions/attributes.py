@@ -17,7 +17,7 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.lifted import as_leaf_here, is_example, outside_requires_grad, refuse_examples, refuse_memory
+from tapegrad.tensor.lifted import as_leaf_here, is_example, level_of, refuse_examples, refuse_memory
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
@@ -38,9 +38,19 @@ from tapegrad.tensor.tensor import (
 def without_history(tensor: Tensor, how: str) -> Tensor:
     """A leaf on the memory of ``tensor`` that requires no grad; if lines are recorded, it remembers why."""
     result = sharing(tensor)
+    if tensor._spec.level:
+        sever(result)
     if thread.modes.recording and tensor._spec.requires_grad:
         result._lost_grad = ((f"its gradient was lost in {how}", here()),)
     return result
+
+
+def sever(tensor: Tensor) -> None:
+    """Let a tensor have no history further out. See Note [Histories further out] in ``tensor/lifted.py``."""
+    value = value_of(tensor)
+    tensor._severed, tensor._value = True, value.severed()
+    if not tensor._spec.plain:
+        tensor._spec, tensor._seen = tensor._spec.replace(window=True), edition_of(tensor)
 
 
 def as_instance(cls: type, tensor: Tensor) -> Tensor:
@@ -76,6 +86,9 @@ def detach_(input: Tensor) -> Tensor:
         )
     storage_of(input)  # while its node is known: it must learn of writes to what it saved
     place_written_views(input)
+    level = level_of(input)
+    if level is not None and level.maps:  # where a level differentiates, PyTorch's stays recorded further out
+        sever(input)
     input._edge = None
     input._spec = input._spec.replace(requires_grad=False)
     tell_views(input)
@@ -161,7 +174,7 @@ def legacy_dtype(given: Any) -> tuple[dtype, str | None]:
 
 def _get_requires_grad(self: Tensor) -> bool:
     """Whether operators on this tensor are recorded; can be set on leaves of a floating or complex dtype."""
-    return self._spec.requires_grad or (self._spec.level > 0 and outside_requires_grad(self))
+    return self._spec.requires_grad
 
 
 def _set_requires_grad(self: Tensor, value: Any) -> None:

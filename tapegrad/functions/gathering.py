@@ -456,8 +456,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     refuse_examples(
-        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
-        "batch this would return a differently shaped Tensor. Please file an issue at "
+        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+        "each batch this would return a differently shaped Tensor. Please file an issue at "
         "https://github.com/pytorch/pytorch/issues if you need this feature.",
         mask,
     )

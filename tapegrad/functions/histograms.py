@@ -110,7 +110,8 @@ def _extents(points: Tensor, dimensions: int, range: Sequence[float] | None) -> 
         ends = np.asarray(range, dtype.numpy).reshape(dimensions, 2).T
         found = fresh(from_host(np.ascontiguousarray(ends), points.device), Spec.of(ends.shape, dtype, points.device))
     known = bounds.numbers(found)
-    for axis, (low, high) in enumerate([] if known is None else known.T.tolist()):
+    pairs = [] if known is None else np.moveaxis(known, -2, -1).reshape(-1, 2).tolist()
+    for axis, (low, high) in ((position % dimensions, pair) for position, pair in enumerate(pairs)):
         if not (math.isfinite(low) and math.isfinite(high)):
             raise RuntimeError(f"torch.histogramdd: dimension {axis}'s range [{low:g}, {high:g}] is not finite")
         if low > high:

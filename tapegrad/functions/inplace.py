@@ -83,12 +83,13 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
 
 def before_write(tensor: Tensor) -> Tensor:
     """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
-    value, spec = value_of(tensor), tensor._spec.fresh.replace(dual=False)
+    value, spec = value_of(tensor), tensor._spec.fresh
     before = wrap(value, spec, edge_of(tensor) if thread.modes.grad else None)
     if thread.modes.saved_hooks:  # which may share it: it must not turn out to share the storage that is written to
         before._storage = Storage(value, spec.strides)
         before._storage.admit(before)
-    if tensor._spec.dual:
+    if spec.dual:
+        before._spec = spec.replace(dual=False)
         set_tangent(before, unwritten_tangent(tensor))
     return before
 
@@ -101,7 +102,8 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
             the tensor is a view whose creation forbids that; or the tensor was captured by a function transform, in
             which ``name`` writes to it.
     """
-    if result._spec.level != tensor._spec.level:
+    base = tensor if tensor._view is None else tensor._view.base
+    if result._spec.level != base._spec.level:
         refuse_captured(name, tensor, result)
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:

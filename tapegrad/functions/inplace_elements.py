@@ -40,10 +40,10 @@ def _comparing(name: str, node: str) -> Callable[..., Tensor]:
         outcome, before = compare(self, other), before_write(self)
         recorded = thread.modes.grad and (before.requires_grad or (isinstance(other, Tensor) and other.requires_grad))
         if not recorded:
-            return become(self, outcome)
+            return become(self, outcome, f"{name}_")
         if isinstance(other, Tensor):
-            return become(self, renamed(assignment.compared(before, other, outcome), f"{node}Backward1"))
-        return become(self, renamed(assignment.compared(before, None, outcome), f"{node}Backward0"))
+            return become(self, renamed(assignment.compared(before, other, outcome), f"{node}Backward1"), f"{name}_")
+        return become(self, renamed(assignment.compared(before, None, outcome), f"{node}Backward0"), f"{name}_")
 
     method.__name__ = method.__qualname__ = f"{name}_"
     method.__doc__ = f"In-place version of ``{name}``: zeros and ones of this dtype. The gradient is zero."

@@ -29,12 +29,13 @@ from tapegrad.functions.storages import TypedStorage, UntypedStorage, storage_of
 from tapegrad.functions.viewing import MOVES, geometry_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
+from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense
 from tapegrad.tensor.layout import contiguous_format, preserve_format
-from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.lifted import fresh, refuse_captured
 from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import Storage
@@ -192,6 +193,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tensor:
     """``tensor``, with another shape from now on."""
+    if tensor._spec.level < thread.modes.level and not thread.levels[-1].maps:
+        refuse_captured("resize_", tensor, alias(tensor))
     if tensor._spec.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if tensor._spec.dual and thread.modes.forward_grad:
@@ -231,6 +234,8 @@ def become_view(self: Tensor, name: str, op: Any, *numbers: int, **settings: Any
     The caller has asked whether it may be changed: that comes before all other checks.
     """
     result = op(before_write(self), *numbers, **settings)
+    if result._spec.level != self._spec.level:
+        refuse_captured(f"{op.name}_", self, result)
     spot = MOVES[op](geometry_of(self), *numbers, **settings)
     assert spot is not None
     turned(self, result, spot, name)

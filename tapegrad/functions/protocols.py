@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.dispatch.nodes import AccumulateGrad
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import from_host, is_traced, resolve, to_host
@@ -30,8 +31,10 @@ from tapegrad.tensor.tensor import Tensor, edge_of, share, value_of, wrap
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     """PyTorch's text of a tensor: its numbers, and what of its dtype, device and history is not obvious."""
     value = value_of(self)
-    if isinstance(value, Lifted):
-        return _lifted_text(value)
+    while isinstance(value, Lifted):
+        if value.batched or not value.level.maps:
+            return _lifted_text(value)
+        value = value_of(value.tensor)
     name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
     if not hasattr(value, "__array__"):  # what jax put in place of an array: a shape, a placement
         return f"{name}({value!r})"
@@ -52,8 +55,6 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
 def _lifted_text(value: Lifted) -> str:
     """The text of a tensor at a level, as one within the other. A level that is over has no number."""
     level, inner = value.level, repr(value.tensor)
-    if level.maps and not value.batched:
-        return inner
     if level.maps:
         head = f"BatchedTensor(lvl={level.depth}, bdim=0, value="
     else:
@@ -67,7 +68,7 @@ def _shown_node(tensor: Tensor) -> str | None:
         node = tensor.grad_fn
     except RuntimeError:
         return "Invalid"
-    return None if node is None else type(node).__name__
+    return None if node is None or isinstance(node, AccumulateGrad) else type(node).__name__
 
 
 @public("Tensor", out=False)

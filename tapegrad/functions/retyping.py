@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.functions.registry import PROPERTIES, public
@@ -44,8 +46,18 @@ def imag(input: Tensor) -> Tensor:
     return _part(_neg_view(pairs) if input._lens & CONJUGATED else pairs, 1)
 
 
-PROPERTIES["real"] = property(real, doc="The real part; of a real tensor, the tensor itself.")
-PROPERTIES["imag"] = property(imag, doc="The imaginary part of a complex tensor.")
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    real(self).copy_(value)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    imag(self).copy_(value)
+
+
+PROPERTIES["real"] = property(real, _set_real, doc="The real part; of a real tensor, the tensor itself. It can be set.")
+PROPERTIES["imag"] = property(imag, _set_imag, doc="The imaginary part of a complex tensor. It can be set.")
 
 
 @public("torch", "Tensor")

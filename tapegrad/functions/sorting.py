@@ -15,6 +15,7 @@ from tapegrad.functions.arguments import is_scalar, wrap_dim
 from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, not_implemented, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
+from tapegrad.ops.operator import cast
 from tapegrad.tensor.lifted import (
     DYNAMIC,
     NO_RULE,
@@ -306,7 +307,8 @@ def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     if bad.size:
         shown = lows.ravel()[bad[0]], highs.ravel()[bad[0]]
         raise RuntimeError("torch.histc: range of [{:g}, {:g}] is not finite".format(*shown))
-    return low - (low == high), high + (low == high)  # type: ignore[operator]
+    apart = cast(low == high, dtype=low.dtype)  # type: ignore[arg-type]
+    return low - apart, high + apart  # type: ignore[operator]
 
 
 @public("torch", "Tensor")

@@ -25,6 +25,7 @@ from tapegrad.functions.registry import (
 )
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -39,7 +40,10 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     if self._spec.requires_grad and thread.modes.grad:
         shared._edge = alias(self)._edge
         shared._spec = shared._spec.replace(requires_grad=True)
-    return as_instance(cls, shared)
+    result = as_instance(cls, shared)
+    if self._spec.dual and thread.modes.forward_grad:
+        set_tangent(result, self._tangent)
+    return result
 
 
 NAMESPACES.setdefault("Tensor", {})["as_subclass"] = as_subclass  # as it is: no class overrides it

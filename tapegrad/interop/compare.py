@@ -141,7 +141,8 @@ def compare(fn: Callable, *inputs: Any, rtol: float | None = None, atol: float =
 
     Raises:
         RuntimeError: no output requires grad.
-        jax.errors.ConcretizationTypeError: the function reads elements of its inputs, which jax has none of.
+        jax.errors.TracerArrayConversionError: the function reads elements of what depends on its inputs.
+        NotImplementedError: it uses an operator whose kernel jax has no derivative of.
 
     >>> import tapegrad as torch
     >>> print(torch.compare(lambda x: (x * x).sum(), torch.tensor([1.0, 2.0])))

@@ -8,7 +8,8 @@ the two agree, up to conjugation (gradients here are conjugates of jax's). ``CON
   ``tapegrad.subgradient("jax")`` chooses jax's there: while it is in force, an operator with a kink is recorded as a
   foreign one (Note [Foreign operators] in ``foreign.py``), made of its own kernel, with the node's name kept. All of
   its derivatives, of any order and in forward mode too, are then jax's.
-- A *rule* of PyTorch leaves out, everywhere, what in its eyes should have no derivative. It holds in both modes.
+- By a *rule* they differ everywhere: PyTorch takes part of the arguments for constants, or for numbers of a certain
+  kind, and jax does not (or the other way about). ``subgradient`` does not change rules.
 
 A pole, the edge of a domain, or a singular matrix is not listed: there the two may differ in which of ``inf``, ``nan``
 and a meaningless number they give.
@@ -59,6 +60,8 @@ _SIGNED = Convention("where x is 0", "0", "1 with the other's sign")
 _SPREAD = Convention("where all elements are equal", "0", "nan")
 _RUNNING = Convention("where elements tie with the running extremum", "to the last of them", "shared")
 _MARGIN = Convention("at the margin", "0", "1/2")
+_TRIANGLE = _rule("everywhere", "that of a symmetric matrix", "that of the triangle which is read")
+_SIGN = _rule("for complex numbers", "that of x / |x|", "0")
 _NOISE = _rule("everywhere", "0: random numbers don't move with their parameters", "that of mean + std * noise")
 
 CONVENTIONS: dict[str, Convention] = {
@@ -100,12 +103,21 @@ CONVENTIONS: dict[str, Convention] = {
     "xlog1py_number": _ZERO_TIMES,
     "xlogy": _ZERO_TIMES,
     "xlogy_number": _ZERO_TIMES,
+    "cholesky": _TRIANGLE,
+    "cholesky_ex": _TRIANGLE,
+    "cholesky_inverse": _TRIANGLE,
+    "cholesky_solve": _TRIANGLE,
+    "ctc_loss": _rule("everywhere", "that of probabilities which add up to 1", "that of any numbers"),
     "embedding": _rule("for the row of padding", "0", "that of any row"),
     "floored": _rule("below the floor", "1", "0"),
     "normal": _NOISE,
     "normal_of_mean": _NOISE,
     "normal_of_std": _NOISE,
+    "pinv": _rule("for hermitian=True", "that of a symmetric matrix", "that of the triangle which is read"),
     "polar": _rule("where the absolute value is not positive", "its sign times that of jax", "that of the product"),
+    "sgn": _SIGN,
+    "slogdet": _SIGN,
+    "solve_factored": _rule("everywhere", "that of the matrix, of which the factors are", "that of the factors"),
 }
 """Where PyTorch's derivatives and jax's differ, by operator. See Note [Two conventions]."""
 

@@ -56,7 +56,7 @@ def ldl_factor(x, *, hermitian):
     """The packed factors of symmetric (or ``hermitian``) matrices, LAPACK's pivots and its verdicts (int32)."""
     results = [jax.ShapeDtypeStruct(x.shape, x.dtype)]
     results += [jax.ShapeDtypeStruct(shape, jnp.int32) for shape in (x.shape[:-1], x.shape[:-2])]
-    return tuple(jax.pure_callback(lambda x: _factored(x, hermitian), tuple(results), x))
+    return tuple(jax.pure_callback(lambda x: _factored(x, hermitian), tuple(results), x, vmap_method="broadcast_all"))
 
 
 @general(
@@ -69,4 +69,4 @@ def ldl_solve(factor, pivots, y, *, hermitian):
     batch = batch_of(factor, y)
     arguments = expanded(factor, batch), expanded(pivots, batch, 1), expanded(y, batch)
     result = jax.ShapeDtypeStruct(arguments[2].shape, y.dtype)
-    return jax.pure_callback(partial(_solved, hermitian), result, *arguments)
+    return jax.pure_callback(partial(_solved, hermitian), result, *arguments, vmap_method="broadcast_all")

@@ -12,6 +12,12 @@ to what a transformed function captured.
 
 At a ``vmap`` level the tensor outside has one more dimension in front, if it is ``batched``; inside, nobody sees that.
 
+Note [Histories further out]
+What a tensor's value is lifted from has its own history, which is part of the value. A tensor that is detached at a
+level is so at all: it is *severed*, what it reads is without history (``Lifted.severed``), though it shares its memory
+with tensors whose value has one. These keep theirs if a write is not recorded, because it is made through the severed
+one or in ``no_grad`` (``Lifted.continuing``). As in PyTorch, ``no_grad`` at a level is so further out too.
+
 A level is *over* when its transform returns. What is still left of it then (a tensor that the function hid somewhere,
 the graph that ``vjp`` keeps) counts as what it was lifted from.
 """
@@ -19,6 +25,8 @@ the graph that ``vjp`` keeps) counts as what it was lifted from.
 from __future__ import annotations
 
 import math
+import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +61,10 @@ NO_RANDOM = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
     "randomness flags on vmap or perform the randomness operation out of vmap"
 )
+RANDOM_IN_BATCH = (
+    "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
+    "vmap as a workaround"
+)
 NOT_THE_SAME = (
     "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
 )
@@ -71,7 +83,8 @@ class Level:
 
     Args:
         size: of a ``vmap``, how many examples there are; None for the transforms that differentiate.
-        randomness: of a ``vmap``, what random operators do: ``"error"``, ``"different"`` or ``"same"``.
+        randomness: of a ``vmap``, what random operators do: ``"error"``, ``"different"`` or ``"same"``; or ``"batch"``,
+            an error too, where a batch of gradients is computed.
         modes: changes of modes inside; grad mode is always on where a level differentiates.
 
     Attributes:
@@ -116,7 +129,8 @@ class Level:
 
     def modes_outside(self) -> Modes:
         """The modes one level further out: grad mode is a matter of each level, but a ``vmap`` has none of its own."""
-        return self.modes if self.size is None else self.modes.replace(grad=thread.modes.grad_enabled)
+        grad = thread.modes.grad_enabled
+        return self.modes.replace(grad=grad if self.maps else grad and self.modes.grad_enabled)
 
 
 class Outside:
@@ -171,6 +185,31 @@ class Lifted(Opaque):
         if self.batched:
             raise RuntimeError(NO_ITEM if self.level.alive else ESCAPED)
         return np.asarray(value_of(self.tensor), dtype)
+
+    def severed(self) -> Any:
+        """This value without history or tangent further out; itself if it has none."""
+        spec, inner = self.tensor._spec, value_of(self.tensor)
+        below = inner.severed() if isinstance(inner, Lifted) else inner
+        if below is inner and not (spec.requires_grad or spec.dual):
+            return self
+        return Lifted(wrap(below, spec.fresh.replace(requires_grad=False, dual=False)), self.level, self.batched)
+
+    def continuing(self, before: Any) -> Any:
+        """This value with the history of the one that it is written over, where the write was not recorded."""
+        if not isinstance(before, Lifted) or (before.level, before.batched) != (self.level, self.batched):
+            return self
+        new, old = self.tensor, before.tensor
+        inner, outer = value_of(new), value_of(old)
+        below = inner.continuing(outer) if isinstance(inner, Lifted) else inner
+        recorded = new._spec.requires_grad or not old._spec.requires_grad
+        if below is inner and recorded and (new._spec.dual or not old._spec.dual):
+            return self
+        spec = new._spec.fresh.replace(requires_grad=not recorded or new._spec.requires_grad, dual=False)
+        tensor = wrap(below, spec, (new if recorded else old)._edge)
+        if old._spec.dual or new._spec.dual:
+            tensor._tangent, tensor._spec = (new if new._spec.dual else old)._tangent, spec.replace(dual=True)
+            self.level.duals.append(weakref.ref(tensor))
+        return Lifted(tensor, self.level, self.batched)
 
     @property
     def size(self) -> int:
@@ -274,8 +313,8 @@ def drawn_apart(*parameters: Tensor, target: Tensor | None = None) -> tuple[Leve
     for level in reversed(thread.levels):
         if not level.maps:
             continue
-        if level.randomness == "error":
-            raise RuntimeError(NO_RANDOM)
+        if level.randomness in ("error", "batch"):
+            raise RuntimeError(NO_RANDOM if level.randomness == "error" else RANDOM_IN_BATCH)
         if level.randomness == "same":
             if level in given:
                 raise RuntimeError(NOT_THE_SAME)
@@ -337,15 +376,6 @@ def refuse_memory(tensor: Tensor) -> None:
     if tensor._spec.level:
         kind = "BatchedTensorImpl" if is_example(tensor) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
-
-
-def outside_requires_grad(tensor: Tensor) -> bool:
-    """Whether an example of a ``vmap``, which has no history of its own, is recorded further out."""
-    value = value_of(tensor)
-    if not isinstance(value, Lifted) or not value.level.maps:
-        return False
-    spec = value.tensor._spec
-    return spec.requires_grad or (spec.level > 0 and outside_requires_grad(value.tensor))
 
 
 WITH_TENSOR = frozenset(("add_", "sub_", "mul_", "div_"))

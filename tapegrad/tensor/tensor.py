@@ -22,7 +22,7 @@ from tapegrad.execution.host import is_traced
 from tapegrad.execution.kernel import Opaque
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
-from tapegrad.tape.modes import alone
+from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.spec import Size, Spec
@@ -58,6 +58,7 @@ class Tensor:
     _offset: int = 0
     _lens: int = 0
     _seen: int = 0
+    _severed: bool = False
     _counter: Counter | None = None
     _view: View | None = None
 
@@ -207,6 +208,8 @@ def look(tensor: Tensor) -> Any:
     if not shows_all(tensor, storage):
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
         value = read_window(value, memory_layout(storage), *place)
+    if tensor._severed:
+        value = value.severed()
     tensor._value, tensor._seen = value, edition
     return value
 
@@ -255,6 +258,8 @@ def share(tensor: Tensor, other: Tensor, offset: int | None = None, lens: int | 
     storage = storage_of(other)
     tensor._offset = other._offset if offset is None else offset
     tensor._lens = other._lens if lens is None else lens
+    if other._severed:
+        tensor._severed = True
     if other._counter is not None:
         tensor._counter = other._counter
     join(tensor, storage)
@@ -271,7 +276,7 @@ def join(tensor: Tensor, storage: Storage) -> None:
 
 def _leave_plain(tensor: Tensor, storage: Storage) -> None:
     """From here on a member reads its value through the storage."""
-    window = tensor._view is not None or not shows_all(tensor, storage)
+    window = tensor._view is not None or tensor._severed or not shows_all(tensor, storage)
     tensor._spec = tensor._spec.replace(plain=False, window=window)
 
 
@@ -331,11 +336,25 @@ def count_write(tensor: Tensor) -> None:
 def put(tensor: Tensor, value: Any) -> None:
     """``write`` without counting it."""
     storage, spec = enliven(tensor), tensor._spec
-    if not spec.window or shows_all(tensor, storage):
+    if spec.level:
+        _put_lifted(tensor, storage, value)
+    elif not spec.window or shows_all(tensor, storage):
         storage.replace(value)
     else:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
         reuse = may_reuse(storage)
         storage.replace(write_window(storage.value, memory_layout(storage), value, *place, reuse=reuse))
+    if spec.window:
+        tensor._value, tensor._seen = value, storage.edition
+
+
+def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
+    """``put`` at a level: see Note [Histories further out] in ``lifted.py``."""
+    spec, whole = tensor._spec, value
+    if spec.window and not shows_all(tensor, storage):
+        place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
+        with switched(grad=thread.modes.grad and not tensor._severed):
+            whole = write_window(storage.value, memory_layout(storage), value, *place)
+    storage.replace(whole.continuing(storage.value))
     if spec.window:
         tensor._value, tensor._seen = value, storage.edition

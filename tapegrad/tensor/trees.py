@@ -24,9 +24,9 @@ class TreeSpec(NamedTuple):
     children: tuple[TreeSpec, ...]
 
     @property
-    def count(self) -> int:
+    def num_leaves(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is None else sum(child.count for child in self.children)
+        return 1 if self.kind is None else sum(child.num_leaves for child in self.children)
 
     def __repr__(self, indent: int = 0) -> str:
         if self.kind is None:
@@ -115,7 +115,7 @@ def broadcast_prefix(prefix: Any, spec: TreeSpec) -> list | None:
     """
     apart = _taken_apart(prefix)
     if apart is None or (spec.kind is None):
-        return [prefix] * spec.count if apart is None else None
+        return [prefix] * spec.num_leaves if apart is None else None
     context, children = apart
     if type(prefix) is not spec.kind or len(children) != len(spec.children) or context != spec.context:
         return None

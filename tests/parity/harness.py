@@ -21,6 +21,8 @@ from one_program import in_one_program
 
 import tapegrad
 
+pytorch.set_num_threads(1)  # of several writes to one place the last is then always the same
+
 pytorch.set_num_threads(1)  # which of several writes to one place is the last is then always the same
 
 

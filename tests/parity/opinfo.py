@@ -44,8 +44,8 @@ def seeded(seed: int = common_utils.SEED) -> None:
     np.random.seed(seed)
 
 
-# Before each sample the database seeds all devices there might be, and looks for the test that runs, both by writing down
-# the whole stack. That takes longer than the sample.
+# Before each sample the database seeds all devices there might be, and looks for the test that runs, both by writing
+# down the whole stack. That takes longer than what the sample is for.
 common_utils.set_rng_seed, common_utils.extract_test_fn = seeded, lambda: None
 
 ENTRIES = {".".join(filter(None, (entry.name, entry.variant_test_name))): entry for entry in op_db}
@@ -285,7 +285,7 @@ def further(seen: Account, case: Case, stages: list[str]) -> None:
         try:
             seen.update(case.in_one_program(lambda case: {stage: actions[stage](case) for stage in stages}))
             return
-        except Exception:  # which stage it was that raised is seen below
+        except Exception:  # it asks for numbers, or one of the stages raises: which, is seen below
             pass
     for stage in stages:
         attempt(seen, stage, lambda: to_numpy(actions[stage](case)), keep=True)  # noqa: B023 - called at once

@@ -1,15 +1,8 @@
 """Forward mode on both: dual tensors through operators, its mixtures with reverse mode, and its errors."""
 
-import warnings
-
+import forward_mode  # noqa: F401 - for what it does
 import pytest
-import torch as pytorch
 from harness import agree, attempt
-
-with warnings.catch_warnings():  # PyTorch scripts some decompositions at the first use, which it deprecates itself
-    warnings.simplefilter("ignore")
-    with pytorch.autograd.forward_ad.dual_level():
-        pytorch.autograd.forward_ad.make_dual(pytorch.ones(1), pytorch.ones(1))
 
 A, B = [[0.3, -1.2, 0.7], [1.1, 0.4, -0.6]], [[0.5, 0.25, -0.75], [1.5, -0.125, 2.0]]
 

@@ -1,18 +1,11 @@
 """Drawn programs in forward mode on both: operators, views and writes on dual and constant tensors; tangents agree."""
 
-import warnings
-
+import forward_mode  # noqa: F401 - for what it does
 import numpy as np
 import pytest
-import torch as pytorch
 from harness import agree, attempt
 
 pytestmark = pytest.mark.parity
-
-with warnings.catch_warnings():  # PyTorch scripts some decompositions at the first use, which it deprecates itself
-    warnings.simplefilter("ignore")
-    with pytorch.autograd.forward_ad.dual_level():
-        pytorch.autograd.forward_ad.make_dual(pytorch.ones(1), pytorch.ones(1))
 
 UNARY = {
     "sin": lambda torch, x: x.sin(),
@@ -64,7 +57,7 @@ WRITES = {
 
 
 class Drawing:
-    """A program that is run while it is drawn. What is chosen depends on the seed and on shapes: both modules run one."""
+    """A program that is run while it is drawn. Draws depend on the seed and on shapes: both modules run one."""
 
     def __init__(self, torch, seed, grads=False):
         self.torch, self.rng, self.grads = torch, np.random.default_rng(seed), grads

@@ -4,7 +4,7 @@ After every step it compares what can be seen of every tensor that lives: values
 what, the graph behind it, gradients; and what the step gave or raised. ``mutation_steps`` says what is drawn,
 ``mutation_programs`` what is compared (Note [What is not compared]).
 
-The test draws a few hundred programs, always the same. The recorded run draws ten thousand others::
+The test draws a hundred programs, always the same. The recorded run draws ten thousand others::
 
     TAPEGRAD_MUTATION_PROGRAMS=10000 python -m pytest tests/parity/test_mutation_machine.py -k drawn --hypothesis-seed=0
 
@@ -30,7 +30,7 @@ from tapegrad.tensor.storage import Counter, Storage
 pytestmark = pytest.mark.parity
 
 RECORDED = "TAPEGRAD_MUTATION_PROGRAMS"
-COUNT = int(os.environ.get(RECORDED, "300"))
+COUNT = int(os.environ.get(RECORDED, "100"))
 
 
 def drawing(count, derandomize=True):

@@ -467,3 +467,22 @@ def in_inference_mode(torch):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs(program):
     agree(program)
+
+
+def test_parts_of_complex_numbers_can_be_set():
+    def program(torch):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        z = torch.complex(x * 2, x)
+        z.imag = x * 3
+        z.real = 5.0
+        return [z.detach(), z.grad_fn.name(), torch.autograd.grad(z.imag.sum(), x)[0], z._version]
+
+    agree(program)
+
+
+def test_what_can_not_be_set_as_a_part_is_refused():
+    def program(torch):
+        z = torch.complex(torch.ones(2), torch.ones(2))
+        return [attempt(lambda: setattr(z, "imag", torch.ones(3))), attempt(lambda: setattr(z.real, "imag", z.real)), z]
+
+    agree(program)
