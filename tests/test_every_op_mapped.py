@@ -14,8 +14,11 @@ from oracles import Case, as_list, is_inexact, tensor
 from samples import all_samples
 from test_every_op import SLOW
 
+import tapegrad
 from tapegrad import func
 from tapegrad.autograd import grad
+from tapegrad.ops import operator
+from tapegrad.ops.levels import Vmapped
 from tapegrad.ops.operator import TABLE
 from tapegrad.tensor.tensor import value_of
 
@@ -129,3 +132,32 @@ def some_samples():
 @pytest.mark.parametrize("sample", list(some_samples()))
 def test_mapped_tangent(sample):
     compare(tangents, sample)
+
+
+def wrong_order(monkeypatch):
+    """Examples come out in the wrong order."""
+    prepare = Vmapped.prepare
+    monkeypatch.setattr(Vmapped, "prepare", lambda *given: lambda *values: prepare(*given)(*values)[::-1])
+
+
+def forgotten_sum(monkeypatch):
+    """Of what all examples share, the gradient for the first is taken, not the sum."""
+    monkeypatch.setattr("tapegrad.ops.levels.sum_to", lambda grad, shape: grad[0])
+
+
+@pytest.mark.parametrize(("fault", "shared"), [(wrong_order, False), (forgotten_sum, True)])
+def test_a_wrong_rule_is_noticed(fault, shared, monkeypatch):
+    def difference():
+        x = tapegrad.tensor([[1.0, 2.0], [3.0, 5.0]], dtype=tapegrad.float64, requires_grad=True)
+        y = tapegrad.tensor([0.5, -1.0], dtype=tapegrad.float64, requires_grad=True)
+        mapped = func.vmap(tapegrad.mul, (0, None))(x, y)
+        wanted = y if shared else x
+        return (grad(mapped.pow(2).sum(), wanted)[0] - grad((x * y).pow(2).sum(), wanted)[0]).abs().max().item()
+
+    assert difference() == 0
+    operator.forget_plans()
+    fault(monkeypatch)
+    assert difference() > 0
+    monkeypatch.undo()
+    operator.forget_plans()
+    assert difference() == 0

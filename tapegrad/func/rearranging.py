@@ -58,11 +58,10 @@ def rearrange(tensor: Tensor | list[Tensor] | tuple[Tensor, ...], pattern: str, 
             [1, 4],
             [2, 5]])
     """
-    if not isinstance(tensor, Tensor):
-        tensor = stack(tensor)
-    recipe = recipe_of(tensor.ndim, pattern, **axes_lengths)
-    lengths = lengths_of(recipe, tuple(tensor.shape), axes_lengths)
-    parts = tensor.reshape([lengths[name] for names in recipe.left for name in names])
+    whole = tensor if isinstance(tensor, Tensor) else stack(tensor)
+    recipe = recipe_of(whole.ndim, pattern, **axes_lengths)
+    lengths = lengths_of(recipe, tuple(whole.shape), axes_lengths)
+    parts = whole.reshape([lengths[name] for names in recipe.left for name in names])
     before = [name for names in recipe.left for name in names]
     after = [name for names in recipe.right for name in names]
     if recipe.dropped:  # of length 1, if it is as the pattern says
@@ -72,18 +71,18 @@ def rearrange(tensor: Tensor | list[Tensor] | tuple[Tensor, ...], pattern: str, 
     return ordered.reshape([math.prod(lengths[name] for name in names) for names in recipe.right])
 
 
-def lengths_of(recipe: Recipe, shape: tuple[int, ...], given: dict[str, int]) -> dict[Name, int]:
+def lengths_of(recipe: Recipe, shape: tuple[int, ...], given: dict[Any, int]) -> dict[Name, int]:
     """The length of each part of the dimensions of a tensor."""
     numbers = {name: f"d{index}" for index, name in enumerate(name for names in recipe.left for name in names)}
     lengths: dict[Name, int] = {}
     for names, length in zip(recipe.left, shape, strict=True):
-        known = math.prod(given[name] for name in names if name in given)  # type: ignore[index]
+        known = math.prod(given[name] for name in names if name in given)
         unknown = [name for name in names if name not in given]
         if len(unknown) > 1:
             first, second = (numbers[name] for name in unknown[:2])
             raise DimensionBindError(f"cannot infer the sizes of two dimensions at once {first} and {second}")
         if unknown and length % known:
-            shown = ", ".join(str(given.get(name, "'?'")) for name in names)  # type: ignore[call-overload]
+            shown = ", ".join(str(given.get(name, "'?'")) for name in names)
             raise DimensionBindError(
                 f"inferred dimension does not evenly fit into larger dimension: {length} vs ({shown})"
             )
@@ -92,7 +91,7 @@ def lengths_of(recipe: Recipe, shape: tuple[int, ...], given: dict[str, int]) ->
             raise DimensionBindError(
                 f"Dimension sizes to do not match ({length} != {known}) when matching dimension pack ({pack})"
             )
-        lengths.update({name: given.get(name, length // max(known, 1)) for name in names})  # type: ignore[call-overload]
+        lengths.update({name: given.get(name, length // max(known, 1)) for name in names})
     return lengths
 
 

@@ -133,7 +133,13 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+FOUND_LATE = "a wrong gradient of what was written over"
+"""It takes more than a hundred programs to find this fault: it is looked for with ``-m slow``."""
+
+
+@pytest.mark.parametrize(
+    "fault", [pytest.param(fault, marks=[pytest.mark.slow] if fault == FOUND_LATE else []) for fault in FAULTS]
+)
 def test_a_fault_is_found(fault, monkeypatch):
     with monkeypatch.context() as patch:
         FAULTS[fault](patch)
