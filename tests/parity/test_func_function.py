@@ -315,6 +315,81 @@ def places_of_the_examples(torch):
 
 
 @program
+def a_rule_for_vmap_that_is_mapped_itself(torch):
+    """By two transforms, of which one has no examples of one argument: the rule applies the function, one level out."""
+    func, x, X, seen = torch.func, vector(torch), matrix(torch), []
+
+    def in_front(x, dim):
+        return x.unsqueeze(0) if dim is None else x.movedim(dim, 0)
+
+    def vmap(info, in_dims, x, y):
+        seen.append([info.batch_size, info.randomness, in_dims, list(x.shape), list(y.shape)])
+        x, y = in_front(x, in_dims[0]), in_front(y, in_dims[1])
+        dims = max(x.dim(), y.dim())
+        x, y = (a.reshape(a.shape[0], *(1,) * (dims - a.dim()), *a.shape[1:]) for a in (x, y))
+        return Mine.apply(x, y), 0
+
+    Mine = function(
+        torch, lambda x, y: x * y, lambda ctx, g: (10 * g * ctx.saved_tensors[1], 100 * g * ctx.saved_tensors[0]),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs), vmap=vmap,
+    )  # fmt: skip
+    cube = torch.stack([X, X + 1, X + 2])
+    both = func.vmap(func.vmap(Mine.apply, in_dims=(0, None)), in_dims=(0, None), randomness="different")
+    results = [both(cube, x), func.vmap(func.vmap(Mine.apply, in_dims=(None, 0)), in_dims=(0, None))(x, X)]
+    return [*results, func.grad(lambda x: both(cube, x).sum())(x), seen]
+
+
+@program
+def arguments_by_keyword_and_by_default(torch):
+    def forward(x, n=2):
+        return x * n
+
+    def setup_context(ctx, inputs, output):
+        ctx.n = inputs[1]
+
+    Mine = function(
+        torch, forward, lambda ctx, g: (g * ctx.n, None), setup_context=setup_context, generate_vmap_rule=True
+    )
+    func, x, X = torch.func, vector(torch), matrix(torch)
+    calls = [lambda x: Mine.apply(x), lambda x: Mine.apply(x, n=3), lambda x: Mine.apply(x, 4)]
+    account = [func.grad(lambda x: call(x).sum())(x) for call in calls]  # noqa: B023
+    return [*account, func.grad(lambda X: func.vmap(calls[1])(X).sum())(X)]
+
+
+@program
+def rules_that_are_missing_or_do_not_fit(torch):
+    func, x, X, account = torch.func, vector(torch), matrix(torch), []
+    rules = [{}] + [{"backward": rule} for rule in (
+        lambda ctx, g: g.expand(2, 3), lambda ctx, g: g.expand(2), lambda ctx, g: g.expand(1),
+    )]  # fmt: skip
+    for rule in rules:
+        Mine = function(
+            torch, lambda x: x.sum(), setup_context=lambda ctx, inputs, output: None, generate_vmap_rule=True, **rule
+        )
+        mapped = func.vmap(Mine.apply)
+        calls = [lambda: func.grad(Mine.apply)(x), lambda: func.grad(lambda X: mapped(X).sum())(X)]  # noqa: B023
+        account += map(attempt, calls)
+    return [*account, attempt(lambda: func.jvp(Mine.apply, (x,), (x,))), attempt(lambda: func.jvp(mapped, (X,), (X,)))]
+
+
+@program
+def without_grad_mode(torch):
+    """It is each level's own, but off at a level it is off for a custom function there alone."""
+    Mine, func, x = doubled(torch), torch.func, vector(torch)
+    y = vector(torch).requires_grad_()
+
+    def inside(x):
+        with torch.no_grad():
+            z = Mine.apply(x)
+        return (z * x).sum()
+
+    account = [func.grad(inside)(x), func.grad(lambda x: func.grad(inside)(x).sum())(x)]
+    account += [torch.autograd.grad(func.grad(inside)(y).sum(), y)]
+    with torch.no_grad():
+        return [*account, func.grad(lambda x: Mine.apply(x).sum())(x)]
+
+
+@program
 def outputs_that_all_examples_share(torch):
     X, y = matrix(torch), vector(torch)
     rule = lambda info, in_dims, x, y: ((x * 2, y * 3), (0, None))
