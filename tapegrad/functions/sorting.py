@@ -307,8 +307,8 @@ def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     if bad.size:
         shown = lows.ravel()[bad[0]], highs.ravel()[bad[0]]
         raise RuntimeError("torch.histc: range of [{:g}, {:g}] is not finite".format(*shown))
-    apart = cast(low == high, dtype=low.dtype)  # type: ignore[arg-type]
-    return low - apart, high + apart  # type: ignore[operator]
+    apart = cast(low == high, dtype=low.dtype)
+    return low - apart, high + apart
 
 
 @public("torch", "Tensor")

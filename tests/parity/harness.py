@@ -12,18 +12,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch as pytorch
-from one_program import in_one_program
 
 import tapegrad
 
 pytorch.set_num_threads(1)  # of several writes to one place the last is then always the same
-
-pytorch.set_num_threads(1)  # which of several writes to one place is the last is then always the same
 
 
 def tensors(module: Any, inputs: Sequence[Any], grads: bool) -> list[Any]:
@@ -78,25 +74,11 @@ def run(module: Any, program: Callable, inputs: Sequence[Any], grads: bool, seco
     seen: dict[str, Any] = {"values": to_numpy(result), "kind": describe(result)}
     if not names:
         seen["kind"] = [part[:3] for part in map(describe, flat_outputs(result))]
-    leaves, outputs = that_require_grad(module, given), that_require_grad(module, flat_outputs(result))
+    leaves = [x for x in given if isinstance(x, module.Tensor) and x.requires_grad]
+    outputs = [out for out in flat_outputs(result) if out.requires_grad]
     if not (grads and leaves and outputs):
         return seen
-    first = gradients(module, outputs, leaves, np.random.default_rng(0))
-    seen["grads"] = [to_numpy(g) for g in first]
-    if second:
-        given = tensors(module, inputs, grads)
-        function = partial(derivatives, module, program)
-        found = function(*given) if module is pytorch else in_one_program(function, given)
-        seen["recorded"], seen["second"] = to_numpy(found)
-    return seen
-
-
-def that_require_grad(module: Any, values: Sequence[Any]) -> list[Any]:
-    return [x for x in values if isinstance(x, module.Tensor) and x.requires_grad]
-
-
-def gradients(module: Any, outputs: list, leaves: list, rng: np.random.Generator, **options: Any) -> list:
-    """The gradients of the leaves, for cotangents that are drawn: the same on both modules."""
+    rng = np.random.default_rng(0)
 
     def cotangent(out: Any) -> Any:
         values = rng.uniform(0.5, 1.5, tuple(out.shape))
@@ -105,18 +87,17 @@ def gradients(module: Any, outputs: list, leaves: list, rng: np.random.Generator
         return module.tensor(values.tolist(), dtype=out.dtype).reshape(out.shape)
 
     seeds = [cotangent(out) for out in outputs]
-    return list(module.autograd.grad(outputs, leaves, seeds, **{"allow_unused": True} | options))
-
-
-def derivatives(module: Any, program: Callable, *given: Any) -> list[list]:
-    """The gradients of a program with ``create_graph``, and the gradients of these; zeros where there are none."""
-    leaves, rng = that_require_grad(module, given), np.random.default_rng(0)
-    outputs = that_require_grad(module, flat_outputs(program(module, *given)))
-    first = gradients(module, outputs, leaves, rng, create_graph=True)
-    differentiable = [g for g in first if g is not None and g.requires_grad]
-    if not differentiable:
-        return [first, [module.zeros(x.shape, dtype=x.dtype) for x in leaves]]
-    return [first, gradients(module, differentiable, leaves, rng, materialize_grads=True)]
+    first = module.autograd.grad(outputs, leaves, seeds, create_graph=second, allow_unused=True)
+    seen["grads"] = [to_numpy(g) for g in first]
+    if second:
+        differentiable = [g for g in first if g is not None and g.requires_grad]
+        if differentiable:
+            seeds = [cotangent(g) for g in differentiable]
+            twice = module.autograd.grad(differentiable, leaves, seeds, allow_unused=True, materialize_grads=True)
+            seen["second"] = [to_numpy(g) for g in twice]
+        else:
+            seen["second"] = [np.zeros(x.shape) for x in to_numpy(leaves)]
+    return seen
 
 
 def close(ours: Any, theirs: Any, rtol: float, atol: float, where: str) -> None:
@@ -142,7 +123,7 @@ def same(
     theirs = run(pytorch, program, inputs, grads, second, names)
     ours = run(tapegrad, program, inputs, grads, second, names)
     assert ours["kind"] == theirs["kind"], f"kind: {ours['kind']}, expected {theirs['kind']}"
-    for key in ("values", "grads", "recorded", "second"):
+    for key in ("values", "grads", "second"):
         assert (key in ours) == (key in theirs), key
         if key in theirs:
             close(ours[key], theirs[key], rtol, atol, key)
