@@ -156,7 +156,7 @@ def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[b
     grads = [None if grad is None else live(grad) for grad in grads]
     saved = [live(item) if isinstance(item, Tensor) else item for item in saved]
     tensors = [item for item in (*grads, *saved) if isinstance(item, Tensor)]
-    if any(tracked(tensor, thread.modes) for tensor in tensors):
+    if plan.op.looks or any(tracked(tensor, thread.modes) for tensor in tensors):
         return plan.gradients(grads, saved, wanted)
     given = [grad for grad in grads if grad is not None]
     op = operators["gradients"](plan, wanted, tuple(grad is not None for grad in grads))

@@ -18,7 +18,7 @@ from tapegrad.func.modules import (
     stack_module_state,
 )
 from tapegrad.func.rearranging import rearrange
-from tapegrad.ops import levels  # what lifted tensors need
+from tapegrad.ops import levels
 
 __all__ = [
     "debug_unwrap",
@@ -30,7 +30,6 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
-    "levels",
     "linearize",
     "rearrange",
     "replace_all_batch_norm_modules_",

@@ -24,6 +24,19 @@ from tapegrad.tensor.trees import TreeSpec, flatten, map_leaves, unflatten
 JVP = "jvp(f, primals, tangents)"
 
 
+def out_of_inference(function: Callable) -> Callable:
+    """A function that runs out of inference mode: what transforms give are normal tensors, that nothing recorded."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not thread.modes.inference:
+            return function(*args, **kwargs)
+        with switched(inference=False, grad=False):
+            return function(*args, **kwargs)
+
+    return run
+
+
 def lifted(tree: Any, level: Level) -> Any:
     """A tree with its tensors at a level."""
     return map_leaves(lambda leaf: lift(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
@@ -108,6 +121,7 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
     (tensor(6.), tensor(9.))
     """
 
+    @out_of_inference
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         api = "grad_and_value(f)(*args)"
@@ -150,6 +164,7 @@ def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
     return wrapper
 
 
+@out_of_inference
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value of ``func`` at ``primals``, and a function that gives the vector-Jacobian product of cotangents.
 
@@ -179,6 +194,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         values, aux = brought_out(outputs, level), besides(aux, level) if has_aux else None
     leaves, structure = flatten(inputs)
 
+    @out_of_inference
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, their = flatten(cotangents)
         if their != spec:
@@ -223,6 +239,7 @@ def jvp(
     return jvp_at(func, primals, tangents, None, strict, has_aux)
 
 
+@out_of_inference
 def jvp_at(
     func: Callable, primals: tuple, tangents: Any, argnums: Any, strict: bool = False, has_aux: bool = False
 ) -> tuple:

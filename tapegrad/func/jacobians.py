@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any
 
 from tapegrad.func.checks import all_picked, picked, put_back, refuse_complex
-from tapegrad.func.gradients import jvp_at, vjp
+from tapegrad.func.gradients import jvp_at, out_of_inference, vjp
 from tapegrad.func.mapping import vmap
 from tapegrad.functions.creation import eye
 from tapegrad.functions.joining import cat
@@ -58,6 +58,7 @@ def jacrev(
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
+    @out_of_inference
     @wraps(func)
     def wrapper(*args: Any) -> Any:
         refuse_complex("jacrev", args, "inputs")
@@ -113,6 +114,7 @@ def jacfwd(
             [0., 1.]])
     """
 
+    @out_of_inference
     @wraps(func)
     def wrapper(*args: Any) -> Any:
         refuse_complex("jacfwd", args, "inputs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -147,8 +148,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 def examples_on_host(tensor: Tensor) -> list[np.ndarray]:
     """The elements of each example, in a row, of a tensor that is one of the examples of a ``vmap``; or of the one."""
-    array = to_host(all_elements(tensor))
-    return list(array.reshape(-1, *tensor.shape))
+    count = math.prod(sizes_of(mapping(tensor)))
+    return list(to_host(all_elements(tensor)).reshape(count, *tensor.shape))
 
 
 def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tensor) -> Tensor:
@@ -165,8 +166,8 @@ def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tenso
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(array.shape)} at entry {position}"
             )
-    levels = mapping(tensor) if tensor._spec.level else ()
-    value = from_host(np.reshape(np.array(found, np.int64), (*sizes_of(levels), *shape)), tensor.device)
+    levels = mapping(tensor)
+    value = from_host(np.array(found, np.int64).reshape(*sizes_of(levels), *shape), tensor.device)
     return fresh_examples(value, Spec.of(shape, dtypes.int64, tensor.device), levels)
 
 
@@ -285,8 +286,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    size = for_each_example(lambda example: np.empty(max(example.max(initial=-1) + 1, minlength)), input).shape[0]
-    return sorting.bincount(input, weights, size=size)
+
+    def counted(example: np.ndarray) -> np.ndarray:
+        return np.zeros(max(int(example.max()) + 1 if example.size else 0, minlength), np.int64)
+
+    return sorting.bincount(input, weights, size=for_each_example(counted, input).shape[0])
 
 
 def _histogram_bounds(input: Tensor, low: float, high: float) -> tuple[Any, Any]:

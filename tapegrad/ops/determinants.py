@@ -100,6 +100,7 @@ def det(x):
 
 
 det.saved_names = {"A": "x", "LU": "lu", "result": "out"}
+det.looks = True
 
 
 def _singular(x):
@@ -209,3 +210,4 @@ def slogdet(x):
 
 
 slogdet.saved_names = {"A": "x", "LU": "lu"}
+slogdet.looks = True

@@ -89,6 +89,8 @@ class Operator:
     """Whether ``gradients`` of its own gives the gradients of all inputs at once, where others have formulas."""
     by_jax: Callable | None = None
     """What its calls run in its place where jax's subgradients are chosen. See Note [Two conventions]."""
+    looks = False
+    """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
     broadcasts = False
     plain_inputs: frozenset[str] = frozenset()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""

@@ -432,3 +432,25 @@ def half_and_double(torch):
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.__name__ for program in PROGRAMS])
 def test_programs(program):
     agree(program, rtol=1e-4, atol=1e-5)
+
+
+def test_in_inference_mode_they_give_normal_tensors():
+    def program(torch):
+        func = torch.func
+        with torch.inference_mode():
+            x = torch.ones(2)
+            value, pull = func.vjp(torch.sin, x)
+            found = [func.grad(lambda y: (y * y).sum())(x), value, pull(x)[0], *func.jvp(torch.sin, (x,), (x,))]
+            found += [func.vmap(torch.sin)(x), func.jacrev(torch.sin)(x), func.jacfwd(torch.sin)(x)]
+        return [[one.is_inference(), one.requires_grad, one.tolist()] for one in found]
+
+    agree(program)
+
+
+def test_determinants_of_singular_matrices():
+    def program(torch):
+        det, ones = torch.linalg.det, torch.ones(2, 2)
+        batch = torch.stack([ones, ones + torch.eye(2)])
+        return [torch.func.grad(det)(ones), torch.func.vmap(torch.func.grad(det))(batch)]
+
+    agree(program, rtol=1e-5, atol=1e-6)
