@@ -217,7 +217,9 @@ OUTSIDE = {
     "returned": lambda torch, x: torch.func.vmap(lambda a: a.add_(1))(x) is x,
     "a leaf": lambda torch, x: torch.func.vmap(lambda a: a.add_(1))(x.requires_grad_()),
     "no leaf": lambda torch, x: torch.func.vmap(lambda a: a.add_(1))(x.requires_grad_() * 1).detach(),
-    "what is shared": lambda torch, x: (torch.func.vmap(lambda a, b: a * b.add_(1), in_dims=(0, None))(x, x[0].clone()), x),
+    "what is shared": lambda torch, x: [
+        (torch.func.vmap(lambda a, b: a * b.add_(1), in_dims=(0, None))(x, y), y) for y in [x[0].clone()]
+    ],
     "by a gradient outside": lambda torch, x: torch.func.grad(
         lambda y: torch.func.vmap(lambda a: a.add_(1))(y).sum()
     )(x),
