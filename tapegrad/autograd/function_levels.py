@@ -21,7 +21,8 @@ from tapegrad.autograd.function_node import BackwardCFunction
 from tapegrad.dispatch.levels import at, handle, lift, live, lower
 from tapegrad.functions.shape import movedim
 from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.lifted import Level, Lifted, refuse_captured
+from tapegrad.tensor.lifted import Level, Lifted
+from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.tensor import Tensor, put
 from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, map_leaves, unflatten
 

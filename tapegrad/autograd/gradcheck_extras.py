@@ -26,7 +26,7 @@ from tapegrad.dispatch import UndefinedGrad
 from tapegrad.functions.conversion import host_array
 from tapegrad.functions.generator import default_generator
 from tapegrad.functions.random import randn_like
-from tapegrad.tensor.lifted import RANDOM_IN_BATCH
+from tapegrad.tensor.level_messages import RANDOM_IN_BATCH
 from tapegrad.tensor.tensor import Tensor
 
 BATCH = 2

@@ -14,7 +14,8 @@ from typing import Any
 from tapegrad.dispatch.nodes import below, gradient_edge
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
-from tapegrad.tensor.lifted import ESCAPED, Level, Lifted, raised
+from tapegrad.tensor.level_messages import ESCAPED
+from tapegrad.tensor.lifted import Level, Lifted, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
@@ -162,8 +163,6 @@ def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[b
     op = operators["gradients"](plan, wanted, tuple(grad is not None for grad in grads))
     results = iter(op(*given, *saved))
     return tuple(next(results) if want else None for want in op.wanted)
-
-
 
 
 below.append(gradients_below)

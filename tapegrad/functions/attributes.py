@@ -17,7 +17,8 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.lifted import as_leaf_here, is_example, level_of, refuse_examples, refuse_memory
+from tapegrad.tensor.lifted import as_leaf_here, level_of
+from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_memory
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (

@@ -14,7 +14,8 @@ from tapegrad.functions.scalars import is_number, no_overload, operand, operands
 from tapegrad.functions.unary import check, unary
 from tapegrad.ops import comparison
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.lifted import NO_RULE, refuse_examples
+from tapegrad.tensor.level_messages import NO_RULE
+from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor, value_of
 
 _TWO = ("Tensor input, Tensor other, *, Tensor out = None", "Tensor input, Number other, *, Tensor out = None")

@@ -25,7 +25,8 @@ from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
 from tapegrad.tensor.layout import memory_format, preserve_format
-from tapegrad.tensor.lifted import CONTROL_FLOW, NO_ITEM, NO_MEMORY, refuse_examples
+from tapegrad.tensor.level_messages import CONTROL_FLOW, NO_ITEM, NO_MEMORY
+from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 

@@ -24,7 +24,8 @@ from tapegrad.functions.conversion import converted_to
 from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import public
 from tapegrad.functions.viewing import sharing
-from tapegrad.tensor.lifted import NO_MEMORY, array_of, fresh
+from tapegrad.tensor.level_messages import NO_MEMORY
+from tapegrad.tensor.lifted import array_of, fresh
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, describe, value_of
 

@@ -22,7 +22,8 @@ from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
 from tapegrad.ops.operator import Operator, broadcast_shapes, cast
-from tapegrad.tensor.lifted import fresh, refuse_examples
+from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 

@@ -37,7 +37,8 @@ from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
-from tapegrad.tensor.lifted import fresh, is_example, refuse_examples
+from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.refusals import is_example, refuse_examples
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.tensor import Tensor
 

@@ -24,7 +24,7 @@ from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
-from tapegrad.tensor.lifted import refuse_captured
+from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write, writing
 

@@ -23,7 +23,7 @@ from tapegrad.functions.unary import polygamma
 from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, elementwise
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.lifted import NO_MEMORY
+from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, put, value_of
 

@@ -23,7 +23,7 @@ from tapegrad.functions.registry import out_writers, unprefixed
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.lifted import refuse_examples
+from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
 WITHOUT_DERIVATIVE = frozenset("""

@@ -15,7 +15,7 @@ from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, expanded
-from tapegrad.tensor.lifted import refuse_captured
+from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.tensor import Tensor, may_reuse, shows_all, value_of, write, writing
 
 

@@ -35,8 +35,9 @@ from tapegrad.tape.node import Edge
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense
 from tapegrad.tensor.layout import contiguous_format, preserve_format
-from tapegrad.tensor.lifted import fresh, refuse_captured
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
+from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, count_write, counter_of, storage_of, value_of

@@ -18,8 +18,9 @@ from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
-from tapegrad.tensor.lifted import Lifted, fresh, refuse_memory
+from tapegrad.tensor.lifted import Lifted, fresh
 from tapegrad.tensor.printing import tensor_str
+from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, share, value_of, wrap

@@ -22,7 +22,8 @@ from tapegrad.functions.scalars import (
 )
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator, cast
-from tapegrad.tensor.lifted import DYNAMIC, refuse_examples
+from tapegrad.tensor.level_messages import DYNAMIC
+from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
 # -- pairs of tensors --------------------------------------------------------------------------------------------------

@@ -17,17 +17,9 @@ from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, no
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
 from tapegrad.ops.operator import cast
-from tapegrad.tensor.lifted import (
-    DYNAMIC,
-    NO_RULE,
-    all_elements,
-    fresh,
-    fresh_examples,
-    is_example,
-    mapping,
-    refuse_examples,
-    sizes_of,
-)
+from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
+from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
+from tapegrad.tensor.refusals import is_example, refuse_examples
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of
 

@@ -15,8 +15,8 @@ from tapegrad.functions.attributes import LEGACY_DTYPES
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.tensor.geometry import Geometry
-from tapegrad.tensor.lifted import refuse_memory
 from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
+from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, make_live, storage_of, wrap

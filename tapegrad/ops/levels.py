@@ -32,6 +32,7 @@ class Vmapped(Operator):
         vars(self).update(vars(op))
         self.op, self.mask = op, mask
         self.plans, self.kernels = {}, {}
+        self.singles: dict[tuple, Plan] = {}
         self.keeps_layout = False
 
     def __getattr__(self, name: str) -> Any:
@@ -60,9 +61,16 @@ class Vmapped(Operator):
     def differentiable(self, position: int) -> bool:
         return self.op.differentiable(position)
 
+    def single(self, plan: Plan) -> Plan:
+        """The plan for one example of a plan for the batch."""
+        key = (plan.modes, *plan.specs, *plan.settings.items())
+        if key not in self.singles:
+            self.singles[key] = Plan(self.op, tuple(self.examples(plan.specs)), plan.settings, plan.modes)
+        return self.singles[key]
+
     def gradients(self, plan: Plan, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> tuple:
         """The gradients of all wanted arguments; of one that all examples share, the sum over the examples."""
-        single = Plan(self.op, tuple(self.examples(plan.specs)), plan.settings, plan.modes)
+        single = self.single(plan)
         grads, inputs = grads[: single.slots], [self.mask[i] for i in single.saved_inputs]
         batched = [True] * len(grads) + inputs + [True] * len(single.saved_outputs)
 
@@ -132,7 +140,7 @@ class Gradients(Operator):
             grads = [next(given) if has else None for has in defined]
             results = plan.gradients(grads, values[count:], wanted)
             self.wanted = tuple(result is not None for result in results)
-            return tuple(result for result in results if result is not None)
+            return tuple(result for result in results if result is not None) or values[:1]  # it must have an output
 
         super().__init__(gradients, {}, name=plan.node_class.__name__)
         self.wanted = wanted

@@ -6,20 +6,19 @@ grad, that it is dual, that it is one example of a batch) is true at this level 
 its own place in the graph, its own tangent, its own memory. Its value is no array but a ``Lifted``: a tensor of the
 level outside, which nobody writes to. So to compute with values at a level is to call operators on tensors one level
 further out (``dispatch/levels.py``), where they are recorded if that level records, and so on, until the values are
-arrays.
-This is how transforms nest in any order without getting into each other's way, and how gradients flow through
+arrays. This is how transforms nest in any order without getting into each other's way, and how gradients flow through
 to what a transformed function captured.
 
 At a ``vmap`` level the tensor outside has one more dimension in front, if it is ``batched``; inside, nobody sees that.
+
+A level is *over* when its transform returns. What is still left of it then (a tensor that the function hid somewhere,
+the graph that ``vjp`` keeps) counts as what it was lifted from.
 
 Note [Histories further out]
 What a tensor's value is lifted from has its own history, which is part of the value. A tensor that is detached at a
 level is so at all: it is *severed*, what it reads is without history (``Lifted.severed``), though it shares its memory
 with tensors whose value has one. These keep theirs if a write is not recorded, because it is made through the severed
 one or in ``no_grad`` (``Lifted.continuing``). As in PyTorch, ``no_grad`` at a level is so further out too.
-
-A level is *over* when its transform returns. What is still left of it then (a tensor that the function hid somewhere,
-the graph that ``vjp`` keeps) counts as what it was lifted from.
 """
 
 from __future__ import annotations
@@ -33,49 +32,18 @@ import numpy as np
 
 from tapegrad.execution.kernel import Opaque
 from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.level_messages import (
+    ESCAPED,
+    NO_HOOKS,
+    NO_ITEM,
+    NO_MEMORY,
+    NO_RANDOM,
+    NOT_DIFFERENT,
+    NOT_THE_SAME,
+    RANDOM_IN_BATCH,
+)
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
-
-ESCAPED = (
-    "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
-    "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in "
-    "`gen_vmap_plumbing` Please file an issue if it looks like the latter"
-)
-NO_ITEM = (
-    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
-    "internals, please file a bug report."
-)
-
-CONTROL_FLOW = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
-)
-NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
-DYNAMIC = (
-    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please "
-    "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
-)
-NO_RULE = "Batching rule not implemented for aten::{}. We could not generate a fallback."
-NO_RANDOM = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-    "randomness flags on vmap or perform the randomness operation out of vmap"
-)
-RANDOM_IN_BATCH = (
-    "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
-    "vmap as a workaround"
-)
-NOT_THE_SAME = (
-    "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
-)
-NOT_DIFFERENT = (
-    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
-    "If this is necessary for your usage, please file an issue with functorch."
-)
-NO_HOOKS = (
-    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
-    "case."
-)
 
 
 class Level:
@@ -345,83 +313,3 @@ def array_of(value: Any) -> Any:
     while isinstance(value, Opaque):
         value = value.below
     return value
-
-
-def is_example(tensor: Tensor) -> bool:
-    """Whether a tensor is one of the examples of a ``vmap`` that is running, at any level."""
-    while tensor._spec.level:
-        value = value_of(tensor)
-        if not isinstance(value, Lifted) or value.batched:
-            return isinstance(value, Lifted)
-        tensor = value.tensor
-    return False
-
-
-def refuse_examples(text: str, *tensors: Tensor) -> None:
-    """Refuse what can't be done with examples of a ``vmap``.
-
-    Raises:
-        RuntimeError: with this text, if one of the tensors is an example.
-    """
-    if thread.modes.level and any(map(is_example, tensors)):
-        raise RuntimeError(text)
-
-
-def refuse_memory(tensor: Tensor) -> None:
-    """Refuse to hand out the memory of a tensor that has none of its own, because it is lifted.
-
-    Raises:
-        NotImplementedError: PyTorch's message.
-    """
-    if tensor._spec.level:
-        kind = "BatchedTensorImpl" if is_example(tensor) else "TensorWrapper"
-        raise NotImplementedError(f"Cannot access storage of {kind}")
-
-
-WITH_TENSOR = frozenset(("add_", "sub_", "mul_", "div_"))
-"""In-place functions that PyTorch's messages name by their overload for tensors."""
-
-BROADCAST = frozenset("""
-add_ __iadd__ atan2_ arctan2_ copysign_ gcd_ lcm_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_left_shift_
-bitwise_right_shift_ __iand__ __ior__ __ixor__ __ilshift__ __irshift__
-""".split())  # noqa: SIM905 - a table is easier to read without the quotes
-"""In-place functions that say that the examples don't fit into a tensor that is none."""
-
-ARITHMETIC = frozenset("""
-sub_ mul_ div_ multiply_ divide_ true_divide_ copy_ logical_and_ logical_or_ logical_xor_ masked_fill_ clamp_min_
-clamp_max_ __isub__ __imul__ __itruediv__
-""".split())  # noqa: SIM905
-"""In-place functions that go by the name of arithmetic there."""
-
-NAMED = frozenset("fill_ zero_ index_add_ scatter_add_ index_put_ index_fill_ scatter_reduce_ bernoulli_".split())  # noqa: SIM905
-"""In-place functions that go by their own name there; all others with the prefix of PyTorch's operators."""
-
-INCOMPATIBLE = (
-    "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {1}. "
-    "Please try to use out-of-place operators instead of {0}. If said operator is being called inside the PyTorch "
-    "framework, please file a bug report instead."
-)
-
-
-def refuse_captured(name: str, tensor: Tensor, result: Tensor) -> None:
-    """Refuse a write, by the in-place function ``name``, of something that belongs to a level to a tensor that doesn't.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
-    level = thread.levels[result._spec.level - 1]
-    if not level.maps:
-        shown = f"{name}.Tensor" if name in WITH_TENSOR else f"{name}.Scalar" if name == "fill_" else name
-        raise RuntimeError(
-            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-            f"(aten::{shown}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
-            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
-        )
-    if name in BROADCAST:
-        shapes = list(tensor.shape), [level.size, *result.shape]
-        raise RuntimeError("output with shape {} doesn't match the broadcast shape {}".format(*shapes))
-    if name in ARITHMETIC or name in NAMED:
-        shown = "inplace arithmetic" if name in ARITHMETIC else name.replace("bernoulli_", "inplace bernoulli")
-        raise RuntimeError(INCOMPATIBLE.format(shown, "in a vmap"))
-    raise RuntimeError(INCOMPATIBLE.format(f"aten::{name}", f"at level {level.depth}"))

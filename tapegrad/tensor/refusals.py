@@ -1,0 +1,81 @@
+"""What is refused inside function transforms. See Note [Levels] in ``lifted.py``."""
+
+from __future__ import annotations
+
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.level_messages import INCOMPATIBLE
+from tapegrad.tensor.lifted import Lifted
+from tapegrad.tensor.tensor import Tensor, value_of
+
+
+def is_example(tensor: Tensor) -> bool:
+    """Whether a tensor is one of the examples of a ``vmap`` that is running, at any level."""
+    while tensor._spec.level:
+        value = value_of(tensor)
+        if not isinstance(value, Lifted) or value.batched:
+            return isinstance(value, Lifted)
+        tensor = value.tensor
+    return False
+
+
+def refuse_examples(text: str, *tensors: Tensor) -> None:
+    """Refuse what can't be done with examples of a ``vmap``.
+
+    Raises:
+        RuntimeError: with this text, if one of the tensors is an example.
+    """
+    if thread.modes.level and any(map(is_example, tensors)):
+        raise RuntimeError(text)
+
+
+def refuse_memory(tensor: Tensor) -> None:
+    """Refuse to hand out the memory of a tensor that has none of its own, because it is lifted.
+
+    Raises:
+        NotImplementedError: PyTorch's message.
+    """
+    if tensor._spec.level:
+        kind = "BatchedTensorImpl" if is_example(tensor) else "TensorWrapper"
+        raise NotImplementedError(f"Cannot access storage of {kind}")
+
+
+WITH_TENSOR = frozenset(("add_", "sub_", "mul_", "div_"))
+"""In-place functions that PyTorch's messages name by their overload for tensors."""
+
+BROADCAST = frozenset("""
+add_ __iadd__ atan2_ arctan2_ copysign_ gcd_ lcm_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_left_shift_
+bitwise_right_shift_ __iand__ __ior__ __ixor__ __ilshift__ __irshift__
+""".split())  # noqa: SIM905 - a table is easier to read without the quotes
+"""In-place functions that say that the examples don't fit into a tensor that is none."""
+
+ARITHMETIC = frozenset("""
+sub_ mul_ div_ multiply_ divide_ true_divide_ copy_ logical_and_ logical_or_ logical_xor_ masked_fill_ clamp_min_
+clamp_max_ __isub__ __imul__ __itruediv__
+""".split())  # noqa: SIM905
+"""In-place functions that go by the name of arithmetic there."""
+
+NAMED = frozenset("fill_ zero_ index_add_ scatter_add_ index_put_ index_fill_ scatter_reduce_ bernoulli_".split())  # noqa: SIM905
+"""In-place functions that go by their own name there; all others with the prefix of PyTorch's operators."""
+
+
+def refuse_captured(name: str, tensor: Tensor, result: Tensor) -> None:
+    """Refuse a write, by the in-place function ``name``, of something that belongs to a level to a tensor that doesn't.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    level = thread.levels[result._spec.level - 1]
+    if not level.maps:
+        shown = f"{name}.Tensor" if name in WITH_TENSOR else f"{name}.Scalar" if name == "fill_" else name
+        raise RuntimeError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+            f"(aten::{shown}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
+        )
+    if name in BROADCAST:
+        shapes = list(tensor.shape), [level.size, *result.shape]
+        raise RuntimeError("output with shape {} doesn't match the broadcast shape {}".format(*shapes))
+    if name in ARITHMETIC or name in NAMED:
+        shown = "inplace arithmetic" if name in ARITHMETIC else name.replace("bernoulli_", "inplace bernoulli")
+        raise RuntimeError(INCOMPATIBLE.format(shown, "in a vmap"))
+    raise RuntimeError(INCOMPATIBLE.format(f"aten::{name}", f"at level {level.depth}"))
