@@ -19,7 +19,7 @@ def reinterpreted(items: Any, dtype: np.dtype) -> Any:
     unit = min(_real(items.dtype).itemsize, _real(dtype).itemsize)
     if not items.size:
         return jnp.zeros((*items.shape[:-1], items.shape[-1] * items.dtype.itemsize // dtype.itemsize), dtype)
-    if unit == _real(items.dtype).itemsize and items.dtype.kind + dtype.kind in ("cf", "fc"):
+    if _real(items.dtype) == _real(dtype) and items.dtype.kind != dtype.kind:
         return _regrouped(items, dtype)
     words = _words(items, np.dtype(f"uint{8 * unit}"))
     return _from_words(words.reshape(*items.shape[:-1], -1, dtype.itemsize // unit), dtype)

@@ -244,17 +244,50 @@ def _gamma_density(g, x, y):
     return g * exp((x - 1) * log(y) - y - lgamma(x))
 
 
+def _incomplete_gamma(kernel, sign, x, y):
+    """P (``sign`` -1) or Q (1) by a kernel that sums a series, which for large numbers takes long, or never ends."""
+    large = (x > 2e4) & (x < jnp.inf) & (y > 0) & (y < jnp.inf)
+    found = kernel(jnp.where(large, 1, x), jnp.where(large, 1, y))
+    found = jnp.where(large, _large_gamma(sign, jnp.where(large, x, 2e4), jnp.where(large, y, 2e4)), found)
+    none, all_ = (0, 1) if sign < 0 else (1, 0)
+    found = jnp.where((y == jnp.inf) & ~(x < 0), all_, found)
+    found = jnp.where(jnp.isnan(x) & (y == 0), none, found)
+    return jnp.where(x == jnp.inf, jnp.where((y == jnp.inf) | (y < 0), jnp.nan, none), found)
+
+
+def _large_gamma(sign, x, y):
+    """Temme's uniform expansion, for x from 2e4 on (DLMF 8.12).
+
+    With ``m = y / x - 1``, ``t^2 / 2 = m - log(1 + m)`` and the sign of ``t`` that of ``m``, P and Q are
+    ``erfc(-+ t sqrt(x / 2)) / 2 -+ exp(-x t^2 / 2) / sqrt(2 pi x) (c_0 + c_1 / x)``, ``c_0 = 1 / m - 1 / t`` and
+    ``c_1 = 1 / t^3 - 1 / m^3 - 1 / m^2 - 1 / (12 m)``.
+    """
+    m = (y - x) / x
+    near = jnp.abs(m) < 0.01
+    powers = jnp.asarray([1 / 8, -1 / 7, 1 / 6, -1 / 5, 1 / 4, -1 / 3, 1 / 2], x.dtype)
+    half = jnp.where(near, m**2 * jnp.polyval(powers, m), m - jnp.log1p(m))
+    t = jnp.sign(m) * jnp.sqrt(2 * half)
+    first = jnp.polyval(jnp.asarray([1 / 2835, 1 / 864, -2 / 135, 1 / 12, -1 / 3], x.dtype), t)
+    second = jnp.polyval(jnp.asarray([25 / 6048, -1 / 288, -1 / 540], x.dtype), t)
+    m, t_far = jnp.where(near, 1, m), jnp.where(near, 1, t)
+    first = jnp.where(near, first, 1 / m - 1 / t_far)
+    second = jnp.where(near, second, 1 / t_far**3 - 1 / m**3 - 1 / m**2 - 1 / (12 * m))
+    density = jnp.exp(-x * half) / jnp.sqrt(2 * math.pi * x)
+    rest = jnp.where(density > 0, density * (first + second / x), 0)
+    return lax.erfc(sign * t * jnp.sqrt(x / 2)) / 2 + sign * rest
+
+
 @elementwise(x=_unknown("igamma: input"), y=lambda g, x, y: _gamma_density(g, filled_like(y, x), y), real=True)
 def igamma(x, y):
     """The regularized lower incomplete gamma function ``P(x, y)``."""
     x, y = jnp.broadcast_arrays(x, y)
-    return jnp.where((x == 0) & (y > 0), 1, lax.igamma(x, y))
+    return jnp.where((x == 0) & (y > 0), 1, _incomplete_gamma(lax.igamma, -1, x, y))
 
 
 @elementwise(x=_unknown("igammac: input"), y=lambda g, x, y: -_gamma_density(g, filled_like(y, x), y), real=True)
 def igammac(x, y):
     """The regularized upper incomplete gamma function ``Q(x, y)``."""
-    return lax.igammac(*jnp.broadcast_arrays(x, y))
+    return _incomplete_gamma(lax.igammac, 1, *jnp.broadcast_arrays(x, y))
 
 
 def _zeta(x, y):

@@ -4,6 +4,8 @@ PyTorch's Bessel functions of the first and second kind are off by up to 1e-6 in
 tolerance, and with SciPy's closely.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.special as scipy
@@ -190,3 +192,15 @@ def test_aliases():
 
 def test_erfcx_of_float32():
     agree(lambda torch: torch.special.erfcx(torch.tensor([-2.0, 0.3, 4.9, 5.1, 40.0])), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_functions_of_large_numbers(name):
+    ends = [0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e300, 1e7, 1.001e7, 0.9999e7, 1e12]
+    order, at = (np.array(column) for column in zip(*product(ends[4:], ends), strict=True))
+    spread = np.linspace(-4, 4, 33)
+    for x in (3e2, 1.9e4, 2.1e4, 1e6, 1e9):
+        order, at = np.append(order, np.full(33, x)), np.append(at, x + spread * np.sqrt(x))
+    theirs = getattr(pytorch.special, name)(pytorch.tensor(order), pytorch.tensor(at)).numpy()
+    ours = getattr(tapegrad.special, name)(tapegrad.tensor(order), tapegrad.tensor(at)).numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=3e-9, atol=1e-300)
