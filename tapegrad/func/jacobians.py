@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from tapegrad.autograd.functional.rows import basis_of
 from tapegrad.func.checks import all_picked, picked, put_back, refuse_complex
 from tapegrad.func.gradients import jvp_at, out_of_inference, vjp
 from tapegrad.func.mapping import vmap
-from tapegrad.functions.creation import eye
 from tapegrad.functions.joining import cat
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import flatten, unflatten
@@ -17,17 +17,10 @@ from tapegrad.tensor.trees import flatten, unflatten
 
 def unit_vectors(tensors: Sequence[Tensor]) -> list[Tensor]:
     """For each tensor a batch of tensors like it, which together are the unit vectors of them all."""
-    count = sum(tensor.numel() for tensor in tensors)
-    if len(tensors) == 1:
-        rows = eye(count, dtype=tensors[0].dtype, device=tensors[0].device)
-        return [rows if tensors[0].dim() == 1 else rows.reshape(count, *tensors[0].shape)]
-    result, start = [], 0
-    for tensor in tensors:
-        size = tensor.numel()
-        rows = eye(count, dtype=tensor.dtype, device=tensor.device)[:, start : start + size]
-        result.append(rows.reshape((count, *tensor.shape)))
-        start += size
-    return result
+    return [
+        rows if tensor.dim() == 1 else rows.reshape((len(rows), *tensor.shape))
+        for rows, tensor in zip(basis_of(tuple(tensors)), tensors, strict=True)
+    ]
 
 
 def jacrev(

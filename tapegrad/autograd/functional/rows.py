@@ -1,9 +1,9 @@
 """A function on each row of a batch.
 
 Note [Rows one by one]
-A vectorized Jacobian is a product with every row of a basis at once. Here the rows are done one after another, as
-``autograd.grad(is_grads_batched=True)`` does them; whoever batches the one batches the other. It is seen by a function
-with side effects alone: it is called once for each row.
+A vectorized Jacobian is a product with every row of a basis at once. By reverse mode it is: a batch of gradients runs
+at a level that maps (``autograd.grad(is_grads_batched=True)``). By forward mode the rows are done one after another:
+the transforms of ``func`` stand on this room. A function with side effects sees it, for it is called once for each.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from tapegrad.autograd.differentiate import row_of
 from tapegrad.autograd.functional.arguments import Tensors
-from tapegrad.functions.creation import zeros
+from tapegrad.functions.creation import eye, zeros
 from tapegrad.functions.joining import stack
 from tapegrad.tensor.tensor import Tensor
 
@@ -36,8 +36,7 @@ def basis_of(tensors: Tensors) -> Tensors:
     rows, start = sum(tensor.numel() for tensor in tensors), 0
     batches = []
     for tensor in tensors:
-        batch = zeros(rows, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
-        batch.diagonal(start).fill_(1)
-        batches.append(batch)
-        start -= tensor.numel()
+        unit = eye(rows, dtype=tensor.dtype, device=tensor.device)
+        batches.append(unit if tensor.numel() == rows else unit[:, start : start + tensor.numel()])
+        start += tensor.numel()
     return tuple(batches)
