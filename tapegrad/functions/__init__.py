@@ -14,6 +14,7 @@ from tapegrad.functions import (
     construction,
     conversion,
     convolution,
+    core_losses,
     creation,
     ctc,
     decompositions,

@@ -366,7 +366,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 LINEAR_WITHOUT_BIAS = {1: ops.linear_1d_without_bias, 2: ops.linear_2d_without_bias}
 
 
-@public("nn.functional", out=False)
+@public("nn.functional", "torch", out=False)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[o] @ input2 + bias[o]`` for each output o, with a weight (out, in1, in2).
 

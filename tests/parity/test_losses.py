@@ -281,3 +281,30 @@ LOSS_ERRORS = {
 def test_loss_errors(case):
     program, *inputs = LOSS_ERRORS[case]
     same_error(lambda torch, *args: program(torch.nn.functional, *args), *inputs)
+
+
+CORE = {
+    "binary_cross_entropy_with_logits": (MATRIX, P, None, None),
+    "cosine_embedding_loss": (MATRIX, TARGET, np.array([1, -1]), 0.1),
+    "hinge_embedding_loss": (MATRIX, np.array([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]]), 0.5),
+    "kl_div": (MATRIX, P),
+    "margin_ranking_loss": (MATRIX, TARGET, np.array([[1], [-1]]), 0.1),
+    "poisson_nll_loss": (MATRIX, P, True, False, 1e-8),
+    "triplet_margin_loss": (MATRIX, TARGET, P, 1.0, 2.0, 1e-6, False),
+}
+"""Losses that are functions of ``torch`` too, and their arguments up to the reduction, which is a number there."""
+
+
+@pytest.mark.parametrize("name", CORE)
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+def test_losses_of_the_core(name, reduction):
+    same(lambda torch, *given: getattr(torch, name)(*given, reduction), *CORE[name], second=reduction == 1)
+
+
+def test_what_the_core_has_with_and_without_defaults():
+    same(lambda torch, x, y: [torch.kl_div(x, y, 7, log_target=True), torch.hinge_embedding_loss(x, y)], MATRIX, TARGET)
+    same(lambda torch, x, y: torch.binary_cross_entropy_with_logits(x, y, x.detach(), y.detach(), 1), MATRIX, P)
+    same(lambda torch, x, y: [torch.triplet_margin_loss(x, y, -x), torch.margin_ranking_loss(x, y, x)], MATRIX, TARGET)
+    same(lambda torch, x: [torch.alpha_dropout(x, 0.5, False), torch.feature_alpha_dropout(x, 0.0, True)], MATRIX)
+    same(lambda torch, x, y, w, b: torch.bilinear(x, y, w, b), MATRIX, TARGET, of(2, 3, 3), of(2))
+    same_error(lambda torch, x, y: torch.kl_div(x, y, "mean"), MATRIX, TARGET)

@@ -1,0 +1,96 @@
+"""Losses and dropouts as ``torch`` has them beside ``nn.functional``, with a number for the reduction.
+
+Left out it is 0, none, whatever PyTorch's schemas say: so its functions behave when they are called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.functions import distance, dropout, loss
+from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import wrong_type
+from tapegrad.tensor.tensor import Tensor
+
+
+def named(function: str, position: int, reduction: Any) -> str:
+    """The reduction that a number means: 1 the mean, 2 the sum, any other none.
+
+    Raises:
+        TypeError: it is no integer.
+    """
+    if not isinstance(reduction, int) or isinstance(reduction, bool):
+        raise wrong_type(function, "reduction", position, reduction, "int")
+    return {1: "mean", 2: "sum"}.get(reduction, "none")
+
+
+@public("torch", out=False)
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``nn.functional.alpha_dropout``."""
+    return dropout.alpha_dropout(input, p, train)
+
+
+@public("torch", out=False)
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``nn.functional.feature_alpha_dropout``."""
+    return dropout.feature_alpha_dropout(input, p, train)
+
+
+@public("torch", out=False)
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
+) -> Tensor:
+    """``nn.functional.binary_cross_entropy_with_logits``, with the reduction as a number (``named``)."""
+    how = named("binary_cross_entropy_with_logits", 5, reduction)
+    return loss.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
+
+
+@public("torch", out=False)
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """``nn.functional.cosine_embedding_loss``, with the reduction as a number (``named``)."""
+    how = named("cosine_embedding_loss", 5, reduction)
+    return distance.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
+
+
+@public("torch", out=False)
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+    """``nn.functional.hinge_embedding_loss``, with the reduction as a number (``named``)."""
+    return distance.hinge_embedding_loss(
+        input, target, margin, reduction=named("hinge_embedding_loss", 4, reduction)
+    )
+
+
+@public("torch", out=False)
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+    """``nn.functional.kl_div``, with the reduction as a number (``named``)."""
+    return loss.kl_div(input, target, reduction=named("kl_div", 3, reduction), log_target=log_target)
+
+
+@public("torch", out=False)
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """``nn.functional.margin_ranking_loss``, with the reduction as a number (``named``)."""
+    how = named("margin_ranking_loss", 5, reduction)
+    return distance.margin_ranking_loss(input1, input2, target, margin, reduction=how)
+
+
+@public("torch", out=False)
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
+    """``nn.functional.poisson_nll_loss``, with the reduction as a number (``named``)."""
+    how = named("poisson_nll_loss", 6, reduction)
+    return loss.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
+
+
+@public("torch", out=False)
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
+    swap: bool = False, reduction: int = 0,
+) -> Tensor:  # fmt: skip
+    """``nn.functional.triplet_margin_loss``, with the reduction as a number (``named``)."""
+    how = named("triplet_margin_loss", 8, reduction)
+    return distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)
