@@ -15,7 +15,7 @@ from tapegrad.dispatch.nodes import below, gradient_edge
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.level_messages import ESCAPED
-from tapegrad.tensor.lifted import Level, Lifted, raised
+from tapegrad.tensor.lifted import Level, Lifted, raised, run_lifted
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
@@ -145,9 +145,16 @@ def _outside(value: Any, level: Level) -> Any:
 
 
 def run_outside(function: Callable, values: tuple, level: Level) -> Any:
-    """A pure array function of values of which some are lifted: the function as an operator, called outside."""
-    specs = [type(value) for value in values]
-    return lifted_forward(operators["foreign"](function), specs, {"x64": True})(*values)
+    """A pure array function of values of which some are lifted: the function as an operator, called outside.
+
+    If the level is over, it is called here, on what the values were lifted from.
+    """
+    op, settings = operators["foreign"](function), {"x64": True}
+    if level.alive:
+        return lifted_forward(op, [type(value) for value in values], settings)(*values)
+    if any(isinstance(value, Lifted) and value.batched for value in values):
+        raise RuntimeError(ESCAPED)
+    return Lifted(op(*[_outside(value, level) for value in values], **settings), level, False)
 
 
 def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> Sequence:
@@ -166,3 +173,4 @@ def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[b
 
 
 below.append(gradients_below)
+run_lifted.append(run_outside)

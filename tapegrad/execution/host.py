@@ -88,9 +88,14 @@ def address(value: Any) -> int:
 
 def is_traced(value: Any) -> bool:
     """Whether a value stands for what a traced function will be given, and has no elements yet."""
+    return isinstance(array_of(value), jax.core.Tracer)
+
+
+def array_of(value: Any) -> Any:
+    """The array that a value is at last, with a dimension in front for each level that maps."""
     while isinstance(value, Opaque):
         value = value.below
-    return isinstance(value, jax.core.Tracer)
+    return value
 
 
 def transfer(value: Any, on: device) -> Any:

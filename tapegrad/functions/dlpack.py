@@ -17,6 +17,7 @@ import numpy as np
 
 from tapegrad.errors import message
 from tapegrad.execution.devices import device as device_class
+from tapegrad.execution.host import array_of
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.windows import CONJUGATED
 from tapegrad.functions.construction import from_numpy
@@ -25,7 +26,7 @@ from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import public
 from tapegrad.functions.viewing import sharing
 from tapegrad.tensor.level_messages import NO_MEMORY
-from tapegrad.tensor.lifted import array_of, fresh
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, describe, value_of
 

@@ -22,7 +22,7 @@ from jax import lax
 
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.execution import dtypes
-from tapegrad.execution.host import is_traced, to_host
+from tapegrad.execution.host import array_of, is_traced, to_host
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.elementwise import real
@@ -31,7 +31,6 @@ from tapegrad.ops.operator import Operator, cast, conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import diag_embed, diagonal, unsqueeze
 from tapegrad.ops.solving import solve_ex
-from tapegrad.tensor.lifted import array_of
 from tapegrad.tensor.tensor import Tensor, value_of
 
 # -- the parts of matrices ---------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tapegrad.dispatch import levels
 from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.foreign import foreign
 from tapegrad.ops.operator import Operator, broadcast_to, sum_to
-from tapegrad.tensor.lifted import Level, Lifted, raised, run_lifted
+from tapegrad.tensor.lifted import Level, Lifted, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
@@ -170,4 +170,3 @@ def vmapped(op: Operator, mask: tuple[bool, ...]) -> Vmapped:
 
 
 levels.operators.update(vmapped=vmapped, gradients=gradients_of, foreign=foreign)
-run_lifted.append(levels.run_outside)

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.execution.host import array_of
 from tapegrad.execution.kernel import Opaque
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.level_messages import (
@@ -306,10 +307,3 @@ def as_leaf_here(tensor: Tensor) -> None:
 def all_elements(tensor: Tensor) -> Any:
     """The array that has the elements of a tensor; of one example of a ``vmap``, those of all examples."""
     return array_of(value_of(tensor))
-
-
-def array_of(value: Any) -> Any:
-    """The array that a value is at last, with a dimension in front for each level that maps."""
-    while isinstance(value, Opaque):
-        value = value.below
-    return value

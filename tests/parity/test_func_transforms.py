@@ -454,3 +454,19 @@ def test_determinants_of_singular_matrices():
         return [torch.func.grad(det)(ones), torch.func.vmap(torch.func.grad(det))(batch)]
 
     agree(program, rtol=1e-5, atol=1e-6)
+
+
+def test_a_view_that_was_written_to_is_read_after_its_level_is_over():
+    def program(torch):
+        kept = []
+
+        def written(x):
+            y = x * 2
+            kept.append(y[1:])
+            y.mul_(3)
+            return y.sum()
+
+        gradient = torch.func.grad(written)(torch.arange(3.0))
+        return [gradient, kept[0] + 1, torch.func.grad(lambda x: (x * kept[0]).sum())(torch.ones(2))]
+
+    agree(program)
