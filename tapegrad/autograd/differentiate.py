@@ -15,10 +15,11 @@ from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
-from tapegrad.dispatch.levels import lift, lower
+from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.functions.registry import overridden, overriders, overriding
+from tapegrad.ops.levels import whole
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.node import Edge, Node
@@ -381,11 +382,7 @@ def _batched(
     with Level(size, "batch") as level:
         row = [None if seed is None else lift(seed, level, batched=True) for seed in seeds]
         results = run_backward(roots, row, retain_graph, create_graph, targets, False, allow_unused)
-        outside = [None if result is None else lower(result, level) for result in results]
-    return [
-        None if found is None else found[0] if found[1] else found[0].expand(size, *found[0].shape)
-        for found in outside
-    ]
+        return [None if result is None else whole(result, level) for result in results]
 
 
 def row_of(batch: Any, index: int) -> Tensor:
