@@ -17,6 +17,12 @@ Many tests collect garbage to see what is freed. A collection looks at all that 
 tests themselves and what jax remembers are millions of objects: a quarter of a second each time. So what is alive when
 the tests start, and after each module, is frozen: it is freed when nobody refers to it, but no longer searched.
 
+Note [Both executions]
+Every test runs twice, one right after the other: with operators that are computed at once, and deferred. The second
+time most of what jax has to trace and to compile is there. ``once(reason)`` marks tests that run at once only, because
+they compute nothing, or choose for themselves when. ``TAPEGRAD_EXECUTION=immediate`` (or ``deferred``) runs all of them
+that way only; doctests choose nothing, and run at once.
+
 Note [Parity tests without PyTorch]
 Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they
 are read instead, one item for each test function, and all of these are deselected; the summary says how many and why.
@@ -45,19 +51,41 @@ for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from t
 
 import pytest  # noqa: E402 - the environment comes first
 
-import tapegrad  # noqa: E402, F401 - before pytest imports one of its modules by file name for the doctests
+import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
 
 pytest.register_assert_rewrite("harness", "oracles")
+
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
 
 PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 PLENTY = 3 << 30
 DESELECTED = pytest.StashKey[int]()
+EXECUTIONS = {"both": ("immediate", "deferred"), "immediate": ("immediate",), "deferred": ("deferred",)}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc):
+    """See Note [Both executions]."""
+    chosen = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
+    if metafunc.definition.get_closest_marker("once") is None:
+        metafunc.parametrize("execution", chosen, indirect=True)
 
 
 @pytest.fixture(autouse=True)
-def modes_are_left_as_they_were():
+def execution(request):
+    """When operators are computed: "immediate" or "deferred". What a test leaves pending is not run."""
+    from tapegrad.execution.pending import recording
+
+    how = getattr(request, "param", "immediate")
+    tapegrad.set_execution(how)
+    yield how
+    recording.__init__()
+    tapegrad.set_execution("immediate")
+
+
+@pytest.fixture(autouse=True)
+def modes_are_left_as_they_were(execution):
     """A test restores the thread's modes and the default dtype; the next one gets them clean even if it doesn't."""
     from tapegrad.execution import dtypes
     from tapegrad.tape.modes import thread
@@ -103,23 +131,61 @@ def resident():
     return int(statistics.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statistics.exists() else 0
 
 
-@pytest.fixture
-def kernel_calls(monkeypatch):
-    """The names of the kernels that are called, of those that are bound from here on."""
-    from tapegrad.execution.kernel import Kernel
+class KernelCalls:
+    """The names of the kernels that were run, by themselves or in programs."""
 
-    calls, bind = [], Kernel.bind
+    def __init__(self, run_pending):
+        self.names, self.in_program, self.run_pending = [], False, run_pending
 
-    def counting(kernel):
-        run = bind(kernel)
+    def clear(self):
+        """Begin anew; what is pending counts as run before."""
+        self.run_pending()
+        self.names.clear()
+
+    def read(self):
+        """The names since then; what is pending is run."""
+        self.run_pending()
+        return list(self.names)
+
+    def counted(self, kernel):
+        """A kernel's ``run`` that notes its name."""
+        run = kernel.run
 
         def call(*values):
-            calls.append(kernel.name)
+            if not self.in_program:
+                self.names.append(kernel.name)
             return run(*values)
 
         return call
 
-    monkeypatch.setattr(Kernel, "bind", counting)
+    def counted_program(self, run):
+        """``run_program`` that notes the names of the program's kernels."""
+
+        def call(program, wanted):
+            self.names += [instruction[0].kernel.name for instruction in program.code]
+            self.in_program = True
+            try:
+                run(program, wanted)
+            finally:
+                self.in_program = False
+
+        return call
+
+
+@pytest.fixture
+def kernel_calls(monkeypatch):
+    """The calls of kernels that are made from here on, and of all that are recorded."""
+    from tapegrad.execution import pending
+    from tapegrad.execution.kernel import Kernel
+
+    calls, make = KernelCalls(pending.run_pending), Kernel.__init__
+
+    def counting(kernel, *args, **keywords):
+        make(kernel, *args, **keywords)
+        kernel.run = calls.counted(kernel)
+
+    monkeypatch.setattr(Kernel, "__init__", counting)
+    monkeypatch.setattr(pending, "runners", [calls.counted_program(pending.runners[0])])
     return calls
 
 

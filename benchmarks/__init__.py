@@ -1,5 +1,6 @@
-"""Speed, side by side: ``python -m benchmarks`` measures tapegrad, PyTorch eager and JAX in the same minutes.
+"""Speed, side by side: ``python -m benchmarks`` measures tapegrad, PyTorch and JAX in the same minutes.
 
-Every program is written once for all modules that speak PyTorch's language (``programs.py``) and once for JAX
-(``jax_programs.py``). Contestants take turns, so that a busy machine slows all of them alike (``timing.py``).
+A workload (``workloads.py``, ``models.py``, ``chains.py``) is written once for all modules that speak PyTorch's
+language and once for JAX; a mode (``contest.py``) says how it is run. Contestants take turns, so that a busy machine
+slows all of them alike (``timing.py``).
 """

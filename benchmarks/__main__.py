@@ -1,4 +1,7 @@
-"""``python -m benchmarks [--quick] [--operators | --under-jit]``: measure, print tables, write numbers to a file."""
+"""``python -m benchmarks``: measure, print tables, write the numbers to a file and draw them.
+
+Without further options: chains and training steps in every mode, then features, writes, and whether targets were met.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import importlib.util
 import json
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,78 +18,109 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks.cases import OURS, Case, Modules, around_cases, chain_cases, operator_cases, step_cases, write_cases
+from benchmarks import cold_start, memory, plot, targets, under_jit
+from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, workload_case, write_cases
+from benchmarks.contest import EAGER, MODES, TORCH_COMPILE, cores
 from benchmarks.operators import PROGRAMS
-from benchmarks.programs import Sizes
-from benchmarks.report import Timings, as_json, extra_costs, family_table, table, target_lines, targets, worst
+from benchmarks.report import Timings, as_json, extra_costs, family_table, table, worst
 from benchmarks.timing import take_turns
-from benchmarks.under_jit import as_json as as_json_under_jit
-from benchmarks.under_jit import under_jit
+from benchmarks.workloads import workloads
 
-LENGTHS, QUICK_LENGTHS = {100: 20, 10_000: 1}, {100: 10, 1000: 1}
-"""The chains: their length, and how often they are run for one measurement."""
-
-QUICK = Sizes(batch=32, layers=(784, 64, 64, 10), steps=10)
+BUDGET = 6.0
+"""Seconds after which a contestant has been measured often enough, if that was three times."""
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="short chains, small models, few rounds: about a minute")
+    parser.add_argument("--quick", action="store_true", help="tiny models, few rounds: does everything work?")
+    parser.add_argument("--only", metavar="TEXT", help="the workloads with TEXT in their names, and nothing else")
     parser.add_argument("--operators", action="store_true", help="the operators, family by family, and nothing else")
     parser.add_argument("--under-jit", action="store_true", help="the tape under jax.jit, and nothing else")
-    parser.add_argument("--rounds", type=int, help="measurements per contestant (default 15, quick 5)")
+    parser.add_argument("--memory", action="store_true", help="peak memory in fresh processes, and nothing else")
+    parser.add_argument("--cold-start", action="store_true", help="the first step of fresh processes, and nothing else")
+    parser.add_argument("--no-torch-compile", action="store_true", help="leave torch.compile out: minutes of compiling")
+    parser.add_argument("--no-plot", action="store_true", help="draw nothing")
+    parser.add_argument("--rounds", type=int, help="measurements per contestant (default 15, quick 3)")
     parser.add_argument("--json", type=Path, default=Path("benchmarks.json"), help="where to write the numbers")
+    parser.add_argument("--plot", type=Path, default=Path("benchmarks.svg"), help="where to draw them")
     return parser.parse_args()
 
 
 def modules() -> Modules:
-    """tapegrad, and PyTorch where it is installed, with as many threads as there are cores for us."""
-    found: Modules = {OURS: tapegrad}
+    """tapegrad, and PyTorch where it is installed."""
+    found: Modules = {TAPEGRAD: tapegrad}
     if importlib.util.find_spec("torch") is None:
         print("PyTorch is not installed: its rows are left out (pip install 'tapegrad[bench]' brings it).")
         return found
     import torch
 
     torch.set_num_threads(cores())
-    found["PyTorch eager"] = torch
+    found[EAGER] = torch
     return found
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine(found: Modules) -> dict[str, Any]:
     """What the numbers depend on."""
-    versions = {name: str(module.__version__) for name, module in found.items()}
+    versions = {name.removesuffix(" eager"): str(module.__version__) for name, module in found.items()}
     versions |= {"JAX": jax.__version__, "Python": platform.python_version()}
-    return {"cores": cores(), "processor": platform.machine(), "backend": jax.default_backend(), "versions": versions}
+    device = jax.devices()[0].device_kind
+    return {"cores": cores(), "processor": platform.machine(), "device": device, "versions": versions}
 
 
 def measure(cases: list[Case], rounds: int) -> list[Timings]:
     """Time all contestants of all cases in the same rounds, and sort the timings by case."""
-    timings = take_turns(
-        [replace(one, name=f"{case.title} {one.name}") for case in cases for one in case.contestants], rounds=rounds
-    )
+    contestants = [replace(one, name=f"{case.title} {one.name}") for case in cases for one in case.contestants]
+    timings = take_turns(contestants, rounds=rounds, budget=BUDGET)
     return [{one.name: timings[f"{case.title} {one.name}"] for one in case.contestants} for case in cases]
 
 
 def main() -> None:
-    """Measure everything and report it."""
+    """Measure what was asked for, and report it."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # on a GPU there are others who need memory
     options = arguments()
-    rounds = options.rounds or (5 if options.quick else 15)
+    rounds = options.rounds or (3 if options.quick else 15)
     found = modules()
     about = machine(found)
     print(json.dumps(about), f"median of {rounds} rounds", sep="\n", end="\n\n")
-    results: dict[str, Any] = {"machine": about, "rounds": rounds}
-    if options.under_jit:
-        results["cases"] = [as_json_under_jit(result) for result in under_jit(rounds, options.quick)]
-    else:
-        results |= of_operators(found, rounds) if options.operators else of_programs(found, rounds, options.quick)
+    results = {"machine": about, "rounds": rounds} | chosen(options, found, rounds)
     options.json.write_text(json.dumps(results, indent=1) + "\n")
     print(f"\nall measurements: {options.json}")
+
+
+def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str, Any]:
+    """Run the part that the command line asks for."""
+    if options.operators:
+        return of_operators(found, rounds)
+    if options.under_jit:
+        return {"cases": [under_jit.as_json(result) for result in under_jit.under_jit(rounds, options.quick)]}
+    if options.memory:
+        return of_memory(found, options.quick)
+    if options.cold_start:
+        return of_cold_start(min(rounds, 5), options.quick)
+    return of_workloads(options, found, rounds)
+
+
+def of_memory(found: Modules, quick: bool) -> dict[str, Any]:
+    """Measure memory and print what was found."""
+    modes = tuple(mode for mode in memory.CONTESTANTS if mode in available(found))
+    peaks = memory.memory(modes, (2, 8, 4) if quick else (memory.LAYERS, memory.WIDTH, memory.BATCH))
+    rows = [] if quick else memory.rows(peaks)
+    print(memory.table(peaks), targets.lines(rows), sep="\n\n")
+    return {"memory_mib": peaks, "targets": rows}
+
+
+def of_cold_start(rounds: int, quick: bool) -> dict[str, Any]:
+    """Measure fresh processes and print what was found."""
+    results = cold_start.cold_start(rounds, quick)
+    rows = [] if quick else targets.cold_rows(results)
+    print(cold_start.table(results), targets.lines(rows), sep="\n\n")
+    return {"cold_start": results, "targets": rows}
+
+
+def available(found: Modules) -> list[str]:
+    """The modes whose library is there."""
+    return [mode for mode in MODES if mode not in (EAGER, TORCH_COMPILE) or EAGER in found]
 
 
 def of_operators(found: Modules, rounds: int) -> dict[str, Any]:
@@ -98,25 +133,52 @@ def of_operators(found: Modules, rounds: int) -> dict[str, Any]:
         print(family_table(family, members, taken), end="\n\n")
         cases, timings = cases + members, timings + taken
     print(worst(cases, timings))
-    return {"cases": [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]}
+    return {"cases": saved(cases, timings)}
 
 
-def of_programs(found: Modules, rounds: int, quick: bool) -> dict[str, Any]:
-    """Measure chains, features, writes and training steps, and print what was found."""
-    lengths = QUICK_LENGTHS if quick else LENGTHS
-    chains = [case for length, repeats in lengths.items() for case in chain_cases(found, length, repeats=repeats)]
-    timings = measure(chains, rounds)
-    features = around_cases(found, min(lengths), repeats=lengths[min(lengths)])
+def of_workloads(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str, Any]:
+    """Measure chains and training steps in all modes, then features and writes, and print and draw what was found."""
+    if not options.no_plot:
+        plot.pyplot()  # if it isn't there, say so before an hour has passed
+    modes = [mode for mode in available(found) if not (mode == TORCH_COMPILE and options.no_torch_compile)]
+    timings: dict[str, Timings] = {}
+    results: list[dict[str, Any]] = []
+    for name, workload in workloads(options.quick).items():
+        if options.only is None or options.only in name:
+            case = workload_case(workload, modes)
+            (timings[name],) = told([case], rounds)
+            results += saved([case], [timings[name]])
+    if not options.no_plot:
+        plot.draw(results, options.plot)
+        print(f"the picture: {options.plot}", end="\n\n")
+    if options.only is None:
+        results += of_features(found, rounds, options.quick)
+    rows = [] if options.quick else targets.rows(timings)  # what is tiny says nothing about them
+    print(targets.lines(rows))
+    return {"targets": rows, "cases": results}
+
+
+def of_features(found: Modules, rounds: int, quick: bool) -> list[dict[str, Any]]:
+    """Measure what stands around the engine, and writes, and print what was found."""
+    features = around_cases(found, 4 if quick else 100, repeats=20)
     around = measure(features, rounds)
-    steps = [*write_cases(found), *step_cases(found, QUICK if quick else Sizes())]
-    for case in steps:
+    print(extra_costs(features, around), end="\n\n")
+    writes = write_cases(found)
+    return saved(features, around) + saved(writes, told(writes, rounds))
+
+
+def told(cases: Iterable[Case], rounds: int) -> list[Timings]:
+    """Measure some cases, each for itself, and print a table for each."""
+    timings = []
+    for case in cases:
         timings += measure([case], rounds)
-    cases, timings = chains + features + steps, timings[: len(chains)] + around + timings[len(chains) :]
-    for case, timing in zip(cases, timings, strict=True):
-        print(table(case, timing), end="\n\n")
-    rows = targets({length: (timings[2 * i], timings[2 * i + 1]) for i, length in enumerate(lengths)})
-    print(extra_costs(features, around), target_lines(rows), sep="\n\n")
-    return {"targets": rows, "cases": [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]}
+        print(table(case, timings[-1]), end="\n\n", flush=True)
+    return timings
+
+
+def saved(cases: list[Case], timings: list[Timings]) -> list[dict[str, Any]]:
+    """The measurements, for the file."""
+    return [as_json(case, timing) for case, timing in zip(cases, timings, strict=True)]
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from benchmarks.programs import chain_data
+from benchmarks.chains import chain_data
 
 Grown = Callable[[Any], None]
 

@@ -1,20 +1,17 @@
-"""Which contestants run each program."""
+"""Tables of the report: which contestants are compared with each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from benchmarks import around, jax_programs, operators, programs, writes
-from benchmarks.programs import Sizes
+from benchmarks import around, operators, writes
+from benchmarks.contest import MODES, OURS, Workload
 from benchmarks.timing import Contestant
 
-OURS = "tapegrad"
-FLOOR = "bare XLA call"
-TWO_FLOORS = "two bare XLA calls"
+TAPEGRAD = "tapegrad"
+"""Our column where there is one only."""
 
 Modules = dict[str, Any]
 """Column title to module, for all that speak PyTorch's language."""
@@ -30,6 +27,11 @@ class Case:
     contestants: tuple[Contestant, ...]
 
 
+def is_ours(name: str) -> bool:
+    """Whether a contestant is tapegrad."""
+    return name == TAPEGRAD or name in OURS
+
+
 def repeated(run: Callable[[], object], times: int) -> Callable[[], object]:
     """Call ``run`` several times, so that short programs last long enough to be timed."""
 
@@ -41,24 +43,13 @@ def repeated(run: Callable[[], object], times: int) -> Callable[[], object]:
     return loop
 
 
-def chain_cases(modules: Modules, length: int, *, repeats: int) -> list[Case]:
-    """Forward, and forward with backward, of a chain of ``length`` multiplies; one unit is one multiply."""
-
-    def contestant(name: str, run: Callable[[], object]) -> Contestant:
-        return Contestant(name, repeated(run, repeats), length * repeats)
-
-    forward = [contestant(FLOOR, jax_programs.floor(length))]
-    total = [contestant(TWO_FLOORS, jax_programs.floor(2 * length))]
-    for title, module in modules.items():
-        forward.append(contestant(title, programs.chain_forward(module, length)))
-        total.append(contestant(title, programs.chain_total(module, length)))
-    forward.append(contestant("JAX eager, unrecorded", jax_programs.chain_forward(length)))
-    total.append(Contestant("JAX eager", jax_programs.chain_total(length, compiled=False), length))
-    total.append(contestant("JAX jit(value_and_grad)", jax_programs.chain_total(length, compiled=True)))
-    return [
-        Case(f"chain of {length:,} multiplies of 4 floats: forward", "us per multiply", 1e6, tuple(forward)),
-        Case(f"chain of {length:,} multiplies of 4 floats: forward and backward", "us per multiply", 1e6, tuple(total)),
-    ]
+def workload_case(workload: Workload, modes: Iterable[str]) -> Case:
+    """A workload in some of the modes, and its floors."""
+    runnings = {mode: MODES[mode](workload, mode) for mode in modes}
+    found = [Contestant(mode, one.run, workload.units * one.steps) for mode, one in runnings.items()]
+    for name, run in workload.floors.items():
+        found.append(Contestant(name, repeated(run, workload.steps), workload.units * workload.steps))
+    return Case(workload.title, workload.unit, workload.scale, tuple(found))
 
 
 def around_cases(modules: Modules, length: int, *, repeats: int) -> list[Case]:
@@ -101,23 +92,3 @@ def operator_cases(modules: Modules, family: str) -> list[Case]:
             title = f"{name}, {'1M' if large else '1k'} floats, forward{' and backward' if backward else ''}"
             cases.append(Case(title, "us each", 1e6, contestants))
     return cases
-
-
-def step_case(title: str, step: Callable, jax_step: Callable, modules: Modules, sizes: Sizes) -> Case:
-    """One training step; every contestant starts from the same numbers."""
-    contestants = [Contestant(name, step(module, sizes, np.random.default_rng(0))) for name, module in modules.items()]
-    for name, compiled in (("JAX eager", False), ("JAX jit(value_and_grad)", True)):
-        contestants.append(Contestant(name, jax_step(sizes, np.random.default_rng(0), compiled=compiled)))
-    return Case(title, "ms per step", 1e3, tuple(contestants))
-
-
-def step_cases(modules: Modules, sizes: Sizes) -> list[Case]:
-    """The two models."""
-    layers = "-".join(map(str, sizes.layers))
-    mlp = f"MLP {layers}, batch {sizes.batch}: a step of SGD"
-    size = f"batch {sizes.lstm_batch}, hidden {sizes.hidden}"
-    lstm = f"LSTM cell, loop of {sizes.steps} steps, {size}: loss and gradients"
-    return [
-        step_case(mlp, programs.mlp_step, jax_programs.mlp_step, modules, sizes),
-        step_case(lstm, programs.lstm_step, jax_programs.lstm_step, modules, sizes),
-    ]

@@ -20,20 +20,25 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Timing:
-    """What a contestant took: seconds per unit in each round, and seconds before it was first ready (compilation)."""
+    """What a contestant took: seconds per unit in each round, and seconds lost until it was warm (compilation)."""
 
     name: str
     seconds: tuple[float, ...]
-    first_call: float
+    warming: float
 
     @property
     def median(self) -> float:
         """Median seconds per unit of work."""
         return median(self.seconds)
 
+    @property
+    def least(self) -> float:
+        """Seconds per unit of the quickest round: what it takes when nobody is in the way."""
+        return min(self.seconds)
+
     def ratio_to(self, other: Timing) -> float:
-        """How many times as long as ``other`` this took: the median over rounds, for both ran in each of them."""
-        return median(mine / its for mine, its in zip(self.seconds, other.seconds, strict=True))
+        """How many times as long as ``other`` this took: the median over the rounds in which both ran."""
+        return median(mine / its for mine, its in zip(self.seconds, other.seconds, strict=False))
 
 
 def seconds_of(run: Callable[[], object]) -> float:
@@ -44,21 +49,31 @@ def seconds_of(run: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def take_turns(contestants: list[Contestant], *, rounds: int, warmups: int = 2) -> dict[str, Timing]:
+def take_turns(
+    contestants: list[Contestant], *, rounds: int, warmups: int = 4, budget: float = float("inf"), least: int = 3
+) -> dict[str, Timing]:
     """Time every contestant once per round, in alternating order, after all of them have warmed up.
+
+    The last contestant warms up first: put those that compile a whole program behind those that compile its parts, and
+    nobody finds half of his work done by another.
 
     Args:
         contestants: with distinct names.
         rounds: how many measurements each gets.
-        warmups: calls before the first measurement; the first of them pays for compilation.
+        warmups: calls before the first measurement; what some took longer than the quickest was lost for compilation.
+        budget: who has run for longer than so many seconds sits out the rounds behind the ``least`` first ones.
+        least: rounds that everybody gets.
     """
-    first_calls: dict[str, float] = {}
-    for contestant in contestants:
-        first_calls[contestant.name] = seconds_of(contestant.run)
-        for _ in range(warmups - 1):
-            contestant.run()
+    warming: dict[str, float] = {}
+    for contestant in contestants[::-1]:
+        calls = [seconds_of(contestant.run) for _ in range(warmups)]
+        warming[contestant.name] = sum(calls) - warmups * min(calls)
     seconds: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
+    spent = dict.fromkeys(seconds, 0.0)
     for number in range(rounds):
         for contestant in contestants[:: -1 if number % 2 else 1]:
-            seconds[contestant.name].append(seconds_of(contestant.run) / contestant.units)
-    return {name: Timing(name, tuple(taken), first_calls[name]) for name, taken in seconds.items()}
+            if number < least or spent[contestant.name] < budget:
+                taken = seconds_of(contestant.run)
+                spent[contestant.name] += taken
+                seconds[contestant.name].append(taken / contestant.units)
+    return {name: Timing(name, tuple(taken), warming[name]) for name, taken in seconds.items()}

@@ -1,6 +1,6 @@
 """The tape under ``jax.jit``: is the program that XLA gets as good as that of ``jax.value_and_grad``?
 
-Each model of ``under_jit_programs.py`` is compiled three times: with gradients by the tape (which is built and run
+Each model of ``models.py`` is compiled three times: with gradients by the tape (which is built and run
 while jax traces), with gradients of the same function on tensors by jax, and written in JAX by hand. Counted are the
 operations of the optimized program, those inside of fusions too, without what computes nothing (parameters, constants,
 tuples, bitcasts); timed are tracing with lowering (from scratch: jax's caches are cleared), compiling, and the program
@@ -22,11 +22,14 @@ import jax
 import numpy as np
 
 import tapegrad
+from benchmarks.models import LSTM, MODELS, SMALL_MODELS, Model, lstm
 from benchmarks.timing import Contestant, Timing, take_turns
-from benchmarks.under_jit_programs import MODELS, Model
 from tapegrad.tensor.tensor import describe, value_of, wrap
 
 TAPE, OURS_BY_JAX, JAX = "the tape", "tapegrad by jax", "JAX by hand"
+
+FULL_MODELS = MODELS | {LSTM: lstm(20, 32, 32, 64)}
+"""A shorter loop, for it is compiled a dozen times."""
 
 NOTHING = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 """What counts as no operation."""
@@ -38,28 +41,31 @@ def tensor(value: Any, requires_grad: bool = False) -> Any:
 
 
 def by_tape(model: Model) -> Callable:
-    """Loss and gradients by the tape, as a function of arrays."""
+    """Loss, buffers and gradients by the tape, as a function of arrays."""
 
-    def value_and_grad(parameters: list, data: list) -> tuple[Any, list]:
-        leaves = [tensor(parameter, True) for parameter in parameters]
-        loss = model.torch(tapegrad, leaves, list(map(tensor, data)))
-        return value_of(loss), [value_of(grad) for grad in tapegrad.autograd.grad(loss, leaves)]
+    def value_and_grad(parameters: list, buffers: list, data: list) -> tuple[tuple[Any, list], list]:
+        leaves, written = [tensor(parameter, True) for parameter in parameters], list(map(tensor, buffers))
+        loss = model.torch(tapegrad, leaves, written, list(map(tensor, data)))
+        grads = tapegrad.autograd.grad(loss, leaves)
+        return (value_of(loss), list(map(value_of, written))), list(map(value_of, grads))
 
     return value_and_grad
 
 
 def ours_by_jax(model: Model) -> Callable:
-    """Loss and gradients of the same function by jax."""
+    """Loss, buffers and gradients of the same function by jax."""
 
-    def loss(parameters: list, data: list) -> Any:
-        return value_of(model.torch(tapegrad, list(map(tensor, parameters)), list(map(tensor, data))))
+    def loss(*arrays: list) -> tuple[Any, list]:
+        parameters, buffers, data = (list(map(tensor, group)) for group in arrays)
+        value = value_of(model.torch(tapegrad, parameters, buffers, data))
+        return value, list(map(value_of, buffers))
 
-    return jax.value_and_grad(loss)
+    return jax.value_and_grad(loss, has_aux=True)
 
 
 def contestants(model: Model) -> dict[str, Callable]:
-    """The three functions of (parameters, data) that give loss and gradients."""
-    return {TAPE: by_tape(model), OURS_BY_JAX: ours_by_jax(model), JAX: jax.value_and_grad(model.jax)}
+    """The three functions of (parameters, buffers, data) that give ((loss, buffers), gradients)."""
+    return {TAPE: by_tape(model), OURS_BY_JAX: ours_by_jax(model), JAX: jax.value_and_grad(model.jax, has_aux=True)}
 
 
 def operations(program: str) -> Counter[str]:
@@ -122,17 +128,14 @@ class Result:
         mine, its = self.compiled[name], self.compiled[JAX]
         pairs = [(mine.lowering, its.lowering), (mine.compiling, its.compiling)]
         making = [median(a / b for a, b in zip(*pair, strict=True)) for pair in pairs]
-        count, least = mine.operations.total() / its.operations.total(), self.least(name) / self.least(JAX)
-        return count, self.timings[name].ratio_to(self.timings[JAX]), least, *making
-
-    def least(self, name: str) -> float:
-        """The seconds of a contestant's quickest round: what it takes when nobody is in the way."""
-        return min(self.timings[name].seconds)
+        count = mine.operations.total() / its.operations.total()
+        time, its_time = self.timings[name], self.timings[JAX]
+        return count, time.ratio_to(its_time), time.least / its_time.least, *making
 
 
-def measure(title: str, model: Model, *, rounds: int, small: bool) -> Result:
+def measure(title: str, model: Model, *, rounds: int) -> Result:
     """Compile and time one model."""
-    arguments = model.arrays(np.random.default_rng(0), small)
+    arguments = model.arrays(np.random.default_rng(0))
     programs = compiled(contestants(model), arguments, min(rounds, 3))
     on_device = jax.device_put(arguments)
 
@@ -146,8 +149,8 @@ def measure(title: str, model: Model, *, rounds: int, small: bool) -> Result:
 def under_jit(rounds: int, quick: bool) -> list[Result]:
     """Measure all models and print a table for each."""
     results = []
-    for title, model in MODELS.items():
-        results.append(measure(title, model, rounds=rounds, small=quick))
+    for title, model in (SMALL_MODELS if quick else FULL_MODELS).items():
+        results.append(measure(title, model, rounds=rounds))
         print(table(results[-1]), end="\n\n")
     return results
 
@@ -158,7 +161,7 @@ def table(result: Result) -> str:
     lines = [result.title, f"  {'':18}" + "".join(f"{head:>22}" for head in heads)]
     for name, one in result.compiled.items():
         making = median(one.lowering), median(one.compiling)
-        running = result.timings[name].median * 1e3, result.least(name) * 1e3
+        running = result.timings[name].median * 1e3, result.timings[name].least * 1e3
         numbers = (f"{one.operations.total()}", *(f"{number:.3f}" for number in (*running, *making)))
         cells = (f"{number:>14} ({ratio:.2f})" for number, ratio in zip(numbers, result.ratios(name), strict=True))
         lines.append(f"  {name:18}" + "".join(f"{cell:>22}" for cell in cells))

@@ -14,6 +14,8 @@ class Floats:
         self.additions.append((left, right))
         return left + right
 
+    add_into = add
+
     @staticmethod
     def run(node, grads, needed):
         return node.apply_values(grads, needed)

@@ -15,16 +15,15 @@ from tapegrad.autograd import nonfinite_checks
 from tapegrad.autograd.currencies import Values
 from tapegrad.engine import Engine
 from tapegrad.execution import nonfinite
-from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import describe, wrap
 
 inf, nan = float("inf"), float("nan")
 
 
 @pytest.fixture(autouse=True)
-def modes_are_restored():
+def watchers_are_gone():
     yield
-    assert thread.modes is Modes.of()
     assert thread.node_watchers == thread.result_watchers == thread.backward_watchers == thread.failure_watchers == ()
 
 

@@ -193,6 +193,7 @@ def test_gradients_are_exactly_the_plain_ones(how, policy):
         assert torch.equal(plain, checkpointed)
 
 
+@pytest.mark.once("it puts a function in the place of a kernel")
 @pytest.mark.parametrize("keep", [True, False])
 def test_kept_results_are_not_computed_again(keep):
     """Where a result is kept, the operator's kernel does not run again; else it does, once."""

@@ -8,6 +8,8 @@ from fake_nodes import Act, Leaf, Scale, run
 
 from tapegrad.engine import Engine
 
+pytestmark = pytest.mark.once("fake nodes, no operators")
+
 
 def two_branches():
     """A node with two branches, to leaves x and y, all of which say in ``log`` that they ran."""

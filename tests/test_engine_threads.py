@@ -25,6 +25,8 @@ from tapegrad.engine.threads import NESTED_PER_THREAD, STAND_INS_KEPT, StandIn
 from tapegrad.engine.workers import stop_workers
 from tapegrad.tape.modes import switched, thread
 
+pytestmark = pytest.mark.once("fake nodes, no operators")
+
 LIMIT = 30  # seconds, for what takes milliseconds
 
 

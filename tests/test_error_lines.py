@@ -11,16 +11,16 @@ import pytest
 
 import tapegrad as torch
 from tapegrad.errors import SECOND_BACKWARD
-from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import Position, explain, here, stack
 
 HOW = "torch.autograd.set_record_source_lines(True), before the forward pass, lets this error name the lines"
 
 
 @pytest.fixture(autouse=True)
-def modes_are_restored():
+def the_backward_call_is_over():
     yield
-    assert thread.modes is Modes.of() and thread.backward_call is None
+    assert thread.backward_call is None
 
 
 def leaf(*numbers):

@@ -7,6 +7,8 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
 
+pytestmark = pytest.mark.once("strides alone, no operators")
+
 ROW = np.arange(24)
 CUBE = Geometry((2, 3, 4), (12, 4, 1))
 

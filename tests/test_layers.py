@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once("reads the source")
+
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
-    ["errors"],
+    ["declaring", "errors"],
     ["tape"],
     ["engine"],
     ["execution"],
@@ -33,7 +35,8 @@ FLOORS = [
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [
-    "overloads", "operator", "assignment", "checks", "comparison", "conversion", "random", "dropout", "elementwise",
+    "overloads", "signatures",
+    "operator", "assignment", "checks", "comparison", "conversion", "random", "dropout", "elementwise",
     "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scan", "matmul", "einsum",
     "activations",
     "losses", "conv", "resampling", "pooling", "patches", "normalization", "embedding", "attention",

@@ -11,6 +11,8 @@ from tapegrad.execution.host import address
 from tapegrad.tensor import tensor as tensors
 from tapegrad.tensor.tensor import WORTH_REUSING, value_of
 
+pytestmark = pytest.mark.once("only writes that are made at once can reuse memory")
+
 ROWS, COLUMNS = 64, WORTH_REUSING // 4 // 64
 
 

@@ -223,7 +223,7 @@ def test_a_kernel_that_is_not_a_function():
 
 
 def test_a_gradient_that_is_overwritten_instead_of_summed(monkeypatch):
-    def overwrite(self, position, gradient, add):
+    def overwrite(self, position, gradient, add, add_into=None):
         self[position] = gradient
 
     monkeypatch.setattr(InputBuffer, "accumulate", overwrite)

@@ -8,6 +8,8 @@ from fake_nodes import Leaf, Scale, chain
 from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node, next_sequence_nr
 
+pytestmark = pytest.mark.once("no operator runs")
+
 # -- modes -------------------------------------------------------------------------------------------------------------
 
 

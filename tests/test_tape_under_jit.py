@@ -13,10 +13,10 @@ import pytest
 
 import tapegrad as torch
 from benchmarks import under_jit
+from benchmarks.models import SMALL_MODELS, Model
 from benchmarks.timing import Timing
 from benchmarks.under_jit import JAX, TAPE, by_tape, contestants, operations, tensor
-from benchmarks.under_jit_programs import MODELS, Model
-from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import value_of
 
 W = np.array([[0.5, -1.0, 0.3], [0.2, 0.7, -0.4]], "float32")
@@ -61,7 +61,7 @@ def test_jit(function):
 
 
 def test_a_compiled_program_is_traced_once_and_leaves_the_thread_as_it_was():
-    traced = []
+    before, traced = thread.modes, []
 
     @jax.jit
     def function(w, x):
@@ -69,7 +69,7 @@ def test_a_compiled_program_is_traced_once_and_leaves_the_thread_as_it_was():
         return by_grad(w, x)
 
     function(W, X), function(2 * W, X)
-    assert traced == [Modes.of()] and thread.modes is Modes.of() and thread.backward_call is None
+    assert traced == [before] and thread.modes is before and thread.backward_call is None
     leaf = torch.tensor(W, requires_grad=True)  # what was planned while tracing serves at once too
     loss_of(leaf, torch.tensor(X)).backward()
     close(leaf.grad.numpy(), EXPECTED(W, X)[1])
@@ -165,21 +165,21 @@ def test_shard_map_on_two_devices():
 # -- the program that XLA gets -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", MODELS)
+@pytest.mark.parametrize("title", SMALL_MODELS)
 def test_models_have_the_gradients_that_jax_finds(title):
-    model = MODELS[title]
-    arguments = model.arrays(np.random.default_rng(0), True)
+    model = SMALL_MODELS[title]
+    arguments = model.arrays(np.random.default_rng(0))
     quickly = {"xla_backend_optimization_level": "0"}
     ours, expected = (
         jax.jit(function, compiler_options=quickly)(*arguments)
-        for function in (by_tape(model), jax.value_and_grad(model.jax))
+        for function in (by_tape(model), contestants(model)[JAX])
     )
     close(ours, expected, rtol=1e-3)
 
 
 def test_the_program_of_a_perceptron_is_as_short_as_that_of_jax():
-    model = MODELS["MLP"]
-    arguments = model.arrays(np.random.default_rng(0), True)
+    model = SMALL_MODELS["MLP"]
+    arguments = model.arrays(np.random.default_rng(0))
     functions = contestants(model)
     counts = {
         name: operations(jax.jit(functions[name]).lower(*arguments).compile().as_text()) for name in (TAPE, JAX)
@@ -202,14 +202,14 @@ def test_nothing_of_the_tape_is_left_in_the_program():
 # -- the benchmark -----------------------------------------------------------------------------------------------------
 
 TINY = Model(
-    lambda rng, small: ([W], [X]),
-    lambda torch, parameters, data: loss_of(*parameters, *data),
-    lambda parameters, data: plain(*parameters, *data),
+    lambda rng: ([W], [], [X]),
+    lambda torch, parameters, buffers, data: loss_of(*parameters, *data),
+    lambda parameters, buffers, data: (plain(*parameters, *data), buffers),
 )
 
 
 def test_the_benchmark_compiles_and_times_all_three(monkeypatch, capsys):
-    monkeypatch.setattr(under_jit, "MODELS", {"a small one": TINY})
+    monkeypatch.setattr(under_jit, "SMALL_MODELS", {"a small one": TINY})
     monkeypatch.setattr(jax, "clear_caches", lambda: None)  # they are those of the tests after this one, too
     (result,) = under_jit.under_jit(rounds=2, quick=True)
     said, saved = capsys.readouterr().out, under_jit.as_json(result)

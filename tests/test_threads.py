@@ -254,6 +254,7 @@ def test_threads_may_record_writes_to_different_parts_of_one_memory():
         assert w.grad.tolist() == [12.0, 12.0]
 
 
+@pytest.mark.once("a program holds what it reads until it is run")
 @pytest.mark.parametrize(
     "write",
     [lambda x: x.add_(1), lambda x: x.detach().add_(1), lambda x: x.data.add_(1), lambda x: x.zero_().add_(2),

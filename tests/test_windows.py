@@ -11,6 +11,8 @@ from numpy.lib.stride_tricks import as_strided
 from tapegrad.execution import boxes, windows
 from tapegrad.execution.windows import CONJUGATED, NEGATED, Window, read_window, write_window
 
+pytestmark = pytest.mark.once("kernels on arrays, which are never deferred")
+
 F32, C64, F64, I16 = map(np.dtype, ("float32", "complex64", "float64", "int16"))
 
 

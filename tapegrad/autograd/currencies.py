@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.dispatch.nodes import AccumulateGrad
 from tapegrad.execution.kernel import add_values
+from tapegrad.execution.sums import add_into
 from tapegrad.tape.node import Node
 from tapegrad.tensor.spec import core_type_name
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
@@ -16,6 +17,7 @@ class Values:
     """Raw values, for a backward that is not recorded: one kernel call for each node."""
 
     add = staticmethod(add_values)
+    add_into = staticmethod(add_into)
 
     @staticmethod
     def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
@@ -67,6 +69,8 @@ class Tensors:
     @staticmethod
     def add(left: Any, right: Any) -> Any:
         return left + right
+
+    add_into = add
 
     @staticmethod
     def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:

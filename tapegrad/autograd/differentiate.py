@@ -18,6 +18,7 @@ from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
+from tapegrad.execution.pending import run_pending
 from tapegrad.functions.registry import overridden, overriders, overriding
 from tapegrad.ops.levels import whole
 from tapegrad.ops.operator import cast, zeros_of
@@ -339,9 +340,12 @@ def execute(*arguments: Any) -> list[Any]:
     """Run the engine. The graph that it frees remembers where the call was made: Note [Positions]."""
     outer, thread.backward_call = thread.backward_call, here()
     try:
-        return engine.execute(*arguments)
+        captured = engine.execute(*arguments)
     finally:
         thread.backward_call = outer
+    if engine.current_task is None and not thread.modes.level:
+        run_pending()
+    return captured
 
 
 def root_edge(root: Root, index: int) -> Edge:

@@ -210,7 +210,8 @@ class Checked:
         self.pending = Pending()
         self.awaited: dict[Node, tuple[int, Any, Any]] = {}
         self.roots: list[Node] = []
-        self.add, self.seed, self.from_hook = currency.add, currency.seed, currency.from_hook
+        self.add, self.add_into, self.seed = currency.add, currency.add_into, currency.seed
+        self.from_hook = currency.from_hook
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Run a node and leave a step."""

@@ -22,7 +22,7 @@ condition, and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tapegrad.dispatch.forward import forwarding
@@ -33,10 +33,12 @@ from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import snapshot
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
+from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import next_sequence_nr
+from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor
+from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor, settle
 
 Argument = Any
 """What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -66,6 +68,8 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
             if forwards(specs):
                 run = forwarding(op, settings, run)
             run = op.plans.setdefault(key, run)
+            with quiet_numbers():
+                return run(*args)
     return run(*args)
 
 
@@ -123,15 +127,18 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     ``forward`` is run in place of the plan's kernel, if it is given.
     """
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
-    names |= {"forward": forward or plan.kernels.forward, "plan": plan, "new": new_tensor, "Tensor": Tensor}
+    if plan.recorded is not None:
+        names |= recording_names(plan.recorded)
+    if forward is not None or plan.recorded is None:
+        names["forward"] = forward or plan.kernels.at_once
+    names |= {"settled": settled_values, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
     names |= {"look": look, "edge_of": edge_of, "snapshot": snapshot}
     names |= {"refuse_inference": refuse_inference}
     names |= {"note_losses": note_losses, "ran": operator_ran}
     if any(plan.needed):
         names["node_class"] = plan.node_class
-    exec(compile(source_of(plan), f"<runner of {plan.op.name}>", "exec"), names)
-    return names["run"]
+    return defined(source_of(plan, forward is not None).splitlines(), "run", names)
 
 
 def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
@@ -140,14 +147,14 @@ def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
         watcher(plan, args, results)
 
 
-def source_of(plan: Plan) -> str:
-    """The source of a plan's runner."""
+def source_of(plan: Plan, replayed: bool = False) -> str:
+    """The source of a plan's runner; ``replayed``: something else is run in place of the kernel."""
     arguments = ", ".join(f"x{i}" for i in range(len(plan.specs)))
-    return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan))
+    return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan, replayed))
 
 
-def _lines(plan: Plan) -> Iterator[str]:
-    values = ", ".join(_value(i, spec, plan.mixed) for i, spec in enumerate(plan.specs) if spec is not None)
+def _lines(plan: Plan, replayed: bool) -> Iterator[str]:
+    values = [_value(i, spec, plan.mixed) for i, spec in enumerate(plan.specs) if spec is not None]
     outputs = range(plan.num_outputs)
     if plan.saves_inference:
         yield f"refuse_inference({_tuple(_edge(i, plan.specs[i]) for i in _sources(plan))})"
@@ -155,7 +162,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     if hooked:
         yield from _node_lines(plan)
         yield f"node.save_inputs({_tuple(f'x{i}' for i in plan.saved_inputs)})"
-    yield f"{', '.join(f'value{i}' for i in outputs)}{'' if plan.single else ','} = forward({values})"
+    targets = ", ".join(f"value{i}" for i in outputs) + ("" if plan.single else ",")
+    yield from _forward_lines(plan, targets, values, replayed)
     if any(plan.needed) and not hooked:
         yield from _node_lines(plan)
     for i in outputs:
@@ -175,6 +183,39 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.modes.results_watched:
         yield f"ran(plan, {arguments}, {results})"
     yield "return out0" if plan.single else f"return {_tuple(f'out{i}' for i in outputs)}"
+
+
+def _forward_lines(plan: Plan, targets: str, values: Sequence[str], replayed: bool) -> Iterator[str]:
+    """Run the kernel. What a program has computed in the meantime it does not take as it is, and says so for free."""
+    called = f"{targets} = forward({', '.join(values)})"
+    if plan.recorded is not None and not replayed:
+        yield from _recording_lines(plan, targets, values)
+    elif plan.level or replayed:
+        yield called
+    else:
+        tensors = _tuple(f"x{i}" for i, spec in enumerate(plan.specs) if isinstance(spec, Spec))
+        yield from ("try:", f"    {called}", "except TypeError:", f"    settled({tensors})", f"    {called}")
+
+
+def _recording_lines(plan: Plan, targets: str, values: Sequence[str]) -> Iterator[str]:
+    """Append the kernel call to the thread's program."""
+    assert plan.recorded is not None
+    operands = [f"v{i}" for i in range(len(values))]
+    yield from (f"{operand} = {value}" for operand, value in zip(operands, values, strict=True))
+    yield from (f"program = {program_for('plan.device')}", "try:")
+    results = [f"value{i}" for i in range(plan.num_outputs)]
+    yield from (f"    {line}" for line in recording_lines(plan.recorded, operands, results))
+    yield from ("except Traced:", f"    {targets} = call.at_once({', '.join(operands)})")
+
+
+def settled_values(tensors: tuple) -> None:
+    """Let tensors whose values have been pending have arrays; called while a kernel's error is handled.
+
+    Raises:
+        TypeError: that error, if none has.
+    """
+    if not any([settle(tensor) for tensor in tensors]):
+        raise  # noqa: PLE0704 - it is called in an except clause
 
 
 def _sources(plan: Plan) -> list[int]:
@@ -210,8 +251,16 @@ def _save_lines(plan: Plan) -> Iterator[str]:
         return
     yield f"node.saved = {_tuple([*(f'x{i}' for i in plan.saved_inputs), *outputs])}"
     if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
-        versions = (f"x{i}._version" if isinstance(plan.specs[i], Spec) else "0" for i in plan.saved_inputs)
+        versions = (_version(i, plan.specs[i]) for i in plan.saved_inputs)
         yield f"node.versions = {_tuple(versions)}"
+
+
+def _version(position: int, spec: Any) -> str:
+    """How often an argument was written to."""
+    if not isinstance(spec, Spec) or spec.plain:
+        return f"x{position}._version" if isinstance(spec, Spec) else "0"
+    place = f"x{position}"
+    return f"{place}._version" if spec.inference else f"({place}._counter or {place}._storage.counter).version"
 
 
 def _tuple(items: Iterable[str]) -> str:

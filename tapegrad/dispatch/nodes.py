@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.dispatch.saved import (
@@ -25,12 +26,13 @@ from tapegrad.dispatch.saved import (
     was_written,
 )
 from tapegrad.execution.kernel import add_values
+from tapegrad.execution.sums import add_into
 from tapegrad.tape.hooks import making
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, next_sequence_nr
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, edge_of, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, describe, edge_of, may_reuse, value_of, wrap, write
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
@@ -72,7 +74,7 @@ class AccumulateGrad(Node):
                 if present is None:
                     variable._grad = wrap(grad, variable._spec.gradient)
                 else:
-                    write(present, add_values(value_of(present), grad))
+                    write(present, added(present, grad))
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
@@ -119,6 +121,16 @@ class AccumulateGrad(Node):
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
+
+
+def added(present: Tensor, grad: Any) -> Any:
+    """A ``.grad`` and a gradient, put where the ``.grad`` lies if nobody can tell. See Note [Sums in place]."""
+    storage = present._storage
+    if storage is None or not storage.live or present._spec.window or present._spec.level:
+        return add_values(value_of(present), grad)
+    if present._value is not None and alone():  # it is not read any more, but it would count
+        present._value = None
+    return (add_into if may_reuse(storage) else add_values)(storage.value, grad)
 
 
 def separate(grad: Any, of: Tensor) -> Tensor:
@@ -206,11 +218,16 @@ class OperatorNode(Node):
     _numbers: dict[int, Any]
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        saved, plan = self.saved, self.plan
+        if type(saved) is tuple and (needed is None or plan.wanted(needed) == plan.needed):
+            return plan.applier(self, grads, saved)
+        return self.apply_some(grads, needed)
+
+    def apply_some(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """``apply_values`` in any case, also where not all gradients are there or wanted."""
         plan = self.plan
         if type(self.saved) is not tuple:
             return self._apply_unpacked(grads, needed)
-        if needed is None and plan.slots == 1 and grads[0] is not None:
-            return plan.full_backward(grads[0], *self.saved_values())
         values = self.saved_values()  # even where no gradient is defined: what was freed may not be used
         defined = tuple(grad is not None for grad in grads)
         if not any(defined):
@@ -402,10 +419,15 @@ class OperatorNode(Node):
         plan = self.plan
         if plan.releases:
             saved, self.saved = self.saved, thread.backward_call
-            if plan.saved_numbers and isinstance(saved, (tuple, list)):
-                self._numbers = {index: saved[index] for index in plan.saved_numbers}
-            if type(saved) is Saves:
-                saved.release()
+            if type(saved) is Saves or plan.saved_numbers:
+                self._let_go(saved)
+
+    def _let_go(self, saved: Any) -> None:
+        """Free what was saved, but for plain numbers."""
+        if isinstance(saved, (tuple, list)):
+            self._numbers = {index: saved[index] for index in self.plan.saved_numbers}
+        if type(saved) is Saves:
+            saved.release()
 
     def name(self) -> str:
         return self.plan.op.node
@@ -417,14 +439,26 @@ class OperatorNode(Node):
     def __dir__(self) -> list[str]:
         op = self.plan.op
         raw = (f"_raw_saved_{field}" for field in op.saved_tensor_fields(self))
-        return [*super().__dir__(), *(f"_saved_{field}" for field in op.saved_fields()), *raw]
+        others = (name for name in super().__dir__() if not name.startswith(("_saved_", "_raw_saved_")))
+        return [*others, *(f"_saved_{field}" for field in op.saved_fields()), *raw]
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            return self.plan.op.read_saved(self, name[len("_saved_") :])
-        if name.startswith("_raw_saved_"):
-            return self.plan.op.read_raw_saved(self, name[len("_raw_saved_") :])
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+def saved_properties(op: Any) -> dict[str, Any]:
+    """What the nodes of an operator show of what they saved, by PyTorch's names.
+
+    These are properties of the class, for a class that has ``__getattr__`` pays for it at every attribute of its nodes.
+    """
+    fields = op.readable_fields()
+    shown = {f"_saved_{field}": property(partial(_read_saved, field)) for field in fields}
+    return shown | {f"_raw_saved_{field}": property(partial(_read_raw_saved, field)) for field in fields}
+
+
+def _read_saved(field: str, node: OperatorNode) -> Any:
+    return node.plan.op.read_saved(node, field)
+
+
+def _read_raw_saved(field: str, node: OperatorNode) -> Any:
+    return node.plan.op.read_raw_saved(node, field)
 
 
 class Error(Node):

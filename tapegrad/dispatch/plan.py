@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.dispatch.appliers import applier
 from tapegrad.dispatch.levels import lifted_forward
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.dispatch.saved import kept_spec
@@ -18,6 +19,7 @@ from tapegrad.errors import message
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
+from tapegrad.execution.pending import Call, aval, quiet_numbers
 from tapegrad.tape.modes import Modes
 from tapegrad.tensor.spec import Spec
 
@@ -26,13 +28,13 @@ class Kernels:
     """The compiled side of a call, shared by all plans that differ only in flags (what requires grad, what is plain).
 
     Attributes:
-        forward: the forward kernel.
+        forward: the forward kernel; of a call on lifted tensors, a function.
         outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
         wide: whether a 64-bit type is involved.
         backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
     """
 
-    __slots__ = ("forward", "outputs", "single", "wide", "backwards")
+    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "_recorded")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
         function = op.prepare(specs, settings)
@@ -44,10 +46,11 @@ class Kernels:
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
         self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
         if any(isinstance(spec, Spec) and spec.level for spec in specs):
-            self.forward = lifted_forward(op, specs, settings)
+            self.forward: Any = lifted_forward(op, specs, settings)
         else:
-            self.forward = Kernel(function, name=op.name, wide=self.wide).bind()
-        self.backwards: dict[tuple, Callable] = {}
+            self.forward = Kernel(function, name=op.name, wide=self.wide)
+        self.backwards: dict[tuple, Any] = {}
+        self._recorded: Call | None = None
 
     @classmethod
     def of(cls, op: Any, specs: tuple, settings: dict) -> Kernels:
@@ -57,6 +60,21 @@ class Kernels:
         if kernels is None:
             kernels = op.kernels.setdefault(key, cls(op, specs, settings))  # all threads use the same ones
         return kernels
+
+    @property
+    def at_once(self) -> Callable:
+        """The function of values that computes a call's results now."""
+        if not isinstance(self.forward, Kernel):
+            return self.forward
+        self.forward.ran = True
+        return self.forward.run
+
+    def recorded(self, arity: int) -> Call | None:
+        """How calls are recorded; None where lifted arguments take care of themselves."""
+        if self._recorded is None and isinstance(self.forward, Kernel):
+            avals = tuple(aval(shape, dtype.numpy) for shape, dtype in self.outputs)
+            self._recorded = Call(self.forward, avals, self.single, arity)
+        return self._recorded
 
 
 def refuse_complex(op: Any, specs: tuple) -> None:
@@ -85,16 +103,18 @@ class Plan:
         saved_numbers: which of the saved items are plain numbers.
         releases: whether anything saved is freed after a backward; plain numbers of a node are not.
         saves_inference: whether an inference tensor would be saved, which is refused if a gradient goes anywhere.
-        full_backward: the backward kernel when every gradient is given and every possible one is wanted.
+        applier: what a node does when every gradient is given and every possible one is wanted; ``appliers.py``.
         modes: what was switched on.
+        recorded: how the call is recorded, in deferred mode.
         level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
     """
 
     __slots__ = (
         "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
-        "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "sources", "full_backward", "node_class",
-        "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "__weakref__",
+        "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "sources", "applier", "node_class",
+        "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
@@ -108,6 +128,8 @@ class Plan:
         self.device = max(tensors, key=lambda spec: spec.ndim > 0 or spec.device.type != "cpu").device
         self.mixed = any(spec.device is not self.device for spec in tensors)
         self.level = max(spec.level for spec in tensors)
+        arity = sum(spec is not None for spec in specs)
+        self.recorded = self.kernels.recorded(arity) if modes.deferred else None
         self.positions = tuple(position for position in range(len(specs)) if op.differentiable(position))
         self.needed = tuple(
             modes.grad and isinstance(specs[position], Spec) and specs[position].requires_grad
@@ -125,7 +147,7 @@ class Plan:
             )
             for shape, dtype in outputs
         )  # fmt: skip
-        self.full_backward: Callable = self._first_full_backward
+        self.applier: Callable = self._first_applier
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self.sources: dict[int, list] = {}
@@ -198,11 +220,18 @@ class Plan:
 
     def backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""
+        if not any(wanted):
+            return lambda *values: (None,) * len(wanted)
+        kernel = self.backward_kernel(wanted, defined).bind()
+        return self._across_devices(kernel) if self.mixed else kernel
+
+    def backward_kernel(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
+        """The kernel of ``backward``, shared by all plans that differ only in flags."""
         key = (self.needed, wanted, defined)
         kernel = self.kernels.backwards.get(key)
         if kernel is None:
             kernel = self.kernels.backwards.setdefault(key, self._make_backward(wanted, defined))
-        return self._across_devices(kernel) if self.mixed else kernel
+        return kernel
 
     def _across_devices(self, kernel: Callable) -> Callable:
         """``kernel`` for arguments on several devices: run where the plan is, each gradient put where it belongs."""
@@ -217,9 +246,7 @@ class Plan:
 
         return backward
 
-    def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
-        if not any(wanted):
-            return lambda *values: (None,) * len(wanted)
+    def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
         count = sum(defined)
 
         def backward(*values: Any) -> tuple:
@@ -231,12 +258,15 @@ class Plan:
                     check_gradient(self.node_class.__name__, position, grad, self.specs[position])
             return results
 
-        return Kernel(backward, name=self.node_class.__name__, wide=self.kernels.wide).bind()
+        return Kernel(backward, name=self.node_class.__name__, wide=self.kernels.wide)
 
-    def _first_full_backward(self, *values: Any) -> tuple:
-        """Stands in for ``full_backward`` until its first use makes it."""
-        self.full_backward = self.backward(self.needed, (True,) * self.slots)
-        return self.full_backward(*values)
+    def _first_applier(self, node: OperatorNode, grads: list, saved: tuple) -> Sequence:
+        """Stands in for ``applier`` until its first use makes it."""
+        if any(grad is None for grad in grads):
+            return node.apply_some(grads, None)
+        self.applier = applier(self, [*grads, *node.saved_values()])
+        with quiet_numbers():
+            return self.applier(node, grads, saved)
 
 
 def is_number(spec: Any) -> bool:

@@ -18,6 +18,9 @@ class Currency(Protocol):
     def add(self, left: Any, right: Any) -> Any:
         """The sum of two gradients; neither may be modified."""
 
+    def add_into(self, left: Any, right: Any) -> Any:
+        """The sum of two gradients; ``left``, a sum that the engine has made and nobody has seen, may be used up."""
+
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Run a node's backward and return one gradient, or None, for each of its edges."""
 

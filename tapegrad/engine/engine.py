@@ -20,12 +20,12 @@ from typing import Any
 
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import GraphTask
-from tapegrad.engine.queue import InputBuffer, ReadyQueue
+from tapegrad.engine.queue import ReadyQueue
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
 from tapegrad.engine.workers import WorkersRun
 from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, name_of
 
 
 class GraphRoot(Node):
@@ -43,6 +43,12 @@ class GraphRoot(Node):
         return self.seeds
 
     apply = apply_values
+
+
+def wrong_number(node: Node | None, grads: Sequence) -> str:
+    """The message for a node that did not return as many gradients as it has edges."""
+    assert node is not None
+    return f"{name_of(node)} returned {len(grads)} gradients, but it has {len(node.next_edges)} edges"
 
 
 def always() -> bool:
@@ -155,12 +161,13 @@ class Engine:
     def _run(self, task: GraphTask, root: Node) -> None:
         """The loop: take the most urgent ready node, run it, deliver its gradients."""
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
-        run, add, keep_graph = task.currency.run, task.currency.add, task.keep_graph
+        run, release = task.currency.run, not task.keep_graph
         queue, rank = ReadyQueue(), -task.depth
         task.queue = queue
         tick = queue.tick
         node: Node | None = root
-        buffer: list = InputBuffer()
+        buffer: Any = []
+        inputs: Any
         while node is not None:
             task.node = node
             if exec_info:
@@ -169,34 +176,30 @@ class Engine:
                 grads = run(node, buffer, None)
             else:
                 grads = self._run_hooked(task, node, buffer, None)
-            if not keep_graph and (not exec_info or exec_info[node].needed):
+            if release and (not exec_info or exec_info[node].needed):
                 node.release_variables()
             edges, node = node.next_edges, None
-            for edge, grad in zip(edges, grads, strict=True):
+            if len(edges) != len(grads):
+                raise ValueError(wrong_number(task.node, grads))
+            position = -1
+            for edge in edges:
+                position += 1  # quicker than enumerate or zip
                 if edge is None:
                     continue
                 successor, input_nr = edge
                 waiting = dependencies[successor] - 1
-                inputs = not_ready.get(successor) if not_ready else None
-                if inputs is None:
-                    if successor.input_slots == 1:
-                        inputs = InputBuffer((grad,))
-                    else:
-                        inputs = InputBuffer((None,) * successor.input_slots)
-                        inputs[input_nr] = grad
+                if waiting or (not_ready and successor in not_ready) or successor.input_slots != 1:
+                    inputs = task.deliver(successor, input_nr, grads[position], waiting)
+                    if waiting:
+                        continue
                 else:
-                    inputs.accumulate(input_nr, grad, add)
-                if waiting:
-                    dependencies[successor] = waiting
-                    not_ready[successor] = inputs
-                    continue
-                if not_ready:
-                    not_ready.pop(successor, None)
+                    inputs = [grads[position]]
                 if not exec_info or successor in exec_info:
                     if node is None and not queue:
                         node, buffer = successor, inputs  # the only one that is ready so far: it need not queue
                     else:
                         heappush(queue, (rank, -successor.sequence_nr, tick(), successor, inputs))
+            grads = inputs = ()  # what was delivered belongs to its receivers
             if queue:
                 if node is not None:  # it was ready before all that wait, so it goes before its equals
                     heappush(queue, (rank, -node.sequence_nr, -1, node, buffer))
@@ -225,8 +228,8 @@ class Engine:
         if not info.needed:
             return (None,) * len(node.next_edges)
         if node.hook_slots is None:
-            return task.currency.run(node, buffer, task.needed_edges(node))
-        return self._run_hooked(task, node, buffer, task.needed_edges(node))
+            return task.currency.run(node, buffer, info.edges)
+        return self._run_hooked(task, node, buffer, info.edges)
 
     def _run_hooked(self, task: GraphTask, node: Node, buffer: list, needed: tuple[bool, ...] | None) -> Sequence:
         assert node.hook_slots is not None

@@ -23,17 +23,29 @@ class Capture:
 
 
 class ExecInfo:
-    """What a backward call with ``outputs`` wants of one node: to run it, to capture what arrives at it, or neither."""
+    """What a backward call with ``outputs`` wants of one node: to run it, to capture what arrives at it, or neither.
 
-    __slots__ = ("needed", "captures")
+    Attributes:
+        needed: whether the node is to run.
+        captures: the gradients that are asked for of those which arrive.
+        edges: for each edge of the node, whether a gradient is wanted through it; None: through all that there are.
+    """
+
+    __slots__ = ("needed", "captures", "edges")
 
     def __init__(self) -> None:
         self.needed = False
         self.captures: list[Capture] = []
+        self.edges: tuple[bool, ...] | None = None
 
     def should_execute(self) -> bool:
         """Whether gradients must flow to this node."""
         return self.needed or bool(self.captures)
+
+
+WHOLLY_NEEDED = ExecInfo()
+"""What is wanted of most nodes that are to run: nothing is captured, and gradients are wanted through all edges."""
+WHOLLY_NEEDED.needed = True
 
 
 class GraphTask:
@@ -72,17 +84,35 @@ class GraphTask:
     def count_dependencies(self, root: Node) -> None:
         """Count the edges that lead to each node reachable from ``root``; each node is visited once."""
         dependencies = self.dependencies
-        stack = [root]
-        pop, push = stack.pop, stack.append
-        while stack:
-            for edge in pop().next_edges:
+        stack: list[Node] = []
+        node: Node | None = root
+        while node is not None:
+            edges, node = node.next_edges, None
+            for edge in edges:
                 if edge is not None:
-                    node = edge[0]
-                    if node in dependencies:
-                        dependencies[node] += 1
-                    else:
-                        dependencies[node] = 1
-                        push(node)
+                    successor = edge[0]
+                    if successor in dependencies:
+                        dependencies[successor] += 1
+                        continue
+                    dependencies[successor] = 1
+                    if node is not None:
+                        stack.append(node)
+                    node = successor
+            if node is None and stack:
+                node = stack.pop()
+
+    def deliver(self, node: Node, input_nr: int, grad: Any, waiting: int) -> InputBuffer:
+        """Put a gradient into the buffer of a node, which waits for so many others; none: it waits no longer."""
+        inputs = self.not_ready.pop(node, None)
+        if inputs is None and node.input_slots == 1:
+            inputs = InputBuffer((grad,))
+        else:
+            if inputs is None:
+                inputs = InputBuffer((None,) * node.input_slots)
+            inputs.accumulate(input_nr, grad, self.currency.add, self.currency.add_into)
+        if waiting:
+            self.dependencies[node], self.not_ready[node] = waiting, inputs
+        return inputs
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], *, accumulate_grad: bool) -> None:
         """Mark the nodes on a path from ``root`` to ``outputs``, and where gradients are captured.
@@ -103,34 +133,45 @@ class GraphTask:
         self._mark_paths(root)
 
     def _mark_paths(self, root: Node) -> None:
-        """A node is needed if one of its successors should execute: depth first, successors before the node."""
+        """A node is needed if one of its successors should execute: successors are looked at before the node."""
         exec_info = self.exec_info
-        seen = {root}
-        stack = [(root, iter(root.next_edges))]
-        while stack:
-            node, edges = stack[-1]
-            for edge in edges:
-                if edge is not None and edge[0] not in seen:
+        look = exec_info.get
+        for node in reversed(self._in_order(root)):
+            wanted = unwanted = False
+            for edge in node.next_edges:
+                if edge is not None:
+                    info = look(edge[0])
+                    if info is not None and (info.needed or info.captures):
+                        wanted = True
+                    else:
+                        unwanted = True
+            info = look(node)
+            if info is None and wanted and not unwanted:
+                exec_info[node] = WHOLLY_NEEDED
+            elif info is not None or wanted:
+                info = exec_info.setdefault(node, ExecInfo())
+                info.needed = info.needed or wanted
+                info.edges = self._wanted_edges(node) if unwanted else None
+
+    def _in_order(self, root: Node) -> list[Node]:
+        """All nodes that are reachable from ``root``, each before its successors; dependencies have been counted."""
+        waiting, order = dict(self.dependencies), [root]
+        for node in order:  # it grows
+            for edge in node.next_edges:
+                if edge is not None:
                     successor = edge[0]
-                    seen.add(successor)
-                    stack.append((successor, iter(successor.next_edges)))
-                    break
-            else:
-                stack.pop()
-                if any(
-                    edge is not None and edge[0] in exec_info and exec_info[edge[0]].should_execute()
-                    for edge in node.next_edges
-                ):
-                    exec_info.setdefault(node, ExecInfo()).needed = True
+                    waiting[successor] -= 1
+                    if not waiting[successor]:
+                        order.append(successor)
+        return order
 
-    def has_workers(self) -> bool:
-        """Whether a node belongs to another thread than the caller's."""
-        return any(node.worker is not None for node in self.dependencies)
-
-    def needed_edges(self, node: Node) -> tuple[bool, ...]:
-        """For each edge of ``node``, whether a gradient is wanted through it."""
+    def _wanted_edges(self, node: Node) -> tuple[bool, ...]:
         exec_info = self.exec_info
         return tuple(
             edge is not None and edge[0] in exec_info and exec_info[edge[0]].should_execute()
             for edge in node.next_edges
         )
+
+    def has_workers(self) -> bool:
+        """Whether a node belongs to another thread than the caller's."""
+        return any(node.worker is not None for node in self.dependencies)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from tapegrad.tape.node import Node
 
+Sum = Callable[[Any, Any], Any]
+
 
 class InputBuffer(list):
     """The gradients that have arrived for a node, one slot for each of its inputs; gradients that meet are summed.
@@ -18,15 +20,28 @@ class InputBuffer(list):
     (None, None)
     >>> buffer
     [5.0, None]
+
+    Attributes:
+        summed: the slots which hold a sum that was made here, and so belongs to the buffer alone.
     """
 
-    __slots__ = ()
+    summed: frozenset[int] = frozenset()
 
-    def accumulate(self, position: int, gradient: Any, add: Callable[[Any, Any], Any]) -> None:
-        """Put ``gradient`` into a slot, or add it to what is there; ``None`` (undefined) adds nothing."""
-        if gradient is not None:
-            present = self[position]
-            self[position] = gradient if present is None else add(present, gradient)
+    def accumulate(self, position: int, gradient: Any, add: Sum, add_into: Sum | None = None) -> None:
+        """Put ``gradient`` into a slot, or add it to what is there; ``None`` (undefined) adds nothing.
+
+        Where a sum of this buffer's own is added to, that is done by ``add_into``, if it is given.
+        """
+        if gradient is None:
+            return
+        present = self[position]
+        if present is None:
+            self[position] = gradient
+        elif add_into is not None and position in self.summed:
+            self[position] = add_into(present, gradient)
+        else:
+            self[position] = add(present, gradient)
+            self.summed |= {position}
 
 
 class NodeTask(NamedTuple):

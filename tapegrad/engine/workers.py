@@ -174,7 +174,8 @@ class WorkersRun:
 
     def _deliver(self, edges: Sequence[Edge | None], grads: Sequence) -> None:
         task = self.task
-        dependencies, not_ready, exec_info, add = task.dependencies, task.not_ready, task.exec_info, task.currency.add
+        dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
+        add, add_into = task.currency.add, task.currency.add_into
         for edge, grad in zip(edges, grads, strict=True):
             if edge is None:
                 continue
@@ -182,7 +183,7 @@ class WorkersRun:
             inputs = not_ready.get(node)
             if inputs is None:
                 inputs = not_ready[node] = InputBuffer((None,) * node.input_slots)
-            inputs.accumulate(input_nr, grad, add)
+            inputs.accumulate(input_nr, grad, add, add_into)
             dependencies[node] -= 1
             if not dependencies[node]:
                 del not_ready[node]

@@ -1,1 +1,4 @@
-"""The seam: dtypes, devices, kernels and random keys. Whatever computes on a tensor's data is in or below this room."""
+"""The seam: dtypes, devices, kernels, programs and random keys. What computes on a tensor's data is in or below it."""
+
+from tapegrad.execution.persistent import persistent_cache
+from tapegrad.execution.programs import reset_stats, stats

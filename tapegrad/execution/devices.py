@@ -214,6 +214,10 @@ def device_of(value: Any) -> device:
     only = only_device()
     if only is not None:
         return only
+    device = getattr(getattr(value, "program", None), "device", None)
+    if device is not None:  # pending
+        return device
+    value = getattr(value, "array", value)
     if isinstance(value, jax.core.Tracer):
         return get_default_device()
     return from_jax(next(iter(value.devices())))

@@ -21,6 +21,8 @@ from tapegrad.errors import message
 from tapegrad.execution.devices import device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import WIDE, Kernel, Opaque
+from tapegrad.execution.pending import recording, settled
+from tapegrad.tape.modes import switched
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
 _SEEN_ENOUGH = 4  # how often a small shape comes before a kernel is compiled for it
@@ -58,6 +60,8 @@ def from_host(array: np.ndarray, on: device) -> Any:
     >>> from_host(np.arange(3), device("cpu")).dtype
     dtype('int64')
     """
+    if recording.program.captures:
+        return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
     if array.nbytes <= _COPIED_BY_KERNEL and not committed():
         key = array.shape, array.dtype
         seen = _seen[key] = _seen.get(key, 0) + 1
@@ -67,6 +71,7 @@ def from_host(array: np.ndarray, on: device) -> Any:
 
 
 def _put(value: Any, on: device) -> Any:
+    value = settled(value)
     target = jax_device(on)  # even where it is not needed: it says if there is none
     with jax.enable_x64(True):
         return jax.device_put(value, target) if committed() else jax.device_put(value)
@@ -78,24 +83,33 @@ def to_host(value: Any) -> np.ndarray:
     Raises:
         jax.errors.TracerArrayConversionError: the value is a tracer.
     """
-    return np.asarray(value)
+    if recording.program.captures:
+        recording.program.demand()
+    return np.asarray(settled(value))
+
+
+def may_look() -> bool:
+    """Whether checks may look at elements: not while what is computed is captured for later."""
+    return not recording.program.captures
 
 
 def address(value: Any) -> int:
     """Where the elements of a value lie in its device's memory."""
-    return value.unsafe_buffer_pointer()
+    return settled(value).unsafe_buffer_pointer()
 
 
 def is_traced(value: Any) -> bool:
     """Whether a value stands for what a traced function will be given, and has no elements yet."""
-    return isinstance(array_of(value), jax.core.Tracer)
+    while isinstance(value, Opaque):
+        value = value.below
+    return isinstance(value, jax.core.Tracer)
 
 
 def array_of(value: Any) -> Any:
     """The array that a value is at last, with a dimension in front for each level that maps."""
     while isinstance(value, Opaque):
         value = value.below
-    return value
+    return settled(value)
 
 
 def transfer(value: Any, on: device) -> Any:
@@ -115,11 +129,21 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
     return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))
 
 
-@lru_cache(maxsize=1024)
+@cache
 def ones(shape: tuple[int, ...], d: dtype, on: device) -> Any:
     """A value of ones, kept: the seeds of backward calls. Values are immutable, so that sharing it is safe."""
-    with jax.ensure_compile_time_eval():  # inside a traced function too: a tracer must not be kept
-        return filled(shape, 1, d, on)
+    with jax.ensure_compile_time_eval(), switched(deferred=False):  # neither a tracer nor what is pending may be kept
+        value = filled(shape, 1, d, on)
+        _kept[id(value)] = value
+        return value
+
+
+_kept: dict[int, Any] = {}
+
+
+def is_kept(value: Any) -> bool:
+    """Whether a value is one of the constants of ones that are kept here."""
+    return _kept.get(id(value)) is value
 
 
 @lru_cache(maxsize=256)

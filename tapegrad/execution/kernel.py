@@ -2,9 +2,10 @@
 
 Note [The seam]
 Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values.
-``bind()`` says how: today at once, as one jitted XLA call, or inlined when its inputs are tracers (``jax.jit`` does
-both). A deferred kernel can answer ``bind()`` with a function that appends to a pending program and returns
-pending values; callers bind once, when they make a plan, and do not know the difference.
+How is nobody's business but the kernel's: at once, as one jitted XLA call; inlined, when its inputs are tracers
+(``jax.jit`` does both); or, with ``modes.deferred``, by appending to a program that is run later, and giving pending
+values (Note [Deferred programs] in ``pending.py``). ``bind()`` gives a function that does what is right at each call.
+Those who know more, plans, take ``run`` or ``record``.
 
 Note [64-bit without configuration]
 tapegrad never changes the process's JAX configuration. A kernel which touches a 64-bit type is traced and run inside
@@ -19,6 +20,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
+from tapegrad.tape.modes import thread
 
 WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 """The NumPy dtypes for which JAX needs its 64-bit mode."""
@@ -84,7 +88,7 @@ class Kernel:
     6.0
     """
 
-    __slots__ = ("name", "wide", "_jitted")
+    __slots__ = ("name", "wide", "function", "run", "calls", "ran", "_bound")
 
     def __init__(self, function: Callable, *, name: str, wide: bool, reuse: bool = False) -> None:
         def kernel(*values: Any) -> Any:
@@ -93,17 +97,83 @@ class Kernel:
         kernel.__name__ = kernel.__qualname__ = name
         self.name = name
         self.wide = wide
-        self._jitted = jax.jit(kernel, inline=True, donate_argnums=(0,) if reuse else ())
+        self.function = jax.jit(kernel, inline=True, donate_argnums=(0,) if reuse else ())
+        self.run = scoped(self.function) if wide else self.function
+        """Call it on arrays, Python numbers, or tracers, now."""
+        self.calls: dict[tuple, Call] = {}
+        self.ran = False
+        """Whether it is run by itself, so that XLA has compiled it."""
+        self._bound: Callable | None = None
 
     def bind(self) -> Callable:
-        """The function to call with values."""
-        return scoped(self._jitted) if self.wide else self._jitted
+        """The function to call with values, whatever they are."""
+        if self._bound is None:
+            self._bound = self._make_bound()
+        return self._bound
+
+    def _make_bound(self) -> Callable:
+        run, deferred = self.run, self.deferred
+
+        def call(*values: Any) -> Any:
+            if thread.modes.deferred:
+                return deferred(*values)
+            self.ran = True
+            try:
+                return run(*values)
+            except TypeError:
+                return run(*settled_all(values))
+
+        call.__wrapped__ = self.function.__wrapped__  # type: ignore[attr-defined]
+        return call
+
+    def deferred(self, *values: Any) -> Any:
+        """Record a call if a value is pending; with arrays alone, there mostly is no reason not to run it now."""
+        if recording.program.captures or any(type(value) is Pending for value in values):
+            try:
+                return self.call_for(values).record(*values)
+            except Traced:
+                return self.run(*map(settled, values))
+        return self.run(*values)
+
+    def call_for(self, values: Sequence[Any]) -> Call:
+        """What records calls with arguments such as these.
+
+        Raises:
+            Traced: one of them is a tracer.
+        """
+        key = tuple(type(value) if isinstance(value, NUMBERS) else (value.shape, value.dtype) for value in values)
+        call = self.calls.get(key)
+        if call is None:
+            if any(isinstance(value, jax.core.Tracer) for value in values):
+                raise Traced
+            call = self.calls.setdefault(key, Call(self, *self._results(values), len(values)))
+        return call
+
+    def _results(self, values: Sequence[Any]) -> tuple[tuple, bool]:
+        """Shape and dtype of each result, and whether it is one that is not in a tuple."""
+        examples = [x if isinstance(x, NUMBERS) else jax.ShapeDtypeStruct(x.shape, x.dtype) for x in values]
+        with jax.enable_x64(self.wide):
+            results = jax.eval_shape(self.function, *examples)
+        single = not isinstance(results, (tuple, list))
+        results = (results,) if single else tuple(results)
+        return tuple(None if result is None else aval(result.shape, result.dtype) for result in results), single
 
     def __call__(self, *values: Any) -> Any:
         return self.bind()(*values)
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}{', wide' if self.wide else ''})"
+
+
+def settled_all(values: Sequence[Any]) -> tuple:
+    """Values that a kernel did not take, with those that were pending as arrays; called while that error is handled.
+
+    Raises:
+        TypeError: the error that is handled, if none was.
+    """
+    if not any(type(value) is Pending for value in values):
+        raise  # noqa: PLE0704 - it is called in an except clause
+    return tuple(map(settled, values))
 
 
 def abstract(function: Callable, arguments: Sequence[Any]) -> Any:
@@ -121,9 +191,19 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Any:
         return jax.eval_shape(function, *stand_ins)
 
 
-_add, _add_wide = (Kernel(jnp.add, name="accumulate", wide=wide).bind() for wide in (False, True))
+_add_kernels = [Kernel(jnp.add, name="accumulate", wide=wide) for wide in (False, True)]
+_add, _add_wide = (kernel.bind() for kernel in _add_kernels)
+
+
+_sums: dict[tuple, Callable] = {}
 
 
 def add_values(left: Any, right: Any) -> Any:
     """The sum of two values of one shape and dtype: how gradients accumulate."""
+    if type(left) is Pending and type(right) is Pending and thread.modes.deferred:
+        record = _sums.get((left.aval, right.aval))
+        if record is None:
+            kernel = _add_kernels[left.dtype in WIDE]
+            record = _sums[left.aval, right.aval] = kernel.call_for((left, right)).record
+        return record(left, right)
     return (_add_wide if left.dtype in WIDE else _add)(left, right)

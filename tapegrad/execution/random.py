@@ -26,8 +26,9 @@ import numpy as np
 
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype, uint64
-from tapegrad.execution.host import committed, from_host, to_host
+from tapegrad.execution.host import committed, from_host, may_look, to_host
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.pending import recording
 
 KEY_SHAPE = (2,)
 """The shape of a key's data, of dtype uint32."""
@@ -68,7 +69,10 @@ class KeyStream:
             self.offset += 1
             offset = self.offset
         state = self.root.to_bytes(8, "little") + offset.to_bytes(8, "little")
-        return np.frombuffer(hashlib.blake2b(state, digest_size=8).digest(), np.uint32)
+        key = np.frombuffer(hashlib.blake2b(state, digest_size=8).digest(), np.uint32)
+        if recording.program.captures:
+            recording.program.note_key(key, self)
+        return key
 
 
 def entropy() -> int:
@@ -134,6 +138,10 @@ def _bits(key: Any, shape: tuple[int, ...], np_dtype: np.dtype) -> Any:
     return jax.random.bits(key, shape, np_dtype)
 
 
+def _order(key: Any, shape: tuple[int, ...], np_dtype: np.dtype) -> Any:
+    return jnp.argsort(jax.random.bits(key, shape, np.uint64), stable=True).astype(np_dtype)
+
+
 # Drawing ------------------------------------------------------------------------------------------------------------
 
 
@@ -151,9 +159,10 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     (2, 3)
     """
     key = stream.next_key()
-    wide = d.is_64bit or what is integers
+    wide = d.is_64bit or what in (integers, _order)
     count = math.prod(shape)
-    bucket = next((size for size in _BUCKETS if size >= count), None) if on.type == "cpu" else None
+    by_bucket = on.type == "cpu" and may_look()
+    bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None
     if bucket is not None:
         flat = _take(_kernel(what, (bucket,), d.numpy, wide), from_key(key, on), parameters)
         return from_host(flat[:count].reshape(shape).copy(), on)
@@ -165,6 +174,8 @@ def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device)
 
     They are put in the order of as many random words, on the host: sorting there needs no compilation.
     """
+    if not may_look():
+        return draw(_order, stream, shape, d, on)
     bits = draw(_bits, stream, shape, uint64, device("cpu"))
     return from_host(np.argsort(to_host(bits), kind="stable").astype(d.numpy), on)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import jax
 
+from tapegrad.execution.pending import settled
+
 
 def annotation(name: str) -> AbstractContextManager:
     """A span of this name in the traces that ``jax.profiler`` takes; costs next to nothing while it takes none."""
@@ -16,4 +18,4 @@ def annotation(name: str) -> AbstractContextManager:
 
 def wait_for(values: Iterable[Any]) -> None:
     """Return when these values have been computed; None among them is passed over."""
-    jax.block_until_ready([value for value in values if value is not None])
+    jax.block_until_ready([settled(value) for value in values if value is not None])

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapegrad.execution.host import is_traced, to_host
+from tapegrad.execution.host import is_traced, may_look, to_host
 from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor
 
 
 def numbers(tensor: Tensor) -> np.ndarray | None:
     """The elements of a tensor; None where they are on another device or not known yet."""
+    if not may_look():
+        return None
     value = all_elements(tensor)
     return None if tensor.device.type != "cpu" or is_traced(value) else to_host(value)
 

@@ -66,7 +66,7 @@ def __dlpack__(
     if self._spec.level:
         raise RuntimeError(NO_MEMORY)
     stream = None if stream == -1 else stream
-    return value_of(self).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    return array_of(value_of(self)).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 @public("Tensor", out=False)
@@ -168,4 +168,4 @@ def to_dlpack(data: Any) -> Any:
     """A DLPack capsule that shares the data of a tensor, which may require grad."""
     if not isinstance(data, Tensor):
         raise TypeError(f"_to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(data).__name__}")
-    return value_of(data).__dlpack__()
+    return array_of(value_of(data)).__dlpack__()

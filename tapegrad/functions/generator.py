@@ -27,6 +27,9 @@ from tapegrad.tensor.tensor import Tensor, value_of
 
 _STATE_BYTES = 16
 
+CPU = device_class("cpu")
+"""Every process has one: a generator for it is made without waking JAX, which is configured until it is first used."""
+
 
 class Generator(KeyStream):
     """A source of random numbers, which a seed determines. See Note [Random numbers are not PyTorch's].
@@ -42,9 +45,9 @@ class Generator(KeyStream):
 
     __slots__ = ("device",)
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: Any = CPU) -> None:
         super().__init__(DEFAULT_SEED)
-        self.device: device_class = named_device("Generator", device)
+        self.device: device_class = device if device is CPU else named_device("Generator", device)
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again with this seed; returns the generator.

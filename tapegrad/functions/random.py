@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, int64
-from tapegrad.execution.host import is_traced, to_host
+from tapegrad.execution.host import is_traced, may_look, to_host
 from tapegrad.functions.factory import (
     OPTIONS,
     Target,
@@ -209,8 +209,8 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
 
 def known(tensor: Tensor) -> np.ndarray | None:
     """The elements of a tensor, to check them; None while it is traced and has none."""
-    value = all_elements(tensor)
-    return None if is_traced(value) else to_host(value)
+    value = all_elements(tensor) if may_look() else None
+    return None if value is None or is_traced(value) else to_host(value)
 
 
 _NORMAL_SIGNATURES = (

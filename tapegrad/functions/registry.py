@@ -10,10 +10,10 @@ only translates PyTorch's spelling into operators of the table.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -33,6 +33,9 @@ UNSET: Any = object()
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 """NumPy's names of parameters, which PyTorch takes for its own."""
 
+
+TENSOR = ("Tensor", Tensor)
+"""Annotations of parameters that take tensors only."""
 
 out_writers: list[Callable] = []
 """What calls a function and writes its result into the tensor given as ``out=``; ``inplace_out.py`` puts it here."""
@@ -91,48 +94,87 @@ def wrapped(function: Callable, name: str, out_allowed: bool, method: bool = Fal
 
     Where it is a ``method`` only, messages don't count the tensor itself among the arguments.
     """
-    parameters = tuple(inspect.signature(function).parameters.values())
-    positional = tuple(
-        parameter.annotation in ("Tensor", Tensor)
-        for parameter in parameters
-        if parameter.kind is not parameter.KEYWORD_ONLY
-    )
-    keyword = {parameter.name for parameter in parameters if parameter.annotation in ("Tensor", Tensor)}
-    own_out = any(parameter.name == "out" for parameter in parameters)
-    names = [parameter.name for parameter in parameters]
-    checked = any(positional)
-    renamed = {alias: own for alias, own in NUMPY_NAMES.items() if own in names and alias not in names}
+    takes = Signature(function, name, out_allowed, method)
+    positional = takes.tensors
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if checked:
-            for position, (arg, is_tensor) in enumerate(zip(args, positional)):  # noqa: B905 - fewer arguments may be given
+        if positional:
+            for arg, is_tensor in zip(args, positional):  # noqa: B905 - fewer arguments may be given
                 if is_tensor and not isinstance(arg, Tensor):
                     if overrides(type(arg)):
                         return overridden(wrapper, args, kwargs)
-                    raise TypeError(
-                        f"{name}(): argument '{names[position]}' (position {position + 1 - method}) must be Tensor, "
-                        f"not {type(arg).__name__}"
-                    )
+                    raise takes.refusal(args)
         if overriding.active and thread.modes.torch_function:
             handlers = overriders(args, kwargs)
             if handlers:
                 return overridden(wrapper, args, kwargs)
         if kwargs:
-            if not renamed.keys().isdisjoint(kwargs):
-                kwargs = {key if renamed.get(key, key) in kwargs else renamed[key]: arg for key, arg in kwargs.items()}
-            for key, arg in kwargs.items():
-                if key in keyword and not isinstance(arg, Tensor):
-                    raise TypeError(f"{name}(): argument '{key}' must be Tensor, not {type(arg).__name__}")
-            if out_allowed and not own_out and "out" in kwargs:
+            kwargs = takes.checked(kwargs)
+            if takes.out_allowed and "out" in kwargs:
                 target = kwargs["out"]
                 kwargs = {key: arg for key, arg in kwargs.items() if key != "out"}
                 if target is not None:
-                    return out_writers[0](name, function, target, args, kwargs)
+                    return out_writers[0](takes.name, function, target, args, kwargs)
         return function(*args, **kwargs)
 
     wrapper.__name__ = wrapper.__qualname__ = name
     return wrapper
+
+
+class Signature:
+    """What the checks around a public function know of it.
+
+    Attributes:
+        function, name, method: as given to ``wrapped``.
+        tensors: for each argument by position, whether it must be a tensor; empty if none must.
+        out_allowed: whether ``out=`` is taken, but not by the function itself.
+        by_name: see ``known_by_name``; None until somebody gives an argument by name.
+    """
+
+    __slots__ = ("by_name", "function", "method", "name", "out_allowed", "tensors")
+
+    def __init__(self, function: Callable, name: str, out_allowed: bool, method: bool) -> None:
+        parameters, annotations = parameters_of(function), function.__annotations__
+        self.function, self.name, self.method = function, name, method
+        self.by_name: tuple[dict[str, str], frozenset[str]] | None = None
+        by_position = (*parameters.positional, parameters.variadic) if parameters.variadic else parameters.positional
+        tensors = tuple([annotations.get(key) in TENSOR for key in by_position])
+        self.tensors = tensors if any(tensors) else ()
+        self.out_allowed = out_allowed and "out" not in parameters.keyword and "out" not in parameters.positional
+
+    def refusal(self, args: tuple) -> TypeError:
+        """PyTorch's message about the first of these arguments that should be a tensor and is none."""
+        flags = zip(args, self.tensors)  # noqa: B905 - fewer arguments may be given
+        position, given = next(
+            (i, arg) for i, (arg, is_tensor) in enumerate(flags) if is_tensor and not isinstance(arg, Tensor)
+        )
+        return TypeError(
+            f"{self.name}(): argument '{parameters_of(self.function).names[position]}' (position "
+            f"{position + 1 - self.method}) must be Tensor, not {type(given).__name__}"
+        )
+
+    def checked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments that are given by name, by the names that PyTorch has for NumPy's.
+
+        Raises:
+            TypeError: one that should be a tensor and is none.
+        """
+        renamed, tensors = self.by_name or self.known_by_name()
+        if not renamed.keys().isdisjoint(kwargs):
+            kwargs = {key if renamed.get(key, key) in kwargs else renamed[key]: arg for key, arg in kwargs.items()}
+        for key, arg in kwargs.items():
+            if key in tensors and not isinstance(arg, Tensor):
+                raise TypeError(f"{self.name}(): argument '{key}' must be Tensor, not {type(arg).__name__}")
+        return kwargs
+
+    def known_by_name(self) -> tuple[dict[str, str], frozenset[str]]:
+        """NumPy's names of parameters and PyTorch's, and the names of those that must be tensors."""
+        names = parameters_of(self.function).names
+        renamed = {alias: own for alias, own in NUMPY_NAMES.items() if own in names and alias not in names}
+        tensors = frozenset(key for key, kind in self.function.__annotations__.items() if kind in TENSOR)
+        self.by_name = renamed, tensors
+        return self.by_name
 
 
 def public_property(

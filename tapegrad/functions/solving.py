@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import LinAlgError, warn_once
-from tapegrad.execution.host import is_traced, to_host
+from tapegrad.execution.host import is_traced, may_look, to_host
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
@@ -27,8 +27,8 @@ def first_failure(info: Tensor) -> tuple[str, int] | None:
 
     It waits for the result. Inside somebody's ``jax.jit`` nothing is known yet, and nothing fails.
     """
-    value = all_elements(info)
-    if is_traced(value):
+    value = all_elements(info) if may_look() else None
+    if value is None or is_traced(value):
         return None
     found = to_host(value)
     if not found.any():

@@ -12,6 +12,7 @@ from tapegrad.errors import message
 from tapegrad.execution.devices import device_of
 from tapegrad.execution.host import committed, transfer
 from tapegrad.execution.kernel import Opaque
+from tapegrad.execution.pending import settled
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
@@ -43,7 +44,7 @@ def array_of(self: Tensor) -> jax.Array:
     value = value_of(self)
     if isinstance(value, Opaque):
         raise RuntimeError("Can't call jax() on Tensor inside a function transform: there is no array of it yet.")
-    return value
+    return settled(value)
 
 
 @public("Tensor", out=False)

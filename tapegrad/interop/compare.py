@@ -24,6 +24,7 @@ from tapegrad.autograd.differentiate import grad
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.host import from_host, is_traced
+from tapegrad.execution.pending import settled
 from tapegrad.functions.generator import default_generator
 from tapegrad.interop.first_difference import Difference, Recording, as_wide, differ, largest_difference
 from tapegrad.tape.modes import switched, thread, watching
@@ -153,7 +154,12 @@ def compare(fn: Callable, *inputs: Any, rtol: float | None = None, atol: float =
     >>> torch.compare(lambda x: x.abs().sum(), torch.zeros(2)).first.cause
     'kink'
     """
-    program, recording = _Program(fn, [_leaf(one) for one in inputs]), Recording()
+    with switched(deferred=False):  # operators are compared one by one
+        return _compared(_Program(fn, [_leaf(one) for one in inputs]), rtol, atol)
+
+
+def _compared(program: _Program, rtol: float | None, atol: float) -> Comparison:
+    recording = Recording()
     values, gradients = program.by_tape(recording)
     expected, theirs = program.by_jax()
 
@@ -204,6 +210,10 @@ class _Program:
         known = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         return [known[i] if i < len(known) else f"input {i}" for i in self.wanted]
 
+    def values(self) -> list:
+        """The arrays that gradients are taken of."""
+        return [settled(value_of(self.inputs[i])) for i in self.wanted]
+
     def run(self, values: Sequence) -> tuple[list[Tensor], list[Tensor]]:
         """Call the function with leaves around these values; its leaves, and the tensors that it returns."""
         default_generator.root, default_generator.offset = self.random
@@ -216,7 +226,7 @@ class _Program:
     def by_tape(self, recording: Recording) -> tuple[list, list]:
         """The values of the outputs that require grad, and the gradients of the inputs."""
         with recording.forward():
-            leaves, outputs = self.run([value_of(self.inputs[i]) for i in self.wanted])
+            leaves, outputs = self.run(self.values())
         self.differentiable = [out.requires_grad for out in outputs]
         outputs = [out for out in outputs if out.requires_grad]
         if not outputs:
@@ -230,7 +240,7 @@ class _Program:
     def by_jax(self) -> tuple[list, list]:
         """The same by jax, in its 64-bit mode: indices have 64 bits; gradients in PyTorch's convention."""
         with jax.enable_x64(True):
-            values, pull = jax.vjp(self.traced, *[value_of(self.inputs[i]) for i in self.wanted])
+            values, pull = jax.vjp(self.traced, *self.values())
             return values, [jnp.conj(one) for one in pull([jnp.conj(seed) for seed in self.seeds])]
 
     def traced(self, *values: Any) -> list:

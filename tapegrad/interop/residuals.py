@@ -48,7 +48,7 @@ class Parts:
         self.backwards: dict[tuple, Callable] = {}
 
     def first(self, *values: Any) -> tuple:
-        """The results, and the residuals that are neither among these nor among the arguments."""
+        """The results, and after them the residuals that are neither among these nor among the arguments."""
         chosen = [value for value, free in zip(values, self.free, strict=True) if free]
         whole = lambda *given: jax.tree.map(strong, self.function(*filled_in(values, given, self.free)))
         outputs, pull = jax.vjp(whole, *chosen)
@@ -57,15 +57,15 @@ class Parts:
         known = [*values, *outputs]
         self.places = [placed(residual, known) for residual in residuals]
         self.types = [(out.shape, out.dtype) for out in outputs]
-        return outputs, tuple(known[len(values) + len(outputs) :])
+        return tuple(known[len(values) :])
 
     def backward(self, defined: tuple[bool, ...], wanted: tuple[bool, ...]) -> Callable:
-        """The kernel of the second part, of (defined gradients, residuals)."""
+        """The kernel of the second part, of the defined gradients and the residuals."""
         kernel = self.backwards.get((defined, wanted))
         if kernel is None:
 
-            def second(grads: tuple, residuals: list) -> tuple:
-                given = iter(grads)
+            def second(*values: Any) -> tuple:
+                given, residuals = iter(values), values[sum(defined) :]
                 cotangents = [
                     jnp.conj(next(given)) if has else np.zeros(shape, dtype if is_flowing(dtype) else jax.dtypes.float0)
                     for has, (shape, dtype) in zip(defined, self.types, strict=True)
@@ -109,7 +109,7 @@ class ResidualNode(OperatorNode):
         if not any(defined):
             return (None,) * len(self.plan.needed)
         kernel = self.parts.backward(defined, self.plan.wanted(needed))
-        return kernel(tuple(grad for grad in grads if grad is not None), self.residuals)
+        return kernel(*(grad for grad in grads if grad is not None), *self.residuals)
 
     def release_variables(self) -> None:
         super().release_variables()
@@ -133,11 +133,11 @@ class Keeping(Foreign):
             return super().__call__(*args, x64=x64)
         parts = self.parts_for(args, x64)
         values = [value_of(arg) if isinstance(arg, Tensor) else arg for arg in args]
-        outputs, kept = parts.forward(*values)
-        results = replay(self, args, {"x64": x64}, lambda: outputs[0] if parts.single else outputs)
+        outputs = parts.forward(*values)
+        results = replay(self, args, {"x64": x64}, lambda: outputs[0] if parts.single else outputs[: len(parts.types)])
         node = next((out._edge[0] for out in as_tuple(results) if out._edge is not None), None)
         if node is not None:
-            known = [*values, *outputs, *kept]
+            known = [*values, *outputs]
             node.parts, node.residuals = parts, [known[place] for place in parts.places]
         return results
 

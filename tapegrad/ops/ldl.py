@@ -6,12 +6,12 @@ can differentiate them.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import lapack  # type: ignore[import-untyped]
 
 from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.operator import general
@@ -21,10 +21,16 @@ NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
 PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
+@cache
+def _lapack():
+    """SciPy's LAPACK, imported when it is needed for the first time: that takes longer than importing this package."""
+    return import_module("scipy.linalg.lapack")
+
+
 def _routine(like, hermitian, name):
     """LAPACK's routine for symmetric or Hermitian matrices of this type."""
     kind = "he" if hermitian and like.dtype.kind == "c" else "sy"
-    return getattr(lapack, f"{PREFIXES[like.dtype.name]}{kind}{name}")
+    return getattr(_lapack(), f"{PREFIXES[like.dtype.name]}{kind}{name}")
 
 
 def _factored(x, hermitian):

@@ -156,7 +156,7 @@ def gradients_of(plan: Plan, wanted: tuple[bool, ...], defined: tuple[bool, ...]
     found = plan.kernels.backwards.get(key)
     if found is None:
         found = plan.kernels.backwards.setdefault(key, Gradients(plan, wanted, defined))
-    return found  # type: ignore[return-value]
+    return found
 
 
 def vmapped(op: Operator, mask: tuple[bool, ...]) -> Vmapped:

@@ -31,19 +31,20 @@ elementwise: ``conj(f(conj(t)))``, summed over the inputs; linear: ``op(t)``; mu
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
 from tapegrad import dispatch
+from tapegrad.dispatch.nodes import saved_properties
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import elementwise_strides, preserved_strides
@@ -61,7 +62,7 @@ class Formula:
 
     def __init__(self, function: Callable) -> None:
         self.function = function
-        self.names = tuple(inspect.signature(function).parameters)
+        self.names = parameters_of(function).names
 
 
 class Operator:
@@ -113,15 +114,13 @@ class Operator:
         name: str | None = None,
         real: bool = False,
     ) -> None:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = parameters_of(function)
         self.function = function
         self.name = name or function.__name__.rstrip("_")
-        self.inputs = tuple(
-            p.name for p in parameters if p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_POSITIONAL
-        )
-        self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-        self.settings = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
-        self.defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
+        self.inputs = parameters.positional
+        self.variadic = parameters.variadic
+        self.settings = parameters.keyword
+        self.defaults = parameters.defaults
         self.outputs = outputs
         self.promote = promote
         self.real = real
@@ -219,7 +218,8 @@ class Operator:
         with making:
             if self._node_class is None:
                 name = self.node.rpartition("::")[2]
-                self._node_class = type(name, (base,), {"__slots__": (), "__module__": "builtins"})
+                own = {"__slots__": (), "__module__": "builtins", **saved_properties(self)}
+                self._node_class = type(name, (base,), own)
             return self._node_class if num_outputs == 1 else _with_inputs(self._node_class, num_outputs)
 
     def locate(self, name: str, position: int, specs: Sequence, num_outputs: int) -> tuple[str, Any]:
@@ -336,6 +336,12 @@ class Operator:
         constants = [field for field, value in self.saved_names.items() if not isinstance(value, str)]
         fields = [self.field(name) for name in sorted(filter(None, shown))] + constants
         return [*fields, *(field for field in self.computed_fields if field not in fields)]
+
+    def readable_fields(self) -> set[str]:
+        """The names by which a node gives what was saved, ours and PyTorch's; ``dir(node)`` shows one of each."""
+        read = {name for formula in self.formulas.values() for name in formula.names}
+        aliases = {**SAVED_NAMES, **self.saved_names}
+        return {*self.saved_fields(), *read, *self.settings, *aliases}
 
     def saved_tensor_fields(self, node: Any) -> list[str]:
         """Those of the fields that are tensors for this node, as ``dir(node)`` shows them behind ``_raw_saved_``."""

@@ -26,8 +26,10 @@ class Modes:
     """An immutable set of modes; equal sets are the same object.
 
     ``grad`` says whether operators are recorded: never in inference mode, whatever the grad mode that the user has set,
-    which is ``grad_enabled``. Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the
-    user's program are kept: Note [Positions] in ``positions.py``).
+    which is ``grad_enabled``. ``deferred`` says whether kernels are (Note [Deferred programs] in
+    ``execution/pending.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``.
+    Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the user's program are kept:
+    Note [Positions] in ``positions.py``).
 
     >>> Modes.of(grad=False) is Modes.of(grad=False)
     True
@@ -38,7 +40,8 @@ class Modes:
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
         "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving", "subgradient",
-        "grad_enabled", "level", "detecting", "recording",
+        "grad_enabled", "level", "deferred", "deferred_enabled",
+        "detecting", "recording",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -56,6 +59,7 @@ class Modes:
         "surviving": False,
         "subgradient": "torch",
         "level": 0,
+        "deferred": False,
     }
     _interned: dict[tuple, Modes] = {}
     _replaced: dict[tuple, Modes] = {}
@@ -76,6 +80,8 @@ class Modes:
     subgradient: str
     grad_enabled: bool
     level: int
+    deferred: bool
+    deferred_enabled: bool
     detecting: bool
     recording: bool
 
@@ -99,6 +105,8 @@ class Modes:
         return {
             "grad": False if values["inference"] else values["grad"],
             "grad_enabled": values["grad"],
+            "deferred": False if detecting else values["deferred"],
+            "deferred_enabled": values["deferred"],
             "detecting": detecting,
             "recording": values["source_lines"] or detecting,
         }
@@ -108,7 +116,8 @@ class Modes:
         key = (self, *changes.items())
         modes = self._replaced.get(key)
         if modes is None:
-            values = {name: getattr(self, name) for name in self._defaults} | {"grad": self.grad_enabled}
+            values = {name: getattr(self, name) for name in self._defaults}
+            values |= {"grad": self.grad_enabled, "deferred": self.deferred_enabled}
             modes = self._replaced[key] = self.of(**values | changes)
         return modes
 
@@ -167,6 +176,11 @@ class _Thread(threading.local):
 
 thread = _Thread()
 """The calling thread's state; ``thread.modes`` is its ``Modes`` object."""
+
+
+def set_default_modes(**changes: Any) -> None:
+    """Change the modes that new threads begin with."""
+    _Thread.modes = _Thread.modes.replace(**changes)
 
 
 carried: list[threading.local] = [thread]

@@ -30,7 +30,7 @@ PACKAGE = __file__.rpartition("tape")[0]
 _passed_over: dict[str, bool] = {}
 """For each file, whether its frames are passed over."""
 
-_BETWEEN = (PACKAGE, "<runner of ", contextlib.__file__, threading.__file__)
+_BETWEEN = (PACKAGE, "<written function>", contextlib.__file__, threading.__file__)
 """Files whose frames are passed over: our own, and those of the standard library that stand between us and the user."""
 
 

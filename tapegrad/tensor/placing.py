@@ -13,7 +13,8 @@ import weakref
 from typing import Any
 
 from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.execution.host import address, is_traced
+from tapegrad.execution.host import address, is_traced, may_look
+from tapegrad.execution.pending import settled
 from tapegrad.execution.windows import read_window, resized_row
 from tapegrad.tape.hooks import making
 from tapegrad.tensor.geometry import Geometry
@@ -43,8 +44,9 @@ def address_of(storage: Storage) -> int:
 
 def _address_of_value(value: Any, new: int) -> int:
     """The address of the buffer in which a value lies: one that it has, or a new one."""
-    if is_traced(value):
+    if is_traced(value) or not may_look():
         return new
+    value = settled(value)
     buffer = address(value)
     holder, known = _buffers.get(buffer, (None, new))
     if holder is None or holder() is None:

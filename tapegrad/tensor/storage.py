@@ -19,6 +19,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from tapegrad.errors import INFERENCE_IN_PLACE
+from tapegrad.execution.pending import same
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
@@ -172,7 +173,7 @@ def storage_made_by(edge: Edge, value: Any, strides: tuple[int, ...] | None) -> 
         return storage
     present = made.storage()
     unwritten = made.counter.version == made.version
-    if unwritten and present is not None and present.value is made.now(value):
+    if unwritten and present is not None and same(present.value, made.now(value)):
         return present
     storage = Storage(value, strides)
     if unwritten:  # a part of a memory, or one that nobody holds any more: writes to it still count

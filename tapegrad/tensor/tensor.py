@@ -20,6 +20,7 @@ from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.kernel import Opaque
+from tapegrad.execution.pending import Pending, recording
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
@@ -197,6 +198,16 @@ def value_of(tensor: Tensor) -> Any:
     return look(tensor) if spec.window else tensor._storage.value  # type: ignore[union-attr]
 
 
+def settle(tensor: Tensor) -> bool:
+    """Give a tensor whose value is pending the array in its place, and say whether there was anything to do."""
+    storage, found = tensor._storage, False
+    if type(tensor._value) is Pending:
+        tensor._value, found = tensor._value.settle(), True
+    if storage is not None and type(storage.value) is Pending:
+        storage.value, found = storage.value.settle(), True
+    return found
+
+
 def look(tensor: Tensor) -> Any:
     """The value of a window, read again if its storage has been written to since."""
     storage, value = tensor._storage, tensor._value  # in this order: a write first counts, and then clears the value
@@ -315,7 +326,7 @@ def may_reuse(storage: Storage) -> bool:
     can be reading it, and it was made by a write, so that it never was anybody else's.
     """
     value = storage.value
-    if not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
+    if type(value) is Pending or not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
         return False
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
     return unshared and alone() and type(storage) is Storage and not is_traced(value)
@@ -335,6 +346,8 @@ def count_write(tensor: Tensor) -> None:
 
 def put(tensor: Tensor, value: Any) -> None:
     """``write`` without counting it."""
+    if recording.program.captures:
+        recording.program.note(tensor)
     storage, spec = enliven(tensor), tensor._spec
     if spec.level:
         _put_lifted(tensor, storage, value)

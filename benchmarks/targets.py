@@ -1,0 +1,95 @@
+"""What is promised, and whether it was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, OURS, TORCH_COMPILE
+from benchmarks.models import CONV_NET, LSTM, MLP, SCALAR_MLP, TRANSFORMER
+from benchmarks.timing import Timing
+from benchmarks.workloads import FLOOR, FORWARD, GPT2, GPT2_HALF, LONG_CHAIN, SHORT_CHAIN, TWO_FLOORS
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """That a mode takes at most ``bound`` times as long as another for a workload."""
+
+    workload: str
+    mode: str
+    peer: str
+    bound: float
+
+    def row(self, timings: Mapping[str, Timing]) -> Row:
+        """What was measured."""
+        ratio = timings[self.mode].ratio_to(timings[self.peer])
+        return row(f"{self.workload}: {self.mode} / {self.peer}", ratio, self.bound)
+
+
+@dataclass(frozen=True)
+class Warming(Target):
+    """The same of the time until a contestant is warm: recording, tracing, compiling."""
+
+    def row(self, timings: Mapping[str, Timing]) -> Row:
+        """What was measured."""
+        ratio = timings[self.mode].warming / timings[self.peer].warming
+        return row(f"{self.workload}: warming up, {self.mode} / {self.peer}", ratio, self.bound)
+
+
+@dataclass(frozen=True)
+class Above(Target):
+    """That a mode takes at most ``bound`` microseconds more than another."""
+
+    def row(self, timings: Mapping[str, Timing]) -> Row:
+        """What was measured."""
+        added = (timings[self.mode].median - timings[self.peer].median) * 1e6
+        return row(f"{self.workload}: us, {self.mode} - {self.peer}", added, self.bound)
+
+
+TRAINED = (MLP, CONV_NET, LSTM, TRANSFORMER)
+
+TARGETS = (
+    Above(FORWARD, IMMEDIATE, FLOOR, 1.5),
+    Above(SHORT_CHAIN, IMMEDIATE, TWO_FLOORS, 4.5),  # 1.5 us forward, 3 us backward
+    Target(SHORT_CHAIN, DEFERRED, EAGER, 0.75),
+    Target(LONG_CHAIN, DEFERRED, EAGER, 0.75),
+    Target(SCALAR_MLP, DEFERRED, EAGER, 1.0),
+    Target(MLP, DEFERRED, EAGER, 1.0),
+    Target(LSTM, DEFERRED, JAX_JIT, 1.0),
+    *(Target(name, COMPILED, JAX_JIT, 1.03) for name in (*TRAINED, GPT2, GPT2_HALF)),
+    *(Target(name, COMPILED, TORCH_COMPILE, 1.0) for name in (SHORT_CHAIN, *TRAINED, GPT2, GPT2_HALF)),
+    *(Warming(name, COMPILED, JAX_JIT, 1.0) for name in (*TRAINED, GPT2, GPT2_HALF)),
+)
+
+
+def row(what: str, measured: float, bound: float) -> Row:
+    """One promise."""
+    return {"what": what, "measured": measured, "target": bound, "met": measured <= bound}
+
+
+def rows(timings: Mapping[str, Mapping[str, Timing]]) -> list[Row]:
+    """The promises about whatever was measured: ``timings[workload][contestant]``."""
+    return [
+        target.row(timings[target.workload])
+        for target in TARGETS
+        if {target.mode, target.peer} <= timings.get(target.workload, {}).keys()
+    ]
+
+
+def cold_rows(results: list[dict[str, Any]]) -> list[Row]:
+    """The promises about fresh processes: ``results`` of ``cold_start``."""
+    found = [(one, f"{one['mode']}, {one['cache']}") for one in results if one["mode"] in OURS]
+    added = [row(f"import, s: {who} - jax", one["import over jax"], 0.15) for one, who in found]
+    return added + [row(f"first step: {who} / {JAX_JIT}", one["ratio"], 1.0) for one, who in found]
+
+
+def lines(found: list[Row]) -> str:
+    """The promises as text."""
+    told = ["targets"] if found else []
+    for one in found:
+        verdict = "met" if one["met"] else "missed"
+        told.append(f"  {one['what']:76}{one['measured']:8.2f}  (target {one['target']}: {verdict})")
+    return "\n".join(told)

@@ -1,0 +1,154 @@
+"""What is run in every mode: chains of operators, and steps of training.
+
+A step of training is: loss, backward, SGD by hand, and the gradients are dropped, so that nobody has to give them back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks import chains
+from benchmarks.contest import Program, Pure, Workload, on_gpu
+from benchmarks.models import (
+    CONV_NET,
+    LSTM,
+    MLP,
+    MODELS,
+    SCALAR_MLP,
+    SMALL_MODELS,
+    TRANSFORMER,
+    Model,
+    scalar_mlp,
+    transformer,
+)
+
+RATE = 0.01
+"""The learning rate."""
+
+FORWARD, SHORT_CHAIN, LONG_CHAIN = "chain, forward", "chain", "long chain"
+GPT2, GPT2_HALF = "GPT-2-small blocks, float32", "GPT-2-small blocks, bfloat16"
+
+FLOOR, TWO_FLOORS = "a bare XLA call each", "two bare XLA calls each"
+
+STEPS = {MLP: 10, CONV_NET: 3, LSTM: 2, TRANSFORMER: 5}
+"""Steps in a measurement of each model."""
+
+TITLES = {
+    MLP: "MLP 784-256-256-10, batch 128",
+    CONV_NET: "conv net with batch norm, batch 16",
+    LSTM: "LSTM cell, loop of 50 steps",
+    TRANSFORMER: "transformer block, 8 x 64 x 128",
+}
+"""What the report calls the full-sized ones."""
+
+
+def loaded(torch: Any, device: str, dtype: str, arrays: list[np.ndarray]) -> list:
+    """Tensors with copies of some arrays, floating-point numbers in ``dtype``, whole ones in 64 bits."""
+    tensors = [torch.tensor(array, device=device) for array in arrays]
+    return [x.to(getattr(torch, dtype)) if x.is_floating_point() else x.long() for x in tensors]
+
+
+def tensors(model: Model, torch: Any, device: str) -> tuple[list, list, list]:
+    """The parameters, buffers and data of a model as tensors."""
+    parameters, buffers, data = (
+        loaded(torch, device, model.dtype, arrays) for arrays in model.arrays(np.random.default_rng(0))
+    )
+    return [parameter.requires_grad_() for parameter in parameters], buffers, data
+
+
+def training(model: Model, torch: Any, device: str) -> Program:
+    """A step of SGD in PyTorch's language; it returns the loss."""
+    parameters, buffers, data = tensors(model, torch, device)
+
+    def step(*data: Any) -> Any:
+        loss = model.torch(torch, parameters, buffers, data)
+        loss.backward()
+        with torch.no_grad():
+            for parameter in parameters:
+                parameter.sub_(parameter.grad, alpha=RATE)
+                parameter.grad = None
+        return loss.detach()
+
+    return Program(step, tuple(data), [*buffers, *parameters])
+
+
+def arrays(model: Model) -> tuple[list, list, list]:
+    """The parameters, buffers and data of a model as arrays of JAX."""
+
+    def converted(array: np.ndarray) -> Any:
+        return jnp.array(array, model.dtype if array.dtype.kind == "f" else None)
+
+    return jax.tree.map(converted, model.arrays(np.random.default_rng(0)))
+
+
+def jax_training(model: Model) -> Pure:
+    """The same in JAX: the state is (buffers, parameters)."""
+    parameters, buffers, data = arrays(model)
+
+    def step(state: tuple, *data: Any) -> tuple[tuple, Any]:
+        (loss, buffers), grads = jax.value_and_grad(model.jax, has_aux=True)(state[1], state[0], data)
+        return (buffers, [p - RATE * g for p, g in zip(state[1], grads, strict=True)]), loss
+
+    return Pure(step, tuple(data), (buffers, parameters))
+
+
+def of_model(title: str, model: Model, steps: int = 1) -> Workload:
+    """Steps of training of a model."""
+    return Workload(title, "ms a step", 1e3, partial(training, model), partial(jax_training, model), steps=steps)
+
+
+def chain(length: int, steps: int) -> Workload:
+    """A chain, forward and backward."""
+    return Workload(
+        f"chain of {length:,} multiplies, forward and backward",
+        "us a multiply",
+        1e6,
+        partial(chains.total, length=length),
+        partial(chains.jax_total, length),
+        length,
+        steps,
+        {TWO_FLOORS: chains.floor(2 * length)},
+    )
+
+
+def forward_chain(length: int, steps: int) -> Workload:
+    """A chain, forward only."""
+    return Workload(
+        f"chain of {length:,} multiplies, forward",
+        "us a multiply",
+        1e6,
+        partial(chains.forward, length=length),
+        partial(chains.jax_forward, length),
+        length,
+        steps,
+        {FLOOR: chains.floor(length)},
+    )
+
+
+def workloads(small: bool = False) -> dict[str, Workload]:
+    """All of them, by the names under which there are targets; ``small`` ones show what works and not how fast."""
+    short, long, widths, samples = (4, 8, (2, 3, 1), 2) if small else (100, 10_000, (2, 16, 16, 1), 8)
+    found = {
+        FORWARD: forward_chain(short, 20),
+        SHORT_CHAIN: chain(short, 20),
+        LONG_CHAIN: chain(long, 1),
+        SCALAR_MLP: of_model(
+            f"scalar MLP {'-'.join(map(str, widths))}, {samples} samples", scalar_mlp(widths, samples)
+        ),
+    }
+    for name, model in (SMALL_MODELS if small else MODELS).items():
+        found[name] = of_model(name if small else TITLES[name], model, steps=STEPS[name])
+    return found | (gpu_workloads() if on_gpu() and not small else {})
+
+
+def gpu_workloads() -> dict[str, Workload]:
+    """What only a GPU is strong enough for: the twelve blocks of GPT-2 small, 8 sequences of 1,024."""
+    return {
+        title: of_model(title, transformer(12, 768, 12, 1024, 8, dtype), steps=3)
+        for title, dtype in ((GPT2, "float32"), (GPT2_HALF, "bfloat16"))
+    }

@@ -1,0 +1,189 @@
+"""Recording one call of a function, to run it again without Python.
+
+Note [Captured calls]
+While a call is captured *all* that is computed is recorded, also what depends on nothing pending: reading the elements
+of any tensor is refused, for Python could choose its way by them. Two kinds of things are noted on the way: the tensors
+that were there before (those that the function can reach, and their gradients; arguments of operators; targets of
+writes), each as it was before; and the generators from which random keys were taken. So where an input of the program
+comes from is known in the end: from an argument, from the *state* (a tensor that was there before, read anew at each
+call), from a generator, or from the program itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tapegrad.execution.pending import Pending, Program, Traced, recording, run
+from tapegrad.tape.modes import thread
+from tapegrad.tape.positions import here
+from tapegrad.tensor.tensor import Tensor
+
+
+class DataDependentError(RuntimeError):
+    """What is being compiled reads the elements of a tensor."""
+
+
+class Seen:
+    """A tensor, as it was when the call first met it.
+
+    Attributes:
+        tensor: the tensor.
+        before: whether it is known to have been there before the call.
+        spec, edge, grad, storage, offset: what it had; ``own`` is its value, ``edition`` that of its storage.
+        current: whether ``own`` is what its storage shows.
+        value: the array that it had, of its own or in its storage.
+        counter, version: what counts the writes to it, and how many there had been.
+    """
+
+    __slots__ = (
+        "tensor", "before", "spec", "edge", "grad", "storage", "offset", "own", "current", "value", "edition", "counter",
+        "version",
+    )  # fmt: skip
+
+    def __init__(self, tensor: Tensor, before: bool) -> None:
+        self.tensor, self.before = tensor, before
+        self.spec, self.edge, self.grad = tensor._spec, tensor._edge, tensor._grad
+        self.offset = tensor._offset, tensor._lens
+        storage = self.storage = tensor._storage
+        self.own = tensor._value
+        live = storage is not None and storage.live
+        self.value = storage.value if live else tensor._value  # type: ignore[union-attr]
+        self.edition = 0 if storage is None else storage.edition
+        self.current = self.own is not None and tensor._seen == self.edition
+        self.counter = None if storage is None else tensor._counter or storage.counter
+        self.version = 0 if self.counter is None else self.counter.version
+
+    def change(self) -> str | None:
+        """What of the tensor is not what it was, besides its elements and its gradient."""
+        tensor = self.tensor
+        if tensor._spec is not self.spec:
+            return f"it was {self.spec} and is {tensor._spec}"
+        if tensor._edge is not self.edge:
+            return "it has another history"
+        if tensor._storage is not self.storage or (tensor._offset, tensor._lens) != self.offset:
+            return "it lies in another memory"
+        return None
+
+    def restore(self) -> None:
+        """Make the tensor what it was."""
+        tensor, storage = self.tensor, self.storage
+        tensor._spec, tensor._edge, tensor._value, tensor._storage = self.spec, self.edge, self.own, storage
+        tensor._offset, tensor._lens = self.offset
+        if tensor._grad is not self.grad:
+            tensor._grad = self.grad
+        if storage is not None and storage.live and storage.value is not self.value:
+            storage.value = self.value
+            storage.edition += 1  # never back: who has read what was written must read again
+        if self.counter is not None:
+            self.counter.version = self.version
+
+
+class Capture(Program):
+    """The program of one call. See Note [Captured calls].
+
+    Attributes:
+        seen: the tensors that the call has met, by identity.
+        keys: the generators' streams, by the identity of a key that was taken from one.
+        streams: for each stream its seed, its offset before, and how many keys were taken.
+        splits: whether elements may be read; ``split``: where they were.
+        refused: the error that was raised because they were.
+        traced: whether something belongs to a trace of jax's.
+    """
+
+    __slots__ = ("seen", "keys", "streams", "splits", "split", "refused", "traced", "_kept")
+
+    captures = True
+
+    def __init__(self, splits: bool) -> None:
+        super().__init__()
+        self.seen: dict[int, Seen] = {}
+        self.keys: dict[int, Any] = {}
+        self.streams: dict[int, list] = {}
+        self.splits = splits
+        self.split: Any = None
+        self.refused: DataDependentError | None = None
+        self.traced = False
+        self._kept: list[Any] = []
+
+    def note(self, tensor: Tensor, before: bool = False) -> None:
+        """Note a tensor, and its gradient, unless the call has made them."""
+        if id(tensor) in self.seen:
+            return
+        seen = Seen(tensor, before)
+        if not (type(seen.value) is Pending and seen.value.program is self) and not tensor._spec.level:
+            self.seen[id(tensor)] = seen
+            if seen.grad is not None:
+                self.note(seen.grad, before)
+
+    def operand(self, value: Any) -> int:
+        """As of any program; that there was a tracer is noted."""
+        try:
+            return super().operand(value)
+        except Traced:
+            self.traced = True
+            raise
+
+    def forget_handles(self) -> None:
+        """Forget the tensors that only we still hold: handles that were made in the call, on what was there before."""
+        for key, seen in list(self.seen.items()):
+            if not seen.before and sys.getrefcount(seen.tensor) == 2:  # ours, getrefcount's
+                del self.seen[key]
+
+    def note_key(self, key: Any, stream: Any) -> None:
+        """Note that a key was taken from a generator."""
+        self.keys[id(key)] = stream
+        self._kept.append(key)
+        taken = self.streams.setdefault(id(stream), [stream, stream.root, stream.offset - 1, 0])
+        taken[3] += 1
+
+    def watch(self, plan: Any, args: tuple, results: tuple) -> None:
+        """Note what an operator was given."""
+        for arg in args:
+            if isinstance(arg, Tensor):
+                self.note(arg)
+
+    def demand(self) -> None:
+        """Refuse to give elements; where splitting is allowed, run what there is and go on without capturing."""
+        place = here()
+        if not self.splits:
+            self.refused = DataDependentError(
+                "what is being compiled reads the elements of a tensor"
+                + ("" if place is None else f" at {place}")
+                + ".\nWhile a step is compiled there are none yet: Python can't choose its way by them. Ways out: "
+                "choose among tensors with torch.where; return the tensor and read it outside; or let the program be "
+                "split here, with tapegrad.compile(..., fullgraph=False)"
+            )
+            raise self.refused
+        self.split = self.split or place or "an unknown place"
+        run(self)
+
+    def grown(self) -> None:
+        """A captured program may be long."""
+
+    def undo(self) -> None:
+        """Make all that was there before what it was."""
+        for seen in self.seen.values():
+            seen.restore()
+        for stream, root, offset, _taken in self.streams.values():
+            stream.root, stream.offset = root, offset
+
+
+@contextmanager
+def capturing(splits: bool) -> Iterator[Capture]:
+    """Capture what a block computes on this thread. What was recorded before is run first."""
+    run(recording.program)
+    capture = Capture(splits)
+    modes, watchers = thread.modes, thread.result_watchers
+    thread.result_watchers = (*watchers, capture.watch)
+    thread.modes = modes.replace(deferred=True, results_watched=True)
+    recording.program = capture
+    try:
+        yield capture
+    finally:
+        thread.result_watchers = watchers
+        thread.modes = thread.modes.replace(deferred=modes.deferred_enabled, results_watched=modes.results_watched)
+        if recording.program is capture:
+            recording.program = Program()

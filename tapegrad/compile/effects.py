@@ -1,0 +1,329 @@
+"""What a captured call leaves behind: all that is needed to leave it behind again without its Python.
+
+Note [Accounts]
+A captured call can be replayed if every array that goes into its program has a known source (``refs.py``), and every
+result that somebody still holds is accounted for: it is returned, it is what a known tensor's memory holds now, or a
+leaf's gradient. Results that are held elsewhere (a graph that is not freed, an object that the search can't see) can't
+be put there again without running Python, so such a call is captured anew each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tapegrad.compile.capture import Capture, Seen
+from tapegrad.compile.guards import alike
+from tapegrad.compile.refs import Ref, Refs, Unaccounted
+from tapegrad.compile.trust import PLAIN
+from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.execution.devices import device
+from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.pending import Pending
+from tapegrad.execution.programs import shown
+from tapegrad.tape.node import Edge
+from tapegrad.tensor.spec import Size, Spec
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, enliven, value_of, wrap
+
+
+class Written(NamedTuple):
+    """A memory that was written to: a tensor that shows it, and the result that it holds now."""
+
+    ref: Ref
+    slot: int
+
+
+class Counted(NamedTuple):
+    """How many writes were counted with the counter of a tensor."""
+
+    ref: Ref
+    writes: int
+
+
+class Made(NamedTuple):
+    """A new tensor around a result, that was written to so many times since it was made."""
+
+    slot: int
+    spec: Spec
+    writes: int
+
+    def tensor(self, found: dict[int, Any], edge: Edge | None = None) -> Tensor:
+        """Such a tensor again."""
+        tensor = wrap(found[self.slot], self.spec, edge)
+        if self.writes:
+            enliven(tensor).counter.version = self.writes
+        return tensor
+
+
+class Graded(NamedTuple):
+    """What became of a leaf's ``.grad``: a new tensor, or None."""
+
+    ref: Ref
+    made: Made | None
+
+
+class Returned(NamedTuple):
+    """A leaf of what was returned.
+
+    ``kind`` is ``"result"`` (``of`` says how it is ``Made``, ``edge`` its place in a graph that is used up), ``"tensor"``
+    (found by a ``Ref``), ``"again"`` (the same as leaf number ``of``), or ``"value"``.
+    """
+
+    kind: str
+    of: Any
+    edge: Edge | None = None
+
+
+class Effects(NamedTuple):
+    """All that a call leaves behind."""
+
+    written: tuple[Written, ...]
+    counted: tuple[Counted, ...]
+    graded: tuple[Graded, ...]
+    returned: tuple[Returned, ...]
+
+    def same(self, other: Effects) -> bool:
+        """Whether the same is left behind, in the same places."""
+        mine, its = (*self.written, *self.counted, *self.graded), (*other.written, *other.counted, *other.graded)
+        return (
+            len(mine) == len(its)
+            and len(self.returned) == len(other.returned)
+            and all(a[0].same(b[0]) and a[1:] == b[1:] for a, b in zip(mine, its, strict=True))
+            and all(_return_the_same(a, b) for a, b in zip(self.returned, other.returned, strict=True))
+        )
+
+    @property
+    def slots(self) -> list[int]:
+        """The results that are wanted, each once, in the order in which they are named first."""
+        named = [one.slot for one in self.written] + [one.made.slot for one in self.graded if one.made is not None]
+        named += [one.of.slot for one in self.returned if one.kind == "result"]
+        return list(dict.fromkeys(named))
+
+
+def _return_the_same(left: Returned, right: Returned) -> bool:
+    if left.kind != right.kind:
+        return False
+    if left.kind == "value":
+        return left.of is right.of or alike(left.of, right.of)
+    if left.kind == "tensor":
+        return left.of.same(right.of)
+    return left.of == right.of and (left.edge is None) == (right.edge is None)
+
+
+# -- giving an account -------------------------------------------------------------------------------------------------
+
+
+def effects_of(capture: Capture, refs: Refs, results: Sequence[Any]) -> Effects:
+    """What a captured call leaves behind.
+
+    Raises:
+        Unaccounted: there is something that can't be left behind again without Python.
+    """
+    written: dict[int, Written] = {}
+    counted: dict[int, Counted] = {}
+    graded: list[Graded] = []
+    for seen in capture.seen.values():
+        _account_for_writes(capture, seen, refs, written, counted)
+        graded += _grade(capture, seen, refs)
+    firsts: dict[int, int] = {}
+    returned = tuple(
+        Returned("again", firsts[id(leaf)])
+        if isinstance(leaf, Tensor) and firsts.setdefault(id(leaf), number) != number
+        else _return(capture, leaf, refs)
+        for number, leaf in enumerate(results)
+    )
+    effects = Effects(tuple(written.values()), tuple(counted.values()), tuple(graded), returned)
+    _check_memories(capture, refs, written)
+    for stream, root, offset, taken in capture.streams.values():
+        if stream.root != root or stream.offset != offset + taken:
+            raise Unaccounted("it sets the state of a random generator")
+    return effects
+
+
+def _slot(capture: Capture, value: Any) -> int | None:
+    """Which result of the capture a value is."""
+    return value.slot if type(value) is Pending and value.program is capture else None
+
+
+def _account_for_writes(
+    capture: Capture, seen: Seen, refs: Refs, written: dict[int, Written], counted: dict[int, Counted]
+) -> None:
+    tensor, storage = seen.tensor, seen.tensor._storage
+    what = f"a tensor of shape {list(tensor.shape)} that was there before"
+    if tensor._edge is not seen.edge:
+        raise Unaccounted(f"{what} has another history now")
+    if storage is None or not storage.live:
+        if tensor._value is not seen.own:
+            raise Unaccounted(f"the data of {what} was replaced")
+        return
+    if seen.storage is not None and storage is not seen.storage:
+        raise Unaccounted(f"the memory of {what} was replaced")
+    counter = tensor._counter or storage.counter
+    writes = counter.version - seen.version
+    slot = _slot(capture, storage.value)
+    if slot is None and (storage.value is not seen.value or writes):
+        raise Unaccounted(f"something was written to {what} that no operator computed")
+    if slot is not None and not seen.before:
+        raise Unaccounted("it writes to a memory of which is not known who else sees it")
+    if slot is not None:
+        written.setdefault(id(storage), Written(refs.of(tensor), slot))
+    if writes:
+        counted.setdefault(id(counter), Counted(refs.of(tensor), writes))
+
+
+def _grade(capture: Capture, seen: Seen, refs: Refs) -> list[Graded]:
+    grad, ref = seen.tensor._grad, refs.of(seen.tensor)
+    if grad is seen.grad:
+        return []
+    if ref.grad:
+        raise Unaccounted("a gradient of a gradient has changed")
+    if grad is None:
+        return [Graded(ref, None)]
+    if grad._edge is not None:
+        raise Unaccounted(f"the gradient of a tensor of shape {list(seen.tensor.shape)} has a history")
+    return [Graded(ref, made(capture, grad, f"the gradient of a tensor of shape {list(seen.tensor.shape)}"))]
+
+
+_OF_RESULTS = frozenset({"_storage", "_hooks", "_offset", "_lens", "_seen", "_lost_grad"})
+"""What a plain result may have had set."""
+
+
+def made(capture: Capture, tensor: Tensor, what: str) -> Made:
+    """How a new tensor was made.
+
+    Raises:
+        Unaccounted: there is more to it than its elements.
+    """
+    slot, storage = _slot(capture, value_of(tensor)), tensor._storage
+    if slot is None or type(tensor) is not Tensor or tensor._spec.window:
+        raise Unaccounted(f"{what} is no plain result")
+    if tensor._hooks is not None or tensor.__dict__.keys() - _OF_RESULTS:
+        raise Unaccounted(f"something was set on {what}")
+    if storage is not None and sum(1 for _ in storage.living()) > 1:
+        raise Unaccounted(f"others share the memory of {what}")
+    return Made(slot, tensor._spec.fresh, 0 if storage is None else tensor._version)
+
+
+def _check_memories(capture: Capture, refs: Refs, written: dict[int, Written]) -> None:
+    """An argument, or a gradient, must not lie in a memory that is written to by another name.
+
+    Raises:
+        Unaccounted: one does.
+    """
+    owners: dict[int, Tensor] = {}
+    for seen in capture.seen.values():
+        storage = seen.tensor._storage
+        if storage is None or not storage.live or id(storage) not in written:
+            continue
+        other = owners.setdefault(id(storage), seen.tensor)
+        if other is not seen.tensor and (refs.of(other).moves or refs.of(seen.tensor).moves):
+            raise Unaccounted(f"{refs.of(seen.tensor)} shares memory that is written to with {refs.of(other)}")
+
+
+def _return(capture: Capture, leaf: Any, refs: Refs) -> Returned:
+    if not isinstance(leaf, Tensor):
+        if isinstance(leaf, (*PLAIN, Size, dtype, device)):
+            return Returned("value", leaf)
+        raise Unaccounted(f"it returns an object of type {type(leaf).__name__}")
+    seen = capture.seen.get(id(leaf))
+    if seen is not None:
+        if seen.before:
+            return Returned("tensor", refs.of(leaf))
+        raise Unaccounted("it returns another handle on a tensor that was there before")
+    for owner in capture.seen.values():
+        if owner.tensor._grad is leaf:
+            return Returned("tensor", Ref(refs.of(owner.tensor).of, True))
+    return _return_result(capture, leaf)
+
+
+def _return_result(capture: Capture, leaf: Tensor) -> Returned:
+    result = made(capture, leaf, "a tensor that it returns")
+    if leaf._edge is None and leaf._spec.requires_grad:
+        raise Unaccounted("it returns a new leaf")
+    if leaf._edge is not None and not is_used_up(leaf._edge, capture):
+        raise Unaccounted("it returns a tensor with a history: its backward pass may still be asked for")
+    return Returned("result", result, leaf._edge)
+
+
+def is_used_up(edge: Edge, capture: Capture) -> bool:
+    """Whether the graph at an edge has nothing of this call in it: what was saved for backward has been freed."""
+    stack, known = [edge[0]], set()
+    while stack:
+        node = stack.pop()
+        if id(node) in known:
+            continue
+        known.add(id(node))
+        if isinstance(node, AccumulateGrad):
+            seen = capture.seen.get(id(node.variable))
+            if seen is None or not seen.before or node.hook_slots is not None:
+                return False
+            continue
+        if not isinstance(node, OperatorNode) or node.hook_slots is not None or node.__dict__.keys() - {"_numbers"}:
+            return False
+        if type(node.saved) is tuple and node.saved:
+            return False
+        stack += [following[0] for following in node.next_edges if following is not None]
+    return True
+
+
+def check_accounts(capture: Capture, effects: Effects, wanted: bytes) -> None:
+    """Every result that somebody holds must be accounted for.
+
+    Raises:
+        Unaccounted: one is not.
+    """
+    accounted = set(effects.slots)
+    kept = [slot for slot, held in enumerate(wanted) if held and slot not in accounted]
+    if kept:
+        raise Unaccounted(f"a result of {_maker(capture, kept[0])} is kept outside of it")
+
+
+def _maker(capture: Capture, slot: int) -> str:
+    first = 0
+    for instruction in capture.code:
+        first += instruction[0].count
+        if slot < first:
+            return shown(instruction)
+    return "an instruction"
+
+
+# -- leaving it behind again -------------------------------------------------------------------------------------------
+
+
+def storages_of(effects: Effects, arguments: Sequence[Any]) -> list[Storage]:
+    """The memories that are written to."""
+    return [one.ref.find(arguments)._storage for one in effects.written]  # type: ignore[misc]
+
+
+def leave(effects: Effects, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
+    """Leave behind what a call would, with these results, and give the leaves of what it returns."""
+    for ref, slot in effects.written:
+        ref.find(arguments)._storage.replace(found[slot])  # type: ignore[union-attr]
+    for ref, writes in effects.counted:
+        tensor = ref.find(arguments)
+        (tensor._counter or tensor._storage.counter).version += writes  # type: ignore[union-attr]
+    for ref, made_again in effects.graded:
+        ref.find(arguments)._grad = None if made_again is None else made_again.tensor(found)
+    given: list[Any] = []
+    for one in effects.returned:
+        given.append(_given(one, found, arguments, given))
+    return given
+
+
+def _given(one: Returned, found: dict[int, Any], arguments: Sequence[Any], given: list[Any]) -> Any:
+    if one.kind == "result":
+        return one.of.tensor(found, None if one.edge is None else (renewed(one.edge[0]), one.edge[1]))
+    if one.kind == "tensor":
+        return one.of.find(arguments)
+    return given[one.of] if one.kind == "again" else one.of
+
+
+def renewed(node: Any) -> OperatorNode:
+    """A node like one that is used up; each result has its own, for that remembers what becomes of the result."""
+    new: OperatorNode = object.__new__(type(node))
+    new.plan, new.saved, new.next_edges = node.plan, node.saved, node.next_edges
+    new.sequence_nr = node.sequence_nr
+    if "_numbers" in node.__dict__:
+        new._numbers = node._numbers
+    return new

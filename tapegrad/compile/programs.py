@@ -1,0 +1,42 @@
+"""The XLA programs of one compiled function: calls that do the same share one, whatever numbers they use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.compile.capture import Capture
+from tapegrad.compile.effects import Effects
+from tapegrad.compile.guards import alike
+from tapegrad.compile.refs import Source
+from tapegrad.execution.whole import Whole
+
+MOST = 64
+"""How many programs are remembered."""
+
+
+class Programs:
+    """The programs of a function, by their instructions, wanted results, and reused memory."""
+
+    def __init__(self) -> None:
+        self._wholes: dict[tuple, list[tuple[list[tuple], Whole]]] = {}
+
+    def of(self, capture: Capture, sources: Sequence[Source], effects: Effects, replaced: dict[int, int]) -> Whole:
+        """The program of a captured call. A Python number that is not what it was becomes an input of it."""
+        code, numbers = capture.code, {i: source.of for i, source in enumerate(sources) if source.kind == "number"}
+        key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
+        entries = self._wholes.setdefault(key, [])
+        entry = next((entry for entry in entries if entry[0] == code), None)
+        if entry is not None:
+            same = {i: number for i, number in entry[1].constants.items() if alike(number, numbers[i])}
+            if len(same) == len(entry[1].constants):
+                return entry[1]
+            entries.remove(entry)
+            numbers = same
+        whole = Whole(code, effects.slots, len(capture.values), numbers, replaced)
+        entries.append((code, whole))
+        if len(self._wholes) > MOST:
+            del self._wholes[next(iter(self._wholes))]
+        return whole
+
+

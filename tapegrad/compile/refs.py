@@ -1,0 +1,143 @@
+"""Where a tensor, or an array, is found again at the next call: as an argument, as itself, as somebody's gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.compile.capture import Capture, Seen
+from tapegrad.compile.guards import alike
+from tapegrad.execution.host import is_kept
+from tapegrad.execution.pending import NUMBERS, settled
+from tapegrad.tensor.tensor import Tensor
+
+
+class Unaccounted(Exception):
+    """Why a captured call can't be replayed."""
+
+
+class Ref(NamedTuple):
+    """Which tensor is meant: argument number ``of``, or the tensor ``of``; or the ``.grad`` of that."""
+
+    of: Any
+    grad: bool = False
+
+    def find(self, arguments: Sequence[Any]) -> Tensor:
+        """The tensor that is meant in a call with these arguments."""
+        tensor = arguments[self.of] if type(self.of) is int else self.of
+        return tensor._grad if self.grad else tensor
+
+    def same(self, other: Ref) -> bool:
+        """Whether the same is meant."""
+        return self.grad == other.grad and (self.of is other.of or (type(self.of) is int and self.of == other.of))
+
+    @property
+    def moves(self) -> bool:
+        """Whether it may be another tensor in another call."""
+        return self.grad or type(self.of) is int
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is the same tensor in each call."""
+        return not self.moves
+
+    def __str__(self) -> str:
+        what = f"argument {self.of}" if type(self.of) is int else f"a tensor of shape {list(self.of.shape)}"
+        return f"the gradient of {what}" if self.grad else what
+
+
+class Refs:
+    """How the tensors that a call has met are found again."""
+
+    def __init__(self, capture: Capture, arguments: Sequence[Any]) -> None:
+        self._found: dict[int, Ref] = {}
+        for number, leaf in enumerate(arguments):
+            if isinstance(leaf, Tensor):
+                self._found.setdefault(id(leaf), Ref(number))
+        grads: list[tuple[Tensor, Ref]] = []
+        for seen in capture.seen.values():
+            ref = self._found.get(id(seen.tensor), Ref(seen.tensor))
+            if seen.grad is not None and seen.before:
+                grads.append((seen.grad, Ref(ref.of, True)))
+        for grad, ref in grads:
+            self._found.setdefault(id(grad), ref)
+
+    def of(self, tensor: Tensor) -> Ref:
+        """How a tensor is found."""
+        return self._found.get(id(tensor)) or Ref(tensor)
+
+
+class Source(NamedTuple):
+    """Where an input of a program comes from.
+
+    ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which), ``"key"``
+    (of a stream of random keys), ``"number"`` or ``"constant"``.
+    """
+
+    kind: str
+    of: Any
+
+    def same(self, other: Source) -> bool:
+        """Whether it is the same source, with the same value if it is a constant or a number."""
+        if self.kind != other.kind:
+            return False
+        if self.kind in ("tensor", "storage"):
+            return self.of.same(other.of)
+        if self.kind == "constant":
+            return _equal(self.of, other.of)
+        return self.of is other.of or (self.kind == "number" and alike(self.of, other.of))
+
+    def __str__(self) -> str:
+        if self.kind == "number":
+            return repr(self.of)
+        return {"key": "a random key", "constant": "an array with certain elements"}.get(self.kind) or str(self.of)
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    return left is right or (left.nbytes <= 1 << 20 and np.asarray(left).tobytes() == np.asarray(right).tobytes())
+
+
+def sources_of(capture: Capture, refs: Refs) -> list[Source]:
+    """Where the inputs of a captured program come from.
+
+    Raises:
+        Unaccounted: that is not known of one, or could be said in two ways.
+    """
+    owners: dict[int, list[tuple[Source, Seen]]] = {}
+    for seen in capture.seen.values():
+        if seen.before:
+            for source, value in _offers(seen, refs):
+                owners.setdefault(id(settled(value)), []).append((source, seen))
+    return [_source(capture, value, owners.get(id(value), [])) for value in capture.inputs]
+
+
+def _offers(seen: Seen, refs: Refs) -> list[tuple[Source, Any]]:
+    """The values that a tensor had."""
+    ref = refs.of(seen.tensor)
+    if not seen.spec.window:
+        return [(Source("tensor", ref), seen.value)]
+    offers = [(Source("storage", ref), seen.value)]
+    return [*offers, (Source("tensor", ref), seen.own)] if seen.current else offers
+
+
+def _source(capture: Capture, value: Any, owners: list[tuple[Source, Seen]]) -> Source:
+    if isinstance(value, NUMBERS):
+        return Source("number", value)
+    if id(value) in capture.keys:
+        return Source("key", capture.keys[id(value)])
+    constant = isinstance(value, np.ndarray) or is_kept(value)
+    if not owners:
+        if constant:
+            return Source("constant", value)
+        raise Unaccounted(
+            f"it reads an array of shape {list(value.shape)} that belongs to no tensor which it is known to use"
+        )
+    (first, seen), *others = owners
+    unclear = constant or any(other.storage is None or other.storage is not seen.storage for _, other in others)
+    if unclear or (others and any(source.of.moves for source, _ in owners)):
+        raise Unaccounted(f"{first} shares its elements with something else, so that it is not clear which is meant")
+    return first

@@ -1,0 +1,342 @@
+"""``compile``: a function whose calls become one XLA program, from the third on without running its Python.
+
+Note [Compiled steps]
+The first calls run the function as it is, and capture what it computes (``capture.py``). Each is compiled as one
+program (``programs.py``): its inputs are read from where they came from (``refs.py``), its results are where the call
+left them (``effects.py``), and the memory of what is written anew is given to the program to write into
+(``replay.py``). When two calls one after the other turn out the same, inputs and effects and all that Python could have
+read (``guards.py``), the next ones are *replayed*: nothing of the function is run but its program, as long as what it
+reaches in Python (``search.py``), and what its tensors are (``states.py``), stays what it was. Where that can't be
+known, Python is run at each call, and ``report()`` says why; the program is still one, and compiled once: numbers that
+change become inputs of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tapegrad.compile.capture import Capture, capturing
+from tapegrad.compile.effects import check_accounts, effects_of
+from tapegrad.compile.guards import Guards
+from tapegrad.compile.programs import Programs
+from tapegrad.compile.refs import Refs, Unaccounted, sources_of
+from tapegrad.compile.replay import Recorded, Replay, held_results, replaced_by, run_captured
+from tapegrad.compile.states import States, hooks_of
+from tapegrad.compile.trust import PLAIN
+from tapegrad.execution.devices import get_default_device
+from tapegrad.execution.dtypes import get_default_dtype
+from tapegrad.execution.host import is_traced
+from tapegrad.execution.pending import recording, run
+from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.tensor import Tensor, settle, value_of
+from tapegrad.tensor.trees import TreeSpec, flatten
+
+PATIENCE = 4
+"""After so many calls of one kind in a row that can't be replayed, it is tried again only now and then."""
+
+KEPT_CASES = 64
+"""How many kinds of calls are remembered."""
+
+
+class Case:
+    """Calls with arguments of the same kind, under the same modes.
+
+    Attributes:
+        last: the last call that could be accounted for, and what Python reached after it (``guards``).
+        states: what the tensors of that call were before it.
+        replay: how the next call is made without Python; None if that is not possible.
+        reason: why it is not.
+        runs: how many calls in a row Python was run for.
+        accounted: whether the last call could be accounted for.
+    """
+
+    def __init__(self) -> None:
+        self.last: Recorded | None = None
+        self.guards: Guards | None = None
+        self.states: States | None = None
+        self.replay: Replay | None = None
+        self.reason = "it is the first call of its kind"
+        self.runs = 0
+        self.accounted = True
+
+    def obstacle(self, leaves: list) -> str | None:
+        """Why the next call can't be replayed; None if it can."""
+        if self.replay is None:
+            return self.reason
+        assert self.guards is not None and self.states is not None
+        if any(id(leaf) in self.states.ids for leaf in leaves):
+            return "one of its arguments is a tensor that it reaches otherwise, too"
+        return self.states.changed() or self.guards.changed() or self.replay.obstacle(leaves)
+
+    @property
+    def resting(self) -> bool:
+        """Whether it has not been possible for so long that this call does not try."""
+        return self.runs > PATIENCE and bool(self.runs & (self.runs - 1))
+
+
+class Compiled:
+    """A function that ``compile`` was given. Call it as the function.
+
+    Attributes:
+        function: the function.
+        fullgraph: whether reading elements is an error.
+        calls, replayed: how often it was called, and how often without running its Python.
+    """
+
+    def __init__(self, function: Callable, fullgraph: bool) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self.function, self.fullgraph = function, fullgraph
+        self.calls = self.replayed = 0
+        self._cases: dict[Any, Case] = {}
+        self._programs = Programs()
+        self._lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method: compiled for each instance."""
+        if instance is None:
+            return self
+        bound = Compiled(self.function.__get__(instance, owner), self.fullgraph)
+        inside = getattr(instance, "__dict__", None)
+        if inside is not None and vars(type(instance)).get(self.function.__name__) is self:
+            inside[self.function.__name__] = bound
+        return bound
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "function" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if recording.program.captures or not are_ordinary(thread.modes):
+            return self.function(*args, **kwargs)  # part of a larger capture, or looked at from inside
+        self.calls += 1
+        leaves, tree = flatten((args, kwargs))
+        if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
+            return self.function(*args, **kwargs)
+        with self._lock:
+            case = self._case(leaves, tree)
+            obstacle = case.obstacle(leaves)
+            if obstacle is None:
+                self.replayed += 1
+                return case.replay.run(leaves)  # type: ignore[union-attr]
+        case.reason, case.replay = obstacle, None
+        case.runs += 1
+        if case.resting and not case.accounted:
+            with deferring():
+                return self.function(*args, **kwargs)
+        return self._record(case, args, kwargs, leaves, tree)
+
+    def report(self) -> str:
+        """How often Python was run, and why, for each kind of call.
+
+        >>> import tapegrad as torch
+        >>> double = torch.compile(lambda x: x * 2)
+        >>> for _ in range(4):
+        ...     y = double(torch.ones(2))
+        >>> print(double.report())
+        4 calls, 2 of them replayed
+        kind 1: replayed
+        """
+        lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
+        for number, case in enumerate(self._cases.values(), 1):
+            lines.append(f"kind {number}: {'replayed' if case.replay else 'Python is run: ' + case.reason}")
+        return "\n".join(lines)
+
+    def _case(self, leaves: list, tree: TreeSpec) -> Case:
+        firsts: dict[int, int] = {}
+        again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
+        key = tuple(map(kind_of, leaves)), again, repr(tree), ambient(), training_of(self.function)
+        case = self._cases.pop(key, None) or Case()
+        self._cases[key] = case
+        if len(self._cases) > KEPT_CASES:
+            del self._cases[next(iter(self._cases))]
+        return case
+
+    def _record(self, case: Case, args: tuple, kwargs: dict, leaves: list, tree: TreeSpec) -> Any:
+        """Run the function, capture what it does, and run that as one program."""
+        reached = self._reached(leaves) if not case.resting or case.guards is None else case.guards
+        before, modes = (reached.unsure or reached.changed() or ""), ambient()
+        with capturing(not self.fullgraph) as capture:
+            for tensor in (*(leaf for leaf in leaves if isinstance(leaf, Tensor)), *reached.tensors):
+                capture.note(tensor, before=True)
+            try:
+                result = self.function(*args, **kwargs)
+            except BaseException:
+                self._failed(capture, modes)
+                raise
+            if capture.refused is not None:
+                self._failed(capture, modes)
+                raise capture.refused
+        if capture.split is not None or capture.traced:
+            case.accounted = False
+            case.reason = f"elements are read at {capture.split}" if capture.split else "jax traces it"
+            finish(capture)
+            return result
+        if flatten((args, kwargs))[1] != tree or any(map(_other, flatten((args, kwargs))[0], leaves)):
+            before = "it changes the containers among its arguments"
+        case.reason = before or case.reason
+        return self._account(case, capture, reached, leaves, result, before, modes)
+
+    def _reached(self, leaves: list) -> Guards:
+        """What the function, its arguments and the hooks on its tensors can reach in Python."""
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        roots: list[tuple[Any, str]] = [(self.function, name)]
+        roots += [(leaf, f"argument {i}") for i, leaf in enumerate(leaves) if not isinstance(leaf, (*PLAIN, Tensor))]
+        found = Guards(roots)
+        hooked = [*found.tensors, *(leaf for leaf in leaves if isinstance(leaf, Tensor))]
+        hooks = [(hook, "a hook") for tensor in hooked for hook in hooks_of(tensor)]
+        return Guards(roots + hooks) if hooks else found
+
+    @staticmethod
+    def _failed(capture: Capture, modes: tuple) -> None:
+        """Leave what eager execution would, after an error; nothing, if it is that elements were read."""
+        if capture.refused is None:
+            finish(capture)
+            return
+        capture.undo()
+        thread.modes = modes[0].replace(deferred=True, results_watched=True)  # ``capturing`` takes these back
+
+    def _account(
+        self, case: Case, capture: Capture, reached: Guards, leaves: list, result: Any, why_not: str, modes: tuple
+    ) -> Any:
+        given, tree = flatten(result)
+        kept = [] if reached.unsure or not reached.holds(containers_of(result)) else ["it returns a container of its own"]
+        capture.forget_handles()
+        refs = Refs(capture, leaves)
+        try:
+            sources, effects = sources_of(capture, refs), effects_of(capture, refs, given)
+            if ambient() != modes:
+                raise Unaccounted("it changes the modes of its caller")
+            check_accounts(capture, effects, held_results(capture))
+        except Unaccounted as error:
+            case.accounted, case.reason, case.last = False, str(error), None
+            finish(capture)
+            return result
+        replaced = replaced_by(sources, effects, leaves)
+        whole = self._programs.of(capture, sources, effects, replaced)
+        new = Recorded(capture.code, sources, effects, tree, whole)
+        changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
+        states = States(seen for seen in capture.seen.values() if seen.before and refs.of(seen.tensor).fixed)
+        kept += [f"it changes a tensor: {changes}"] if changes else []
+        run_captured(new, capture)
+        for leaf in given:
+            if isinstance(leaf, Tensor):
+                settle(leaf)
+        with self._lock:
+            self._conclude(case, new, states, reached, leaves, why_not or "".join(kept[:1]))
+        return result
+
+    @staticmethod
+    def _conclude(
+        case: Case, new: Recorded, states: States, reached: Guards, leaves: list, why_not: str
+    ) -> None:
+        """See whether the next call can be replayed."""
+        changed = reached.unsure or reached.changed()
+        unlike = "it is the first that was captured" if case.last is None else new.unlike(case.last)
+        if changed and not reached.unsure:
+            changed = f"the call itself changes what it reads: {changed}"
+        case.reason = why_not or changed or unlike or ""
+        case.last, case.guards, case.states, case.accounted = new, reached, states, True
+        if not case.reason:
+            case.replay, case.runs = Replay(new, leaves), 0
+
+
+@contextmanager
+def deferring() -> Iterator[None]:
+    """Record kernels in a block; other modes that it changes are left changed."""
+    before = thread.modes.deferred_enabled
+    thread.modes = thread.modes.replace(deferred=True)
+    try:
+        yield
+    finally:
+        thread.modes = thread.modes.replace(deferred=before)
+
+
+def are_ordinary(modes: Modes) -> bool:
+    """Whether nobody looks at what is computed, nor has it computed in another way."""
+    seen = modes.intercepted or modes.watched or modes.saved_hooks or modes.results_watched or modes.recording
+    return not (seen or modes.level or modes.forward_level >= 0)
+
+
+def ambient() -> tuple:
+    """What is switched on."""
+    return thread.modes, get_default_dtype(), get_default_device()
+
+
+def training_of(function: Any) -> Any:
+    """Whether a module is in training mode, if it is one."""
+    return getattr(function, "training", getattr(getattr(function, "__self__", None), "training", None))
+
+
+def kind_of(leaf: Any) -> Any:
+    """What calls must have in common in an argument."""
+    if isinstance(leaf, Tensor):
+        grad, extras = leaf._grad, leaf.__dict__
+        named = tuple(extras) if extras else ()
+        return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named
+    if type(leaf) in PLAIN:
+        return type(leaf), repr(leaf)
+    return ("array", leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else id(leaf)
+
+
+def _other(one: Any, other: Any) -> bool:
+    return one is not other
+
+
+def containers_of(tree: Any) -> list[Any]:
+    """The containers in a tree of results."""
+    if isinstance(tree, dict):
+        return [tree, *(inner for value in tree.values() for inner in containers_of(value))]
+    if isinstance(tree, (list, tuple)):
+        return [tree, *(inner for value in tree for inner in containers_of(value))]
+    return []
+
+
+def finish(capture: Capture) -> None:
+    """Run what was captured, as any other program."""
+    if capture.code:
+        run(capture)
+
+
+def compile(function: Callable | None = None, *, fullgraph: bool = True) -> Any:
+    """A function, or a module, whose calls become one XLA program each, and are replayed without running its Python.
+
+    Training steps can be compiled as they are: gradients, in-place updates, optimizers' state, buffers and random
+    numbers are found while the first calls run, and updated by the program. See Note [Compiled steps].
+
+    Args:
+        function: what is called; without it, ``compile(...)`` is a decorator.
+        fullgraph: whether reading elements of a tensor while the function runs is an error; if not, the program is
+            split there, and the function's Python is run at each call.
+
+    Calls do what they would without ``compile``: where Python has to be run for that, it is. A function is replayed if
+    it does nothing but compute with tensors, and what it reads besides its arguments has not changed: ``report()`` of
+    what is returned says how often that was so, and what has prevented it.
+
+    Raises:
+        DataDependentError: from calls, with ``fullgraph``: elements are read. Tensors are what they were, then.
+
+    >>> import tapegrad as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> @torch.compile
+    ... def step(x):
+    ...     w.grad = None
+    ...     loss = ((w * x - 1) ** 2).sum()
+    ...     loss.backward()
+    ...     with torch.no_grad():
+    ...         w.sub_(w.grad, alpha=0.1)
+    ...     return loss
+    >>> [round(step(torch.ones(2)).item(), 4) for _ in range(5)]
+    [1.0, 0.64, 0.4096, 0.2621, 0.1678]
+    >>> step.replayed > 0
+    True
+    """
+    if function is None:
+        return functools.partial(compile, fullgraph=fullgraph)
+    return Compiled(function, fullgraph)

@@ -1,0 +1,105 @@
+"""Appliers: what a node of an operator does in backward, written for its plan.
+
+Note [Appliers are written]
+Which values a backward kernel takes is settled by the plan, as the call is (Note [Runners are written] in ``call.py``).
+``applier`` writes it down as straight-line Python, for the common case: nothing is packed by hooks, all gradients are
+there, and all that can be computed are wanted. ``print(source_of(plan))`` shows it; that of ``x * y`` reads, where only
+``x`` requires grad::
+
+    def apply(node, grads, saved):
+        grad0, = grads
+        if grad0 is None:
+            return some(node, grads, saved)
+        x0, = saved
+        value0 = x0._value if x0._spec is spec0 else node._checked_value(x0, 0)
+        if thread.modes.deferred:
+            return bound(grad0, value0)
+        try:
+            return backward(grad0, value0)
+        except TypeError:
+            return bound(grad0, value0)
+
+A tensor that has the spec which it was saved with, a plain one, has not been written to since: there is no version to
+compare. ``backward`` takes arrays only, ``bound`` also what a program computes or has computed in the meantime
+(``kernel.py``). Where the call was deferred, that of the backward kernel is written down in place of all this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.execution.host import is_traced
+from tapegrad.execution.pending import Call, call_lines, program_for, recording_names
+from tapegrad.tape.modes import thread
+from tapegrad.tape.sources import defined
+
+if TYPE_CHECKING:
+    from tapegrad.dispatch.plan import Plan
+
+
+def applier(plan: Plan, values: Sequence) -> Callable:
+    """The function that applies a node of a plan to gradients: ``apply(node, grads, saved)``.
+
+    ``values`` are an example of what the backward kernel takes.
+    """
+    if plan.node_class.saved_values is not OperatorNode.saved_values:
+        return some
+    names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
+    names |= {"some": some, "thread": thread, "plan": plan}
+    full = (True,) * plan.slots
+    names["bound"] = names["backward"] = plan.backward(plan.needed, full)
+    call = None
+    if not plan.mixed:
+        kernel = plan.backward_kernel(plan.needed, full)
+        if not plan.modes.deferred:
+            names["backward"], kernel.ran = kernel.run, True
+        elif not any(map(is_traced, values)):
+            call = kernel.call_for(values)
+            names |= recording_names(call)
+    return defined(source_of(plan, call).splitlines(), "apply", names)
+
+
+def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
+    """The applier that looks at everything: where gradients are missing, or a node has its own way to read values."""
+    return node.apply_some(grads, None)
+
+
+def source_of(plan: Plan, call: Call | None = None) -> str:
+    """The source of a plan's applier; ``call`` is how the call of the backward kernel is recorded, if it is."""
+    return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in _lines(plan, call))
+
+
+def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
+    grads = [f"grad{i}" for i in range(plan.slots)]
+    special = [f"{grad} is None" for grad in grads]
+    if plan.saved_outputs and not plan.modes.surviving:  # somebody made a storage of an output: it may be written to
+        special.append("node.output_storages is not None")
+    yield f"{', '.join(grads)}, = grads"
+    yield f"if {' or '.join(special)}:"
+    yield "    return some(node, grads, saved)"
+    if plan.saved_specs:
+        yield f"{', '.join(f'x{i}' for i in range(len(plan.saved_specs)))}, = saved"
+    for i, spec in enumerate(plan.saved_specs):
+        yield f"value{i} = {_value(i, spec)}"
+    operands = [*grads, *(f"value{i}" for i in range(len(plan.saved_specs)))]
+    if call is not None:
+        yield from call_lines(call, operands, program_for("plan.device"))
+        return
+    values = ", ".join(operands)
+    if not plan.modes.deferred:
+        yield "if thread.modes.deferred:"
+        yield f"    return bound({values})"
+    yield "try:"
+    yield f"    return backward({values})"
+    yield "except TypeError:"
+    yield f"    return bound({values})"
+
+
+def _value(index: int, spec: Any) -> str:
+    """How the value of a saved item is read."""
+    if spec is None:
+        return f"x{index}"
+    checked = f"node._checked_value(x{index}, {index})"
+    return f"x{index}._value if x{index}._spec is spec{index} else {checked}" if spec.plain else checked

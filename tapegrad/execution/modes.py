@@ -1,0 +1,104 @@
+"""When kernels run: at once, or later, in programs. See Note [Deferred programs] in ``pending.py``.
+
+Note [Garbage while recording]
+A tape is made of small objects, which live until backward has run. Python's collector looks for cycles among new
+objects each time that there are some hundred more; what survives makes it look at *all* objects before long, which
+takes longer than the program. So while operators are recorded it looks after every ``MANY`` new objects only.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tapegrad.errors import message
+from tapegrad.execution.pending import run_pending
+from tapegrad.tape.modes import set_default_modes, thread
+
+EXECUTIONS = ("immediate", "deferred")
+
+MANY = 200_000
+"""After how many new objects garbage is collected in deferred mode. See Note [Garbage while recording]."""
+
+
+class _Patience:
+    """Raises the collector's threshold as long as anybody is recording, and restores what was there before."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._before = (0, 0, 0)
+
+    def begin(self) -> None:
+        """Somebody starts recording."""
+        with self._lock:
+            self._users += 1
+            before = gc.get_threshold()
+            if self._users == 1 and 0 < before[0] < MANY:
+                self._before = before
+                gc.set_threshold(MANY, *before[1:])
+
+    def end(self) -> None:
+        """Somebody ends it."""
+        with self._lock:
+            self._users -= 1
+            if not self._users and self._before[0]:
+                if gc.get_threshold()[0] == MANY:  # else it is the user's again
+                    gc.set_threshold(*self._before)
+                self._before = (0, 0, 0)
+
+
+patience = _Patience()
+
+
+def set_execution(how: str) -> None:
+    """Say when operators are computed: ``"immediate"``, at each call, or ``"deferred"``, many at once, when needed.
+
+    It holds for this thread and for threads that are started from here on.
+
+    Raises:
+        ValueError: neither of the two.
+
+    >>> import tapegrad as torch
+    >>> torch.set_execution("deferred")
+    >>> x = torch.ones(3) * 2 + 1
+    >>> torch.get_execution(), x
+    ('deferred', tensor([3., 3., 3.]))
+    >>> torch.set_execution("immediate")
+    """
+    if how not in EXECUTIONS:
+        raise ValueError(message("no such execution", expected=" or ".join(map(repr, EXECUTIONS)), got=repr(how)))
+    run_pending()
+    if thread.modes.deferred_enabled != (how == "deferred"):
+        (patience.begin if how == "deferred" else patience.end)()
+    thread.modes = thread.modes.replace(deferred=how == "deferred")
+    set_default_modes(deferred=how == "deferred")
+
+
+def get_execution() -> str:
+    """How this thread's operators are computed: ``"immediate"`` or ``"deferred"``."""
+    return EXECUTIONS[thread.modes.deferred_enabled]
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Operators of this block are recorded, and computed many at once: when a value is read, and at the latest here.
+
+    >>> import tapegrad as torch
+    >>> with torch.deferred():
+    ...     x = torch.ones(3) * 2
+    ...     y = x + 1
+    >>> y
+    tensor([3., 3., 3.])
+    """
+    before = thread.modes.deferred_enabled
+    thread.modes = thread.modes.replace(deferred=True)
+    patience.begin()
+    try:
+        yield
+    finally:
+        patience.end()
+        thread.modes = thread.modes.replace(deferred=before)
+        run_pending()

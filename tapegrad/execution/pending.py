@@ -1,0 +1,428 @@
+"""Programs that are being recorded, and the values that they will compute.
+
+Note [Deferred programs]
+With ``modes.deferred`` a kernel call computes nothing. It appends an *instruction* to the thread's ``Program``, and
+gives a ``Pending`` for each result, whose shape and dtype are known. The program is run when the elements of a value
+are wanted (``settled``), at the end of a backward call, and when it has grown long (``LONGEST``); a new one is begun.
+
+An instruction is a tuple ``(call, slot, ...)``: what is called (``Call``: a kernel for arguments of certain types) and
+where its arguments are: a slot from 0 on is a result, counted from the beginning of the program; a slot below 0 is an
+input, an array that was there before or a Python number. So a list of instructions *is* the structure of a program:
+two that are equal do the same to other inputs, and comparing two lists of tuples takes nanoseconds for each.
+
+Which results are still wanted when a program is run is a matter of counting references: those which nobody but the
+program holds are never materialised.
+
+Note [Programs and threads]
+Each thread records a program of its own. A value of another thread's program (or of one that failed) is evaluated by
+whoever wants it: the instructions that it depends on are run, one by one, and the program is left as it is. Kernels are
+pure, so that it does no harm if the other thread runs them too.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from tapegrad.execution.devices import device_of, get_default_device, only_device
+from tapegrad.tape.sources import defined
+
+LONGEST = 16384
+"""A program is run when it has so many results. XLA's time to compile grows faster than the length of a program."""
+
+new = object.__new__
+
+
+class Aval:
+    """What is known of a value before it is computed. There is one object for each shape and dtype: ``aval``.
+
+    Attributes:
+        shape: the lengths of the dimensions; ``dtype``: NumPy's type of the elements.
+        size, nbytes: how many elements there are, and how many bytes of memory they take.
+    """
+
+    __slots__ = ("shape", "dtype", "size", "nbytes")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape, self.dtype = shape, dtype
+        self.size = math.prod(shape)
+        self.nbytes = self.size * dtype.itemsize
+
+
+@cache
+def aval(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
+    """The ``Aval`` of this shape and dtype.
+
+    >>> aval((2, 3), np.dtype("float32")).nbytes
+    24
+    """
+    return Aval(tuple(shape), np.dtype(dtype))
+
+
+class Pending:
+    """A value that will be computed, or has been since.
+
+    Attributes:
+        program: the program that computes it; None when it has been run.
+        slot: which result of the program it is.
+        aval: its shape and dtype.
+        array: the array that it is, once the program has been run.
+    """
+
+    __slots__ = ("program", "slot", "aval", "array")
+
+    program: Program | None
+    slot: int
+    aval: Aval
+    array: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the dimensions."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory the elements take, once they are there."""
+        return self.aval.nbytes
+
+    def settle(self) -> Any:
+        """The array, computed now if it has not been."""
+        program = self.program
+        if program is not None:
+            if program is recording.on(program.device):
+                program.demand()
+            else:
+                self.array = program.evaluate(self.slot)
+                self.program = None
+        return self.array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.settle(), dtype)
+
+    def __repr__(self) -> str:
+        return f"Pending({self.aval.dtype}{list(self.shape)})"
+
+
+def settled(value: Any) -> Any:
+    """The array that a value is; computed now if it is pending. Anything else as it is."""
+    return value.settle() if type(value) is Pending else value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are one, computed or not."""
+    return left is right or _known(left) is _known(right)
+
+
+def _known(value: Any) -> Any:
+    return value.array if type(value) is Pending and value.program is None else value
+
+
+_tracers: dict[type, bool] = {}
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether a value stands for what a traced function will be given; quicker than ``isinstance``."""
+    kind = type(value)
+    found = _tracers.get(kind)
+    if found is None:
+        found = _tracers[kind] = issubclass(kind, jax.core.Tracer)
+    return found
+
+
+class Traced(Exception):
+    """An argument is a tracer: what is called with it belongs to the trace, not to a program."""
+
+
+class Program:
+    """Instructions that have been recorded and not run. See Note [Deferred programs].
+
+    Attributes:
+        code: the instructions.
+        values: the results, by slot.
+        inputs: the arrays and numbers that instructions take.
+        slots: where an input is: by its identity, or a number by type and value.
+        settled: values that were pending, and are inputs as arrays.
+        device: where it is run; None where there is only one device.
+    """
+
+    __slots__ = ("code", "values", "inputs", "slots", "settled", "device")
+
+    captures = False
+    """Whether all that the thread computes belongs to it, also what depends on nothing that is pending."""
+
+    def __init__(self, device: Any = None) -> None:
+        self.device = device
+        self.code: list[tuple] = []
+        self.values: list[Pending] = []
+        self.inputs: list[Any] = []
+        self.slots: dict[Any, int] = {}
+        self.settled: list[Pending] = []
+
+    def operand(self, given: Any) -> int:
+        """The slot of an argument of the next instruction.
+
+        Raises:
+            Traced: the argument is a tracer.
+        """
+        value = given
+        if type(given) is Pending:
+            if given.program is self:
+                return given.slot
+            value = given.settle()
+        key = number_key(value) if type(value) in NUMBERS else id(value)
+        slot = self.slots.get(key)
+        if slot is None:
+            if is_tracer(value):
+                raise Traced
+            self.inputs.append(value)
+            slot = self.slots[key] = -len(self.inputs)
+        if given is not value:  # it will be found at once the next time, as long as it lives
+            self.slots[id(given)] = slot
+            self.settled.append(given)
+        return slot
+
+    def demand(self) -> None:
+        """Somebody wants the elements of a result."""
+        run(self)
+
+    def grown(self) -> None:
+        """It is long."""
+        run(self)
+
+    def note(self, tensor: Any) -> None:
+        """A tensor is going to be written to; those who capture want to know."""
+
+    def note_key(self, key: np.ndarray, stream: Any) -> None:
+        """A random key was taken from a stream; those who capture want to know."""
+
+    def evaluate(self, slot: int) -> Any:
+        """The array of one result, with nothing run but what it depends on."""
+        firsts: dict[int, tuple] = {}
+        first = 0
+        for instruction in tuple(self.code):
+            count = instruction[0].count
+            for index in range(count):
+                firsts[first + index] = (instruction, first)
+            first += count
+        with jax.ensure_compile_time_eval(), quiet_numbers():
+            return _evaluated(slot, firsts, self.inputs)
+
+
+quiet_numbers = partial(np.errstate, over="ignore")
+"""Around the first call of a kernel: jax converts numbers by NumPy then, which warns of those that become infinite."""
+
+NUMBERS = (bool, int, float, complex, type(None))
+"""What kernels take besides arrays: Python numbers, and None for what is absent."""
+
+
+def number_key(number: Any) -> Any:
+    """What tells Python numbers apart that kernels must tell apart: also the signs of zeros."""
+    return (type(number), number) if number else (type(number), repr(number))
+
+
+def _evaluated(slot: int, firsts: dict[int, tuple], inputs: Sequence) -> Any:
+    done: dict[int, Any] = {}
+    stack = [slot]
+    while stack:
+        instruction, first = firsts[stack[-1]]
+        waiting = [operand for operand in instruction[1:] if operand >= 0 and operand not in done]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        arguments = [done[operand] if operand >= 0 else inputs[~operand] for operand in instruction[1:]]
+        for index, result in enumerate(instruction[0].run(*arguments)):
+            done[first + index] = result
+    return done[slot]
+
+
+class Call:
+    """A kernel for arguments of certain types: what instructions name.
+
+    Attributes:
+        kernel: the kernel.
+        avals: shape and dtype of each result; None for a result that the kernel leaves out.
+        single: whether the kernel gives one array, not a tuple.
+        count: how many results there are, without those left out.
+        compiled_with_others: how many pieces were compiled that it is a part of.
+    """
+
+    __slots__ = ("kernel", "avals", "single", "count", "arity", "compiled_with_others", "_record")
+
+    def __init__(self, kernel: Any, avals: tuple, single: bool, arity: int) -> None:
+        self.kernel, self.avals, self.single = kernel, avals, single
+        self.count = sum(aval is not None for aval in avals)
+        self.arity = arity
+        self.compiled_with_others = 0
+        self._record: Callable | None = None
+
+    @property
+    def record(self) -> Callable:
+        """``record(*values)`` appends the instruction to the thread's program and gives its results."""
+        if self._record is None:
+            self._record = recorder(self, self.arity)
+        return self._record
+
+    def run(self, *arrays: Any) -> tuple:
+        """The results, computed now."""
+        self.kernel.ran = True
+        return self.present(self.kernel.run(*arrays))
+
+    def inline(self, *arguments: Any) -> tuple:
+        """The results, for a trace."""
+        return self.present(self.kernel.function(*arguments))
+
+    def present(self, results: Any) -> tuple:
+        """What the kernel gave, without what it left out."""
+        return (results,) if self.single else tuple(result for result in results if result is not None)
+
+    def at_once(self, *values: Any) -> Any:
+        """What the kernel gives; for arguments that no program can take."""
+        return self.kernel.run(*map(settled, values))
+
+
+
+def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
+    """The Python that records a call in ``program``: its arguments are in variables, and so will be its results.
+
+    It uses the names of ``recording_names``, and raises ``Traced``.
+    """
+    for i, v in enumerate(operands):
+        found = f"program.slots.get(id({v})) or program.operand({v})"
+        yield f"s{i} = {v}.slot if type({v}) is Pending and {v}.program is program else {found}"
+    slots = "".join(f", s{i}" for i in range(len(operands)))
+    yield f"program.code.append((call{slots or ','}))"
+    yield "values = program.values"
+    for i, (aval, result) in enumerate(zip(call.avals, results, strict=True)):
+        if aval is None:
+            yield f"{result} = None"
+            continue
+        yield f"{result} = new(Pending)"
+        yield f"{result}.program = program"
+        yield f"{result}.slot = len(values)"
+        yield f"{result}.aval = aval{i}"
+        yield f"values.append({result})"
+    yield f"if len(values) > {LONGEST}:"
+    yield "    program.grown()"
+
+
+def recording_names(call: Call) -> dict[str, Any]:
+    """What the lines that record a call refer to."""
+    names = {"recording": recording, "Pending": Pending, "Traced": Traced, "call": call, "new": new}
+    return names | {f"aval{i}": aval for i, aval in enumerate(call.avals)}
+
+
+def call_lines(call: Call, operands: Sequence[str], program: str) -> Iterator[str]:
+    """The Python that records a call and returns its results; tracers are computed with at once."""
+    results = [f"r{i}" for i in range(len(call.avals))]
+    yield f"program = {program}"
+    yield "try:"
+    yield from (f"    {line}" for line in recording_lines(call, operands, results))
+    yield "except Traced:"
+    yield f"    return call.at_once({', '.join(operands)})"
+    yield f"return {results[0] if call.single else '(' + ', '.join([*results, ')'])}"
+
+
+def program_for(device: str) -> str:
+    """The Python that finds the thread's program for a device, which Python names."""
+    return "recording.program" if only_device() is not None else f"recording.on({device})"
+
+
+def recorder(call: Call, arity: int) -> Callable:
+    """The function that records a call, written for the number of its arguments and results."""
+    given = [f"v{i}" for i in range(arity)]
+    body = call_lines(call, given, program_for(f"recording.device_of({', '.join(given)})"))
+    lines = (f"def record({', '.join(given)}):", *(f"    {line}" for line in body))
+    return defined(lines, "record", recording_names(call))
+
+
+class _Recording(threading.local):
+    """What the thread is recording.
+
+    Attributes:
+        program: the program, where there is only one device, or where what is computed is captured.
+        others: the programs by device, where there are several.
+    """
+
+    def __init__(self) -> None:
+        self.program = Program()
+        self.others: dict[Any, Program] = {}
+
+    def on(self, device: Any) -> Program:
+        """The program for a device."""
+        if device is None or self.program.captures:
+            return self.program
+        return self.others.setdefault(device, Program(device))
+
+    @staticmethod
+    def device_of(*values: Any) -> Any:
+        """Where arguments lie, as far as they are not numbers."""
+        for value in values:
+            if type(value) is Pending and value.program is not None:
+                return value.program.device
+        arrays = [known for known in map(_known, values) if hasattr(known, "devices")]
+        return device_of(arrays[0]) if arrays else get_default_device()
+
+    def renew(self, program: Program) -> None:
+        """Begin another program in place of one."""
+        if program.device is None:
+            self.program = Program()
+        else:
+            self.others.pop(program.device, None)
+
+
+recording = _Recording()
+
+runners: list[Callable[[Program, bytes], None]] = []
+"""What runs a program; ``programs.py`` puts it here."""
+
+
+def run(program: Program) -> None:
+    """Run the thread's program, and begin another one."""
+    recording.renew(program)
+    if program.code:
+        with jax.ensure_compile_time_eval(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
+            runners[0](program, wanted_of(program))
+
+
+def wanted_of(program: Program) -> bytes:
+    """For each result of a program whether somebody holds it."""
+    return bytes(map(_HELD.__lt__, map(sys.getrefcount, program.values)))
+
+
+def run_pending() -> None:
+    """Compute all that this thread has recorded; what is captured belongs to who captures it."""
+    if not recording.program.captures:
+        for program in (recording.program, *recording.others.values()):
+            run(program)
+
+
+def _lone() -> int:
+    """What ``getrefcount`` says of something that only a list holds."""
+    return next(map(sys.getrefcount, [new(Pending)]))
+
+
+_HELD = _lone()

@@ -1,0 +1,378 @@
+"""How recorded programs are run: in which pieces, which of them are compiled, and what is remembered.
+
+Note [Running a program]
+What a program does is known by its instructions and by which results are wanted: its *structure*. A structure that was
+not seen before is cut into *pieces* (``pieces.py``): one, if it is short; in a long one a stretch that repeats itself
+becomes several equal pieces, which share one executable, so that a loop costs XLA no more than its body.
+
+A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
+program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
+Otherwise its kernels run one by one, as if nothing had been deferred: most structures of a dynamic program never come
+back. What is remembered is bounded; what was not used for the longest time is forgotten first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import jax
+
+from tapegrad.execution.pending import Call, Program, runners
+from tapegrad.execution.pieces import Piece, cut
+
+MOST_STRUCTURES = 1024
+MOST_EXECUTABLES = 1024
+"""How many structures, and how many compiled pieces, are remembered."""
+
+SECONDS_PER_KERNEL = 0.035
+SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION = 0.05, 0.001
+"""About what XLA takes to compile a kernel by itself, and a piece: measured on small kernels, on a CPU."""
+
+REPEATS = 3
+"""How often a piece comes in one program to be compiled at once."""
+
+
+class Executable:
+    """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
+
+    __slots__ = ("piece", "seen", "compiled")
+
+    def __init__(self, piece: Piece) -> None:
+        self.piece = piece
+        self.seen = 0
+        self.compiled: Callable | None = None
+
+    def run(self, arguments: list, often: bool) -> list[Any]:
+        """The results that are wanted, for these arguments; ``often``: it comes several times in one program."""
+        if self.compiled is not None:
+            return self.compiled(*arguments)
+        self.seen += 1
+        if self.seen < 2 and not often and not self._is_cheaper_compiled():
+            return self.piece.run_by_kernels(arguments)
+        self.compiled = compiled(self.piece)
+        start = perf_counter()
+        results = self.compiled(*arguments)
+        counters.compile_seconds += perf_counter() - start
+        counters.compiled += 1
+        for call in self.piece.calls:
+            call.compiled_with_others += 1
+        return results
+
+    def _is_cheaper_compiled(self) -> bool:
+        """Whether its kernels, one by one, would take longer to compile, of which others may make use, too."""
+        calls = self.piece.calls
+        each = sum(SECONDS_PER_KERNEL / (1 + call.compiled_with_others) for call in calls if not call.kernel.ran)
+        return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
+
+
+def compiled(piece: Piece) -> Callable:
+    """One XLA program for a piece."""
+    run = jax.jit(piece.inlined)
+    if not piece.wide:
+        return run
+    enable_x64 = jax.enable_x64
+
+    def wide(*arguments: Any) -> list[Any]:
+        with enable_x64(True):
+            return run(*arguments)
+
+    return wide
+
+
+class Step(NamedTuple):
+    """What is done for one piece of a structure: where its arguments are, what runs, where the results belong.
+
+    ``done`` are the slots that no later piece reads.
+    """
+
+    arguments: tuple[int, ...]
+    executable: Executable
+    often: bool
+    results: tuple[int, ...]
+    done: tuple[int, ...]
+
+
+class Structure:
+    """What programs with the same instructions and the same wanted results have in common."""
+
+    __slots__ = ("code", "wanted", "steps")
+
+    def __init__(self, code: list[tuple], wanted: bytes) -> None:
+        self.code, self.wanted = code, wanted
+        placed = list(cut(code, wanted))
+        counts: dict[Any, int] = {}
+        for place in placed:
+            counts[place.piece] = counts.get(place.piece, 0) + 1
+        self.steps = [
+            Step(place.arguments, executable_of(place.piece), counts[place.piece] >= REPEATS, place.results, place.done)
+            for place in placed
+        ]
+
+    def run(self, inputs: list[Any]) -> list[Any]:
+        """The results, by slot; None where nobody wants one."""
+        found: list[Any] = [None] * len(self.wanted)
+        for arguments, executable, often, results, done in self.steps:
+            given = [found[slot] if slot >= 0 else inputs[~slot] for slot in arguments]
+            for slot, result in zip(results, executable.run(given, often), strict=True):
+                found[slot] = result
+            for slot in done:
+                found[slot] = None
+        return found
+
+
+@dataclass
+class Counters:
+    """What has happened since the process started, or since ``reset_stats``."""
+
+    hits: int = 0
+    misses: int = 0
+    compiled: int = 0
+    compile_seconds: float = 0.0
+
+
+counters = Counters()
+_structures: OrderedDict[tuple, list[Structure]] = OrderedDict()
+_executables: OrderedDict[Piece, Executable] = OrderedDict()
+_recent: deque[Structure] = deque(maxlen=8)
+_reasons: deque[str] = deque(maxlen=16)
+_remembering = threading.RLock()
+
+
+def executable_of(piece: Piece) -> Executable:
+    """The executable that all pieces equal to this one share."""
+    found = _executables.get(piece)
+    if found is None:
+        found = _executables[piece] = Executable(piece)
+        while len(_executables) > MOST_EXECUTABLES:
+            _executables.popitem(last=False)
+    else:
+        _executables.move_to_end(piece)
+    return found
+
+
+def structure_of(program: Program, wanted: bytes) -> Structure:
+    """The structure of a program: the one that is known, or a new one."""
+    code = program.code
+    key = len(code), code[-1], wanted
+    for structure in _structures.get(key, ()):
+        if structure.code == code:
+            counters.hits += 1
+            with suppress(KeyError):  # another thread may have forgotten it
+                _structures.move_to_end(key)
+            return structure
+    with _remembering:
+        counters.misses += 1
+        _reasons.append(why_new(code, wanted))
+        structure = Structure(code, wanted)
+        _structures.setdefault(key, []).append(structure)
+        _structures.move_to_end(key)
+        while len(_structures) > MOST_STRUCTURES:
+            _structures.popitem(last=False)
+        _recent.append(structure)
+    return structure
+
+
+def run_program(program: Program, wanted: bytes) -> None:
+    """Compute what is wanted of a program."""
+    last = None
+    found = structure_of(program, wanted).run(program.inputs)
+    for value, want, result in zip(program.values, wanted, found, strict=True):
+        if want:
+            value.array = last = result
+            value.program = None
+    program.values.clear()  # they know the program: without this there would be a cycle
+    _unfinished[:] = [] if last is None else [weakref.ref(last)]
+
+
+_unfinished: list[weakref.ref] = []
+"""The result that will be there last, as far as anybody knows."""
+
+
+@atexit.register
+def _finish() -> None:
+    """Wait at the end of the process: what runs must not lose the executable that it runs."""
+    jax.block_until_ready([array for array in (known() for known in _unfinished) if array is not None])
+
+
+# -- what there is to know ---------------------------------------------------------------------------------------------
+
+
+class Stats(NamedTuple):
+    """What deferred programs have cost and saved.
+
+    Attributes:
+        programs: how many structures of programs are remembered.
+        hits: how many programs had a structure that was known.
+        misses: how many had not.
+        compiled: how many pieces of programs were compiled.
+        compile_seconds: what the first calls of compiled pieces took: tracing, compiling, running.
+        reasons: of the last misses, what was new: the first instruction that differs from those of a program before.
+    """
+
+    programs: int
+    hits: int
+    misses: int
+    compiled: int
+    compile_seconds: float
+    reasons: tuple[str, ...]
+
+
+def stats() -> Stats:
+    """What deferred programs have cost and saved, in all threads.
+
+    >>> import tapegrad as torch
+    >>> before = torch.execution.stats().hits
+    >>> x = torch.ones(3)
+    >>> with torch.deferred():
+    ...     for _ in range(3):
+    ...         y = (x * 2 + 1).sum().item()
+    >>> torch.execution.stats().hits - before
+    2
+    """
+    programs = sum(map(len, _structures.values()))
+    return Stats(
+        programs, counters.hits, counters.misses, counters.compiled, counters.compile_seconds, tuple(_reasons)
+    )
+
+
+def reset_stats() -> None:
+    """Count from zero again; what was compiled is kept."""
+    counters.__init__()  # type: ignore[misc]
+    _reasons.clear()
+
+
+def forget_programs() -> None:
+    """Forget all structures and what was compiled for them."""
+    with _remembering:
+        _structures.clear()
+        _executables.clear()
+        _recent.clear()
+
+
+def why_new(code: list[tuple], wanted: bytes) -> str:
+    """What tells a structure from the one among the last that is most like it."""
+    best, length = None, -1
+    for structure in reversed(_recent):
+        common = _common(structure.code, code)
+        if common > length:
+            best, length = structure, common
+    if best is None or not length:
+        return f"the first program that begins with {shown(code[0])}"
+    if length == len(code) == len(best.code):
+        wants = [i for i, (old, new) in enumerate(zip(best.wanted, wanted, strict=True)) if old != new]
+        return f"the same {len(code)} instructions, but other results are wanted: {listed(wants)}"
+    return why_unlike(best.code, code)
+
+
+def why_unlike(before: list[tuple], code: list[tuple]) -> str:
+    """The first difference between two programs that are not the same, in words."""
+    length = _common(before, code)
+    if length == len(before) or length == len(code):
+        return f"{len(code)} instructions, of which the first {length} are those of one with {len(before)}"
+    return f"instruction {length} is {shown(code[length])}; it was {shown(before[length])}"
+
+
+def _common(left: list, right: list) -> int:
+    """How many instructions two programs have in common, from the first on."""
+    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+
+
+def listed(numbers: Iterable[int], most: int = 5) -> str:
+    """Some numbers in words."""
+    numbers = list(numbers)
+    return ", ".join(map(str, numbers[:most])) + (", ..." if len(numbers) > most else "")
+
+
+def shown(instruction: tuple[Call, Any]) -> str:
+    """An instruction as messages show it: results are ``%0``, ``%1``, inputs ``in0``, ``in1``.
+
+    >>> from tapegrad.execution.kernel import Kernel
+    >>> call = Kernel(lambda x, y: x + y, name="add", wide=False).call_for([1.0, 2.0])
+    >>> shown((call, 3, -1))
+    'add(%3, in0)'
+    """
+    call, *slots = instruction
+    return f"{call.kernel.name}({', '.join(f'%{slot}' if slot >= 0 else f'in{~slot}' for slot in slots)})"
+
+
+# -- a program that is known beforehand --------------------------------------------------------------------------------
+
+AT_ONCE = 1024
+"""Programs of so many instructions are compiled in one piece; of longer ones equal pieces share an executable."""
+
+
+class Whole:
+    """A program whose inputs come in the same way each time: one XLA program, if it is not long.
+
+    Args:
+        code: its instructions.
+        results: the slots that are wanted.
+        size: how many results there are in all.
+        constants: the inputs that always are the same Python numbers.
+        donated: the inputs whose memory may be used for results.
+    """
+
+    def __init__(
+        self, code: list[tuple], results: Sequence[int], size: int, constants: dict[int, Any], donated: Sequence[int]
+    ) -> None:
+        self.results, self.constants = tuple(results), constants
+        wanted = bytearray(size)
+        for slot in results:
+            wanted[slot] = 1
+        self._structure = None if len(code) <= AT_ONCE else Structure(code, bytes(wanted))
+        self.donated = () if self._structure else tuple(donated)
+        self._code = code
+        self._wide = any(instruction[0].kernel.wide for instruction in code)
+        self._jitted: dict[int, Callable] = {}
+        self._fresh = True
+
+    def run(self, inputs: list[Any]) -> dict[int, Any]:
+        """The results by slot, for all inputs; those that are constants are not looked at."""
+        start = perf_counter()
+        if self._structure is not None:
+            found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
+            results = {slot: found[slot] for slot in self.results}
+        else:
+            results = dict(zip(self.results, self._run_at_once(inputs), strict=True))
+        if self._fresh:
+            self._fresh = False
+            counters.compile_seconds += perf_counter() - start
+            counters.compiled += self._structure is None
+        return results
+
+    def _run_at_once(self, inputs: list[Any]) -> Sequence[Any]:
+        constants = self.constants
+        given = [value for i, value in enumerate(inputs) if i not in constants] if constants else inputs
+        run = self._jitted.get(len(inputs)) or self._jit(len(inputs))
+        if self._wide:
+            with jax.enable_x64(True):
+                return run(*given)
+        return run(*given)
+
+    def _jit(self, count: int) -> Callable:
+        code, constants = self._code, self.constants
+        variable = [i for i in range(count) if i not in constants]
+
+        def program(*given: Any) -> list[Any]:
+            arguments = dict(constants)
+            arguments.update(zip(variable, given, strict=True))
+            results: list[Any] = []
+            for call, *slots in code:
+                values = [results[slot] if slot >= 0 else arguments[~slot] for slot in slots]
+                results += call.present(call.kernel.function(*values))
+            return [results[slot] for slot in self.results]
+
+        donated = tuple(place for place, i in enumerate(variable) if i in self.donated)
+        run = self._jitted[count] = jax.jit(program, donate_argnums=donated)
+        return run
+
+
+runners.append(run_program)

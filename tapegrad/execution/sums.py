@@ -1,0 +1,45 @@
+"""Sums of gradients that are put where one of the summands lies.
+
+Note [Sums in place]
+A sum of two large arrays costs as much again for the memory that it is put into: fresh pages. So a running sum takes
+the place of the one before, wherever nobody can have seen that: XLA is given the array (it is *donated*), which is then
+deleted. There are two such places. A sum of gradients that the engine has made itself, when more than two meet at one
+place (``InputBuffer``), belongs to the buffer alone until all have arrived. A ``.grad`` that was added to before is
+what a write has made; whether somebody holds it is known from its reference count (Note [Memory that is reused] in
+``tensor/tensor.py``). What comes out of a node is never given away: a custom function may return what it keeps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from tapegrad.execution.kernel import WIDE, Kernel, add_values
+from tapegrad.tape.modes import thread
+
+WORTH_DONATING = 1 << 18
+"""From how many bytes on it pays."""
+
+_into, _into_wide = (Kernel(jnp.add, name="accumulate", wide=wide, reuse=True).run for wide in (False, True))
+
+
+def add_into(left: Any, right: Any) -> Any:
+    """The sum of two values of one shape and dtype, put where ``left`` lies if that pays; nobody may use ``left`` then.
+
+    >>> import jax.numpy as jnp
+    >>> total = jnp.zeros(WORTH_DONATING // 4, jnp.float32)
+    >>> float(add_into(total, total + 1)[0]), total.is_deleted()
+    (1.0, True)
+    """
+    if thread.modes.deferred or getattr(left, "nbytes", 0) < WORTH_DONATING or not (is_here(left) and is_here(right)):
+        return add_values(left, right)
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return add_values(left, right)
+    return (_into_wide if left.dtype in WIDE else _into)(left, right)
+
+
+def is_here(value: Any) -> bool:
+    """Whether a value is an array that has elements: no tracer, and nothing that is pending."""
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)

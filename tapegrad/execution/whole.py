@@ -1,0 +1,94 @@
+"""A program that is known beforehand, and run again and again: the step of a compiled function.
+
+Note [Memory that is given away]
+What a step writes anew it may write into the old memory, if nobody else holds it. XLA is told so by *donation*: inputs
+are donated, and jax pairs them with results of their shape in the order of both. So that each result gets the memory
+of what it replaces, and not that of another of the same shape (which XLA would have to copy first), the donated inputs
+come first, in the order of the results that replace them, and these results come first, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import jax
+
+from tapegrad.execution.programs import Structure, counters
+
+AT_ONCE = 1024
+"""Programs of so many instructions are compiled in one piece, longer ones in several, of which equal ones are shared."""
+
+
+class Whole:
+    """A program whose inputs come in the same way each time: one XLA program, if it is not long.
+
+    Args:
+        code: its instructions.
+        results: the slots that are wanted.
+        size: how many results there are in all.
+        constants: the inputs that always are the same Python numbers.
+        replaced: for inputs whose memory may be used, which result is put there.
+    """
+
+    def __init__(
+        self, code: list[tuple], results: Sequence[int], size: int, constants: dict[int, Any], replaced: dict[int, int]
+    ) -> None:
+        first = dict.fromkeys(replaced.values())
+        self.results = (*first, *(slot for slot in results if slot not in first))
+        self.constants = constants
+        wanted = bytearray(size)
+        for slot in results:
+            wanted[slot] = 1
+        self._structure = None if len(code) <= AT_ONCE else Structure(code, bytes(wanted))
+        self.donated = () if self._structure else tuple(replaced)
+        self._code = code
+        self._wide = any(instruction[0].kernel.wide for instruction in code)
+        self._jitted: Callable | None = None
+        self._order: tuple[int, ...] = ()
+
+    def run(self, inputs: list[Any]) -> dict[int, Any]:
+        """The results by slot, for all inputs; those that are constants are not looked at."""
+        with jax.ensure_compile_time_eval():  # where jax traces: what is run is no part of that
+            if self._structure is not None:
+                found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
+                return {slot: found[slot] for slot in self.results}
+            return dict(zip(self.results, self._run_at_once(inputs), strict=True))
+
+    def _run_at_once(self, inputs: list[Any]) -> Sequence[Any]:
+        run, first = self._jitted, self._jitted is None
+        if run is None:
+            run = self._jitted = self._jit(len(inputs))
+        given = [inputs[i] for i in self._order]
+        inputs.clear()  # what is donated nobody may hold
+        if first:
+            return self._timed(run, given)
+        if self._wide:
+            with jax.enable_x64(True):
+                return run(*given)
+        return run(*given)
+
+    def _timed(self, run: Callable, given: list[Any]) -> Sequence[Any]:
+        start = perf_counter()
+        with jax.enable_x64(self._wide):
+            results = run(*given)
+        counters.compile_seconds += perf_counter() - start
+        counters.compiled += 1
+        return results
+
+    def _jit(self, count: int) -> Callable:
+        code, constants, wanted = self._code, self.constants, self.results
+        rest = (i for i in range(count) if i not in constants and i not in self.donated)
+        order = self._order = (*self.donated, *rest)
+
+        def program(*given: Any) -> list[Any]:
+            arguments = dict(constants)
+            arguments.update(zip(order, given, strict=True))
+            results: list[Any] = []
+            for call, *slots in code:
+                values = [results[slot] if slot >= 0 else arguments[~slot] for slot in slots]
+                results += call.present(call.kernel.function(*values))
+            return [results[slot] for slot in wanted]
+
+        return jax.jit(program, donate_argnums=tuple(range(len(self.donated))))

@@ -1,0 +1,96 @@
+"""What a node does in backward is written for its plan: Note [Appliers are written]."""
+
+import pytest
+
+import tapegrad as torch
+from tapegrad.dispatch.appliers import source_of
+
+pytestmark = pytest.mark.once("the plans are those of calls that are computed at once")
+
+
+def leaf(*numbers):
+    return torch.tensor(numbers, requires_grad=True)
+
+
+def source(tensor):
+    return [line.strip() for line in source_of(tensor.grad_fn.plan).splitlines()]
+
+
+def test_an_applier_is_straight_line_code():
+    assert source(leaf(1.0, 2.0) * torch.ones(2)) == [
+        "def apply(node, grads, saved):",
+        "grad0, = grads",
+        "if grad0 is None:",
+        "return some(node, grads, saved)",
+        "x0, = saved",
+        "value0 = x0._value if x0._spec is spec0 else node._checked_value(x0, 0)",
+        "if thread.modes.deferred:",
+        "return bound(grad0, value0)",
+        "try:",
+        "return backward(grad0, value0)",
+        "except TypeError:",
+        "return bound(grad0, value0)",
+    ]
+
+
+def test_only_outputs_that_were_saved_are_looked_after():
+    assert "if grad0 is None or node.output_storages is not None:" in source(leaf(1.0, 2.0).exp())
+    assert "node.output_storages" not in source_of(leaf(1.0, 2.0).sin().grad_fn.plan)
+
+
+def test_what_may_have_been_written_to_is_always_checked():
+    x = leaf(1.0, 2.0)
+    c = torch.ones(2)
+    c += 1
+    y = x * c
+    assert "value0 = node._checked_value(x0, 0)" in source(y)
+    c += 1
+    with pytest.raises(RuntimeError, match="is at version 2; expected version 1 instead"):
+        y.sum().backward()
+
+
+def test_an_output_without_a_gradient():
+    x = leaf(3.0, 1.0)
+    values, _ = x.sort()
+    y, z = torch.frexp(x)[0], values.unbind()[1]
+    (y.sum() * 0 + z).backward()
+    assert x.grad.tolist() == [1, 0]
+
+
+def test_a_node_is_freed_after_its_applier_has_run():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_an_error_of_a_kernel_reaches_the_user_once(monkeypatch):
+    x = leaf(1.0, 2.0)
+    y = x.sinh()
+    calls = []
+
+    def broken(values, *_):
+        calls.append(values)
+        raise TypeError("no such thing")
+
+    monkeypatch.setattr(type(y.grad_fn.plan), "gradients", broken)
+    with pytest.raises(TypeError, match="^no such thing"):
+        y.sum().backward()
+    assert calls
+
+
+def test_graphs_and_calls_in_different_modes():
+    def gradient(recorded, run):
+        torch.set_execution(recorded)
+        x = leaf(1.0, 2.0)
+        loss = ((x * (torch.ones(2) * 2)).exp() * x).sum()
+        torch.set_execution(run)
+        loss.backward()
+        torch.set_execution("immediate")
+        return x.grad.tolist()
+
+    expected = gradient("immediate", "immediate")
+    for recorded, run in (("immediate", "deferred"), ("deferred", "immediate"), ("deferred", "deferred")):
+        assert gradient(recorded, run) == pytest.approx(expected)
