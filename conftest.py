@@ -19,9 +19,10 @@ the tests start, and after each module, is frozen: it is freed when nobody refer
 
 Note [Both executions]
 Every test runs twice, one right after the other: with operators that are computed at once, and deferred. The second
-time most of what jax has to trace and to compile is there. ``once(reason)`` marks tests that run at once only, because
+time most of what jax has to trace and to compile is there; what costs are the programs that come again and are
+compiled, which here is when they come for the third time. ``once(reason)`` marks tests that run at once only, because
 they compute nothing, or choose for themselves when. ``TAPEGRAD_EXECUTION=immediate`` (or ``deferred``) runs all of them
-that way only; doctests choose nothing, and run at once.
+that way only. Of doctests there is one run, the first.
 
 Note [Parity tests without PyTorch]
 Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they
@@ -52,9 +53,11 @@ for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from t
 import pytest  # noqa: E402 - the environment comes first
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
+from tapegrad.execution import pending, programs  # noqa: E402
 
 pytest.register_assert_rewrite("harness", "oracles")
 
+programs.SEEN_ENOUGH = 3
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
 
 PARITY = HERE / "tests" / "parity"
@@ -62,25 +65,24 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 PLENTY = 3 << 30
 DESELECTED = pytest.StashKey[int]()
 EXECUTIONS = {"both": ("immediate", "deferred"), "immediate": ("immediate",), "deferred": ("deferred",)}
+CHOSEN = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc):
     """See Note [Both executions]."""
-    chosen = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
     if metafunc.definition.get_closest_marker("once") is None:
-        metafunc.parametrize("execution", chosen, indirect=True)
+        metafunc.parametrize("execution", CHOSEN, indirect=True)
 
 
 @pytest.fixture(autouse=True)
 def execution(request):
     """When operators are computed: "immediate" or "deferred". What a test leaves pending is not run."""
-    from tapegrad.execution.pending import recording
-
-    how = getattr(request, "param", "immediate")
+    once = request.node.get_closest_marker("once") is not None
+    how = "immediate" if once else getattr(request, "param", CHOSEN[0])
     tapegrad.set_execution(how)
     yield how
-    recording.__init__()
+    pending.recording.__init__()
     tapegrad.set_execution("immediate")
 
 
@@ -109,6 +111,7 @@ def memory_is_given_back():
         from tapegrad.ops import operator
 
         operator.forget_plans()
+        programs.forget_programs()
         jax.clear_caches()
         gc.unfreeze()
         gc.collect()
@@ -175,7 +178,6 @@ class KernelCalls:
 @pytest.fixture
 def kernel_calls(monkeypatch):
     """The calls of kernels that are made from here on, and of all that are recorded."""
-    from tapegrad.execution import pending
     from tapegrad.execution.kernel import Kernel
 
     calls, make = KernelCalls(pending.run_pending), Kernel.__init__

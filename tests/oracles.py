@@ -27,6 +27,7 @@ from samples import Sample
 from tapegrad.autograd import grad
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
+from tapegrad.execution.modes import deferred
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
@@ -332,7 +333,7 @@ def against_jax(verdict: Verdict, probes: Probes, thorough: bool) -> dict[str, t
 
 
 def at_once(verdict: Verdict, probes: Probes, pairs: dict) -> None:
-    """Value and gradients as users compute them, at once; where the sample is smooth, finite differences of both."""
+    """Value and gradients as users compute them, at once and deferred; where it is smooth, finite differences too."""
     case, arrays = verdict.case, list(map(jnp.asarray, verdict.case.values()))
     cotangents = list(map(jnp.asarray, probes.cotangents))
 
@@ -348,6 +349,9 @@ def at_once(verdict: Verdict, probes: Probes, pairs: dict) -> None:
 
     verdict.expect("value at once", difference(values(arrays), pairs["value"][0]))
     verdict.expect("gradient at once", difference(first(arrays), pairs["gradient"][0]))
+    with deferred():
+        verdict.expect("value deferred", difference(values(arrays), pairs["value"][0]))
+        verdict.expect("gradient deferred", difference(first(arrays), pairs["gradient"][0]))
     if not case.sample.smooth or any(one is None for one in pairs["gradient"][0]):
         return
     numeric, ours = inner(probes.cotangents, slope(values)), inner(pairs["gradient"][0], probes.tangents)

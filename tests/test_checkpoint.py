@@ -171,6 +171,7 @@ def network(x, w):
     return torch.softmax(x, -1) * torch.rand(4, 8)
 
 
+@pytest.mark.once("a compiled program may differ in the last bit")
 @pytest.mark.parametrize("policy", [[torch.ops.aten.mm.default], lambda *args, **kwargs: True], ids=["mm", "all"])
 @pytest.mark.parametrize("how", ["recorded", "nested", "reentrant", "selective"])
 def test_gradients_are_exactly_the_plain_ones(how, policy):

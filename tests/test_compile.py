@@ -1,9 +1,14 @@
-"""``tapegrad.compile``: steps that are compiled do what they do when they are not, and are replayed where they can be."""
+"""``tapegrad.compile``: steps that are compiled do what they do when they are not, and are replayed."""
 
+from functools import partial
+
+import jax
+import optax
 import pytest
-from compiled_programs import X, Y, clear, compare, descend, leaf, loss_of, model
+from compiled_programs import X, Y, clear, compare, descend, loss_of, model
 
 import tapegrad as torch
+from tapegrad.interop import from_jax, is_tensor, to_arrays, to_tensors
 from tapegrad.nn import functional as F
 
 # -- optimizers and their state ----------------------------------------------------------------------------------------
@@ -151,8 +156,29 @@ def batch_norm_and_dropout(wrap):
     return lambda number: step(), [parameters, mean, var]
 
 
+def optax_adam(wrap):
+    parameters, optimizer = model(), optax.adam(0.1)
+    state = to_tensors(optimizer.init(to_arrays(parameters)))
+    update = from_jax(lambda grads, state, parameters: optimizer.update(grads, state, parameters))
+    leaves = partial(jax.tree.leaves, is_leaf=is_tensor)
+
+    @wrap
+    def step():
+        clear(parameters)
+        loss_of(parameters).backward()
+        with torch.no_grad():
+            updates, new = update([p.grad for p in parameters], state, parameters)
+            for p, u in zip(parameters, updates, strict=True):
+                p.add_(u)
+            for old, now in zip(leaves(state), leaves(new), strict=True):
+                old.copy_(now)
+
+    return lambda number: step(), [parameters, leaves(state)]
+
+
 REPLAYED = [
     sgd, zero_in_place, lazy_momentum, adam_with_tensor, clipping, two_backwards, batch_norm_and_dropout, accumulating,
+    optax_adam,
 ]  # fmt: skip
 
 

@@ -83,6 +83,7 @@ class Data:
 
 
 SLOTTED, DATA, CONFIG, ARRAY = Slotted(), Data(), Config(), np.ones(1, np.float32)
+WEAK = weakref.ref(CONFIG)
 DEFAULTS = collections.defaultdict(lambda: 1.0)
 ITEMS = {1.0}
 
@@ -145,7 +146,7 @@ GUARDED = {
     "a set": (lambda: max(ITEMS), change_set),
     "a partial": (functools.partial(lambda d: d["list"][0], SETTINGS.deep), change_nested),
     "getattr": (lambda: getattr(SETTINGS, "fac" + "tor"), change_namespace),
-    "a weak reference": (lambda kept=weakref.ref(CONFIG): kept().factor, shadow_class),
+    "a weak reference": (lambda: WEAK().factor, shadow_class),
 }
 
 
@@ -373,3 +374,165 @@ def test_contexts_are_entered():
     for _ in range(4):
         compiled(X)
     assert len(entered) == 4
+
+
+class Scaled(torch.autograd.Function):
+    factor = 2.0
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * Scaled.factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * Scaled.factor
+
+
+Pair = collections.namedtuple("Pair", ["left", "right"])
+PAIR = Pair([1.0], 2.0)
+
+
+@torch.no_grad()
+def decorated():
+    return torch.tensor(FACTOR)
+
+
+def change_scaled(number):
+    Scaled.factor = 1.0 + number // 4
+
+
+def change_pair(number):
+    PAIR.left[0] = 1.0 + number // 4
+
+
+def add_attribute(number):
+    if number == 0:
+        vars(CONFIG).clear()
+        if "late" in vars(Base):
+            del Base.late
+    if number == 4:
+        Base.late = 3.0
+
+
+def late():
+    try:
+        return CONFIG.late
+    except AttributeError:
+        return 1.0
+
+
+MORE = {
+    "what the library calls": (lambda: Scaled.apply(torch.ones(2)), change_scaled),
+    "a named tuple": (lambda: PAIR.left[0], change_pair),
+    "a decorated function": (decorated, change_global),
+    "an attribute that comes later": (late, add_attribute),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_what_is_reached_in_other_ways_is_compared(name):
+    simple(*MORE[name], replayed=True)
+
+
+def test_arguments_with_attributes():
+    def program(wrap):
+        step = wrap(lambda x: x * x.scale)
+
+        def call(number):
+            x = torch.ones(2)
+            x.scale = number
+            return step(x)
+
+        return call, []
+
+    compare(program, calls=6)
+
+
+def array_arguments(wrap):
+    step = wrap(lambda array: torch.from_numpy(array) * 2)
+    one, other = np.ones(2, np.float32), np.zeros(2, np.float32)
+
+    def call(number):
+        one[0] = number // 4
+        return step(other if number == 6 else one)
+
+    return call, []
+
+
+def default_dtypes(wrap):
+    step = wrap(lambda: torch.ones(2) * 2)
+
+    def call(number):
+        torch.set_default_dtype(torch.float64 if number > 3 else torch.float32)
+        try:
+            return step()
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    return call, []
+
+
+def items_by_tensor(wrap):
+    key = torch.ones(1)
+    items, order = {key: torch.ones(1)}, [key, torch.full((1,), 5.0)]
+    step = wrap(lambda: items[key] + order[0] * 2 + order[1])
+
+    def call(number):
+        if number == 4:
+            items[key] = torch.full((1,), 7.0)
+        if number == 6:
+            order.reverse()
+        return step()
+
+    return call, []
+
+
+def gradients_that_are_looked_at(wrap):
+    w = leaf(1.0, 2.0)
+    step = wrap(lambda: (w * (1 if w.grad is None else 10)).detach())
+
+    def call(number):
+        if number in (3, 6):
+            w.grad = torch.ones(2) if number == 3 else None
+        return step()
+
+    return call, [w]
+
+
+LOOKED_AT = [array_arguments, default_dtypes, items_by_tensor, gradients_that_are_looked_at]
+
+
+@pytest.mark.parametrize("program", LOOKED_AT, ids=lambda program: program.__name__)
+def test_other_things_that_change(program):
+    compare(program, calls=9, replayed=True)
+
+
+def test_hooks_that_are_registered_inside():
+    def program(wrap):
+        w = leaf(1.0, 2.0)
+
+        @wrap
+        def step():
+            w.grad = None
+            w.register_hook(lambda grad: grad * 2)
+            (w * w).sum().backward()
+
+        return lambda number: step(), [w]
+
+    compare(program, calls=6)
+
+
+def test_a_history_from_outside():
+    def program(wrap):
+        w = leaf(1.0, 2.0)
+        middle = w * 2
+        step = wrap(lambda x: (middle * x).sum())
+
+        def call(number):
+            loss = step(torch.ones(2))
+            loss.backward(retain_graph=True)
+            return loss
+
+        return call, [w]
+
+    compare(program, calls=6)

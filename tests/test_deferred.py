@@ -28,8 +28,9 @@ NUMBERS = [0.5, -1.5, 2.0]
 
 
 @pytest.fixture
-def fresh():
-    """Nothing is known of programs yet."""
+def fresh(monkeypatch):
+    """Nothing is known of programs yet, and what comes for the second time is compiled."""
+    monkeypatch.setattr(programs, "SEEN_ENOUGH", 2)
     programs.forget_programs()
     programs.reset_stats()
     return torch.execution.stats
@@ -309,6 +310,20 @@ def test_the_second_time_a_structure_is_known_and_compiled_once(fresh):
     stats = fresh()
     assert (stats.misses, stats.hits, stats.compiled, stats.programs) == (1, 3, 1, 1)
     assert stats.compile_seconds > 0
+
+
+def test_what_immediate_execution_has_compiled_is_used(fresh, caplog):
+    """A program that is run kernel by kernel shares kernels with calls that are computed at once."""
+    x = torch.ones(7)
+    program = lambda: ((x * 2).exp() + x).sum().item()
+    expected = program()
+    with jax.log_compiles():
+        with torch.deferred():
+            assert program() == expected
+        assert not caplog.messages
+        with torch.deferred():
+            assert ((x * 2).exp() - x).sum().item() > 0
+        assert any("compilation of jit(sub)" in text for text in caplog.messages)
 
 
 def test_why_a_structure_was_new(fresh):

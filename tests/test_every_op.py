@@ -10,6 +10,8 @@ from samples import all_samples
 from tapegrad import ops
 from tapegrad.ops.operator import TABLE
 
+pytestmark = pytest.mark.once("what a sample computes is traced; then it runs at once, and deferred")
+
 for module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"tapegrad.ops.{module.name}")
 

@@ -22,6 +22,8 @@ from tapegrad.ops.levels import Vmapped
 from tapegrad.ops.operator import TABLE
 from tapegrad.tensor.tensor import value_of
 
+pytestmark = pytest.mark.once("what a sample computes is traced")
+
 
 def chosen(sample):
     """Samples with something to map over, of real numbers, that can be differentiated."""

@@ -32,8 +32,8 @@ class Detection:
     enabled = True
 
 
-FOLLOWING = {"grad": ["grad_enabled"], "inference": ["grad"], "anomaly": ["detecting", "recording"],
-             "source_lines": ["recording"]}  # fmt: skip
+FOLLOWING = {"grad": ["grad_enabled"], "deferred": ["deferred_enabled"], "inference": ["grad"],
+             "anomaly": ["detecting", "recording"], "source_lines": ["recording"]}  # fmt: skip
 """Modes that another one changes."""
 
 

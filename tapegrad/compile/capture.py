@@ -12,7 +12,7 @@ call), from a generator, or from the program itself.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,17 @@ from tapegrad.execution.pending import Pending, Program, Traced, recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor.tensor import Tensor
+
+
+def hooks_of(tensor: Tensor) -> Iterator[Callable]:
+    """The functions that are called when the gradient of a leaf is computed or has been accumulated."""
+    if tensor._hooks is not None:
+        yield from tensor._hooks.values()
+    node = None if tensor._accumulator is None else tensor._accumulator()
+    for slots in (tensor._leaf_hooks, None if node is None else node.hook_slots):
+        if slots is not None:
+            dicts = [*(hooks for _, hooks in slots.tensor_pre), *slots.post_accumulate, slots.pre, slots.post]
+            yield from (hook for hooks in dicts if hooks is not None for hook in hooks.values())
 
 
 class DataDependentError(RuntimeError):
@@ -35,18 +46,19 @@ class Seen:
         spec, edge, grad, storage, offset: what it had; ``own`` is its value, ``edition`` that of its storage.
         current: whether ``own`` is what its storage shows.
         value: the array that it had, of its own or in its storage.
+        hooks: the functions that were called with its gradient.
         counter, version: what counts the writes to it, and how many there had been.
     """
 
     __slots__ = (
-        "tensor", "before", "spec", "edge", "grad", "storage", "offset", "own", "current", "value", "edition", "counter",
-        "version",
+        "tensor", "before", "spec", "edge", "grad", "storage", "offset", "own", "current", "value", "edition",
+        "counter", "version", "hooks",
     )  # fmt: skip
 
     def __init__(self, tensor: Tensor, before: bool) -> None:
         self.tensor, self.before = tensor, before
         self.spec, self.edge, self.grad = tensor._spec, tensor._edge, tensor._grad
-        self.offset = tensor._offset, tensor._lens
+        self.offset, self.hooks = (tensor._offset, tensor._lens), tuple(hooks_of(tensor))
         storage = self.storage = tensor._storage
         self.own = tensor._value
         live = storage is not None and storage.live
@@ -63,8 +75,12 @@ class Seen:
             return f"it was {self.spec} and is {tensor._spec}"
         if tensor._edge is not self.edge:
             return "it has another history"
-        if tensor._storage is not self.storage or (tensor._offset, tensor._lens) != self.offset:
+        storage = tensor._storage
+        settled = self.storage is None and storage is not None and not storage.live
+        if not (storage is self.storage or settled) or (tensor._offset, tensor._lens) != self.offset:
             return "it lies in another memory"
+        if tuple(hooks_of(tensor)) != self.hooks:
+            return "it has other hooks"
         return None
 
     def restore(self) -> None:
@@ -86,8 +102,8 @@ class Capture(Program):
 
     Attributes:
         seen: the tensors that the call has met, by identity.
-        keys: the generators' streams, by the identity of a key that was taken from one.
-        streams: for each stream its seed, its offset before, and how many keys were taken.
+        keys: by the identity of a key from which generator's stream it was taken, as the how many-th of the call.
+        streams: for each stream its seed, and its offset before.
         splits: whether elements may be read; ``split``: where they were.
         refused: the error that was raised because they were.
         traced: whether something belongs to a trace of jax's.
@@ -101,7 +117,7 @@ class Capture(Program):
         super().__init__()
         self.seen: dict[int, Seen] = {}
         self.keys: dict[int, Any] = {}
-        self.streams: dict[int, list] = {}
+        self.streams: dict[int, tuple[Any, int, int]] = {}
         self.splits = splits
         self.split: Any = None
         self.refused: DataDependentError | None = None
@@ -127,17 +143,23 @@ class Capture(Program):
             raise
 
     def forget_handles(self) -> None:
-        """Forget the tensors that only we still hold: handles that were made in the call, on what was there before."""
+        """Forget the tensors that only we still hold: handles that were made in the call, on what was there before.
+
+        And let parts of memories forget what they have read: they read it again, when somebody asks.
+        """
         for key, seen in list(self.seen.items()):
+            tensor = seen.tensor
+            if tensor._spec.window and type(tensor._value) is Pending and tensor._value.program is self:
+                tensor._value, tensor._seen = None, -1
+            del tensor
             if not seen.before and sys.getrefcount(seen.tensor) == 2:  # ours, getrefcount's
                 del self.seen[key]
 
     def note_key(self, key: Any, stream: Any) -> None:
         """Note that a key was taken from a generator."""
-        self.keys[id(key)] = stream
+        before = self.streams.setdefault(id(stream), (stream, stream.root, stream.offset - 1))[2]
+        self.keys[id(key)] = stream, stream.offset - before
         self._kept.append(key)
-        taken = self.streams.setdefault(id(stream), [stream, stream.root, stream.offset - 1, 0])
-        taken[3] += 1
 
     def watch(self, plan: Any, args: tuple, results: tuple) -> None:
         """Note what an operator was given."""
@@ -167,7 +189,7 @@ class Capture(Program):
         """Make all that was there before what it was."""
         for seen in self.seen.values():
             seen.restore()
-        for stream, root, offset, _taken in self.streams.values():
+        for stream, root, offset in self.streams.values():
             stream.root, stream.offset = root, offset
 
 

@@ -23,12 +23,11 @@ from tapegrad.execution.pending import Pending
 from tapegrad.execution.programs import shown
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Size, Spec
-from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, enliven, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, View, enliven, share, value_of, wrap
 
 
 class Written(NamedTuple):
-    """A memory that was written to: a tensor that shows it, and the result that it holds now."""
+    """A memory that was written to, or the data of a tensor: a tensor that shows it, and the result that it has now."""
 
     ref: Ref
     slot: int
@@ -42,18 +41,35 @@ class Counted(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A new tensor around a result, that was written to so many times since it was made."""
+    """A new tensor around a result, that was written to so many times since it was made; or a view of such a tensor.
+
+    A view has a ``base``, an ``offset``, a ``lens``, and was created under circumstances that autograd remembers.
+    """
 
     slot: int
     spec: Spec
     writes: int
+    base: Made | None = None
+    offset: int = 0
+    lens: int = 0
+    creation: str | None = None
 
     def tensor(self, found: dict[int, Any], edge: Edge | None = None) -> Tensor:
         """Such a tensor again."""
-        tensor = wrap(found[self.slot], self.spec, edge)
-        if self.writes:
-            enliven(tensor).counter.version = self.writes
+        slot, spec, writes, base, offset, lens, creation = self
+        tensor = wrap(found[slot], spec, edge)
+        if base is not None:
+            shown = base.tensor(found)
+            tensor._view = View(shown, creation, 0)
+            share(tensor, shown, offset, lens)
+        elif writes:
+            enliven(tensor).counter.version = writes
         return tensor
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The results that it is made of."""
+        return (self.slot,) if self.base is None else (self.slot, self.base.slot)
 
 
 class Graded(NamedTuple):
@@ -66,13 +82,20 @@ class Graded(NamedTuple):
 class Returned(NamedTuple):
     """A leaf of what was returned.
 
-    ``kind`` is ``"result"`` (``of`` says how it is ``Made``, ``edge`` its place in a graph that is used up), ``"tensor"``
-    (found by a ``Ref``), ``"again"`` (the same as leaf number ``of``), or ``"value"``.
+    ``kind`` is ``"result"`` (``of`` says how it is ``Made``, ``edge`` its place in a graph that is used up),
+    ``"tensor"`` (found by a ``Ref``), ``"again"`` (the same as leaf number ``of``), or ``"value"``.
     """
 
     kind: str
     of: Any
     edge: Edge | None = None
+
+
+class Drawn(NamedTuple):
+    """How many keys were taken from a generator's stream."""
+
+    stream: Any
+    keys: int
 
 
 class Effects(NamedTuple):
@@ -81,6 +104,7 @@ class Effects(NamedTuple):
     written: tuple[Written, ...]
     counted: tuple[Counted, ...]
     graded: tuple[Graded, ...]
+    drawn: tuple[Drawn, ...]
     returned: tuple[Returned, ...]
 
     def same(self, other: Effects) -> bool:
@@ -90,15 +114,18 @@ class Effects(NamedTuple):
             len(mine) == len(its)
             and len(self.returned) == len(other.returned)
             and all(a[0].same(b[0]) and a[1:] == b[1:] for a, b in zip(mine, its, strict=True))
+            and len(self.drawn) == len(other.drawn)
+            and all(a[0] is b[0] and a[1] == b[1] for a, b in zip(self.drawn, other.drawn, strict=True))
             and all(_return_the_same(a, b) for a, b in zip(self.returned, other.returned, strict=True))
         )
 
     @property
     def slots(self) -> list[int]:
         """The results that are wanted, each once, in the order in which they are named first."""
-        named = [one.slot for one in self.written] + [one.made.slot for one in self.graded if one.made is not None]
-        named += [one.of.slot for one in self.returned if one.kind == "result"]
-        return list(dict.fromkeys(named))
+        named = [one.slot for one in self.written]
+        made = [one.made for one in self.graded if one.made is not None]
+        made += [one.of for one in self.returned if one.kind == "result"]
+        return list(dict.fromkeys([*named, *(slot for one in made for slot in one.slots)]))
 
 
 def _return_the_same(left: Returned, right: Returned) -> bool:
@@ -133,12 +160,16 @@ def effects_of(capture: Capture, refs: Refs, results: Sequence[Any]) -> Effects:
         else _return(capture, leaf, refs)
         for number, leaf in enumerate(results)
     )
-    effects = Effects(tuple(written.values()), tuple(counted.values()), tuple(graded), returned)
+    drawn = tuple(_draw(*stream) for stream in capture.streams.values())
+    effects = Effects(tuple(written.values()), tuple(counted.values()), tuple(graded), drawn, returned)
     _check_memories(capture, refs, written)
-    for stream, root, offset, taken in capture.streams.values():
-        if stream.root != root or stream.offset != offset + taken:
-            raise Unaccounted("it sets the state of a random generator")
     return effects
+
+
+def _draw(stream: Any, root: int, offset: int) -> Drawn:
+    if stream.root != root:
+        raise Unaccounted("it seeds a random generator")
+    return Drawn(stream, stream.offset - offset)
 
 
 def _slot(capture: Capture, value: Any) -> int | None:
@@ -150,12 +181,13 @@ def _account_for_writes(
     capture: Capture, seen: Seen, refs: Refs, written: dict[int, Written], counted: dict[int, Counted]
 ) -> None:
     tensor, storage = seen.tensor, seen.tensor._storage
+    if seen.edge is not None:
+        raise Unaccounted(f"it uses a tensor of shape {list(tensor.shape)} that has a history")
     what = f"a tensor of shape {list(tensor.shape)} that was there before"
     if tensor._edge is not seen.edge:
         raise Unaccounted(f"{what} has another history now")
     if storage is None or not storage.live:
-        if tensor._value is not seen.own:
-            raise Unaccounted(f"the data of {what} was replaced")
+        _account_for_data(capture, seen, refs, written)
         return
     if seen.storage is not None and storage is not seen.storage:
         raise Unaccounted(f"the memory of {what} was replaced")
@@ -172,6 +204,17 @@ def _account_for_writes(
         counted.setdefault(id(counter), Counted(refs.of(tensor), writes))
 
 
+def _account_for_data(capture: Capture, seen: Seen, refs: Refs, written: dict[int, Written]) -> None:
+    """As buffers get new elements of which no version tells: a tensor that shares its memory with nobody."""
+    tensor = seen.tensor
+    if tensor._value is seen.own:
+        return
+    slot = _slot(capture, tensor._value)
+    if slot is None or not seen.before or tensor._storage is not None or seen.storage is not None:
+        raise Unaccounted(f"the data of a tensor of shape {list(tensor.shape)} was replaced")
+    written[id(tensor)] = Written(refs.of(tensor), slot)
+
+
 def _grade(capture: Capture, seen: Seen, refs: Refs) -> list[Graded]:
     grad, ref = seen.tensor._grad, refs.of(seen.tensor)
     if grad is seen.grad:
@@ -185,7 +228,7 @@ def _grade(capture: Capture, seen: Seen, refs: Refs) -> list[Graded]:
     return [Graded(ref, made(capture, grad, f"the gradient of a tensor of shape {list(seen.tensor.shape)}"))]
 
 
-_OF_RESULTS = frozenset({"_storage", "_hooks", "_offset", "_lens", "_seen", "_lost_grad"})
+_OF_RESULTS = frozenset({"_storage", "_view", "_hooks", "_offset", "_lens", "_seen", "_lost_grad"})
 """What a plain result may have had set."""
 
 
@@ -195,14 +238,28 @@ def made(capture: Capture, tensor: Tensor, what: str) -> Made:
     Raises:
         Unaccounted: there is more to it than its elements.
     """
+    view = tensor._view
+    if view is None:
+        return _made_alone(capture, tensor, what, ())
+    base = _made_alone(capture, view.base, f"the base of {what}", (tensor,))
+    alone = _made_alone(capture, tensor, what, (view.base,))
+    recorded = tensor._edge is not None or view.base._edge is not None or view.leaf or view.made is not None
+    if recorded or tensor._storage.live or base.writes:  # type: ignore[union-attr]
+        raise Unaccounted(f"{what} is a view that was written to, or that has a history")
+    return alone._replace(base=base, offset=tensor._offset, lens=tensor._lens, creation=view.creation)
+
+
+def _made_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tensor, ...]) -> Made:
+    """How a new tensor was made, whose memory only these others share."""
     slot, storage = _slot(capture, value_of(tensor)), tensor._storage
     if slot is None or type(tensor) is not Tensor or tensor._spec.window:
         raise Unaccounted(f"{what} is no plain result")
     if tensor._hooks is not None or tensor.__dict__.keys() - _OF_RESULTS:
         raise Unaccounted(f"something was set on {what}")
-    if storage is not None and sum(1 for _ in storage.living()) > 1:
+    members = [] if storage is None else list(storage.living())
+    if any(member is not tensor and all(member is not other for other in sharers) for member in members):
         raise Unaccounted(f"others share the memory of {what}")
-    return Made(slot, tensor._spec.fresh, 0 if storage is None else tensor._version)
+    return Made(slot, tensor._spec.replace(plain=True), 0 if storage is None else tensor._version)
 
 
 def _check_memories(capture: Capture, refs: Refs, written: dict[int, Written]) -> None:
@@ -246,6 +303,10 @@ def _return_result(capture: Capture, leaf: Tensor) -> Returned:
     return Returned("result", result, leaf._edge)
 
 
+_OF_NODES = frozenset({"_numbers", "versions", "output_storages"})
+"""What a node may have had set, and be used up."""
+
+
 def is_used_up(edge: Edge, capture: Capture) -> bool:
     """Whether the graph at an edge has nothing of this call in it: what was saved for backward has been freed."""
     stack, known = [edge[0]], set()
@@ -259,7 +320,7 @@ def is_used_up(edge: Edge, capture: Capture) -> bool:
             if seen is None or not seen.before or node.hook_slots is not None:
                 return False
             continue
-        if not isinstance(node, OperatorNode) or node.hook_slots is not None or node.__dict__.keys() - {"_numbers"}:
+        if not isinstance(node, OperatorNode) or node.hook_slots is not None or node.__dict__.keys() - _OF_NODES:
             return False
         if type(node.saved) is tuple and node.saved:
             return False
@@ -286,44 +347,3 @@ def _maker(capture: Capture, slot: int) -> str:
         if slot < first:
             return shown(instruction)
     return "an instruction"
-
-
-# -- leaving it behind again -------------------------------------------------------------------------------------------
-
-
-def storages_of(effects: Effects, arguments: Sequence[Any]) -> list[Storage]:
-    """The memories that are written to."""
-    return [one.ref.find(arguments)._storage for one in effects.written]  # type: ignore[misc]
-
-
-def leave(effects: Effects, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
-    """Leave behind what a call would, with these results, and give the leaves of what it returns."""
-    for ref, slot in effects.written:
-        ref.find(arguments)._storage.replace(found[slot])  # type: ignore[union-attr]
-    for ref, writes in effects.counted:
-        tensor = ref.find(arguments)
-        (tensor._counter or tensor._storage.counter).version += writes  # type: ignore[union-attr]
-    for ref, made_again in effects.graded:
-        ref.find(arguments)._grad = None if made_again is None else made_again.tensor(found)
-    given: list[Any] = []
-    for one in effects.returned:
-        given.append(_given(one, found, arguments, given))
-    return given
-
-
-def _given(one: Returned, found: dict[int, Any], arguments: Sequence[Any], given: list[Any]) -> Any:
-    if one.kind == "result":
-        return one.of.tensor(found, None if one.edge is None else (renewed(one.edge[0]), one.edge[1]))
-    if one.kind == "tensor":
-        return one.of.find(arguments)
-    return given[one.of] if one.kind == "again" else one.of
-
-
-def renewed(node: Any) -> OperatorNode:
-    """A node like one that is used up; each result has its own, for that remembers what becomes of the result."""
-    new: OperatorNode = object.__new__(type(node))
-    new.plan, new.saved, new.next_edges = node.plan, node.saved, node.next_edges
-    new.sequence_nr = node.sequence_nr
-    if "_numbers" in node.__dict__:
-        new._numbers = node._numbers
-    return new

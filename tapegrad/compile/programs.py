@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tapegrad.compile.capture import Capture
 from tapegrad.compile.effects import Effects
@@ -38,5 +37,3 @@ class Programs:
         if len(self._wholes) > MOST:
             del self._wholes[next(iter(self._wholes))]
         return whole
-
-

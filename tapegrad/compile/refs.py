@@ -31,7 +31,8 @@ class Ref(NamedTuple):
 
     def same(self, other: Ref) -> bool:
         """Whether the same is meant."""
-        return self.grad == other.grad and (self.of is other.of or (type(self.of) is int and self.of == other.of))
+        numbers = type(self.of) is int and type(other.of) is int
+        return self.grad == other.grad and (self.of == other.of if numbers else self.of is other.of)
 
     @property
     def moves(self) -> bool:
@@ -49,10 +50,21 @@ class Ref(NamedTuple):
 
 
 class Refs:
-    """How the tensors that a call has met are found again."""
+    """How the tensors that a call has met are found again.
 
-    def __init__(self, capture: Capture, arguments: Sequence[Any]) -> None:
+    Args:
+        capture: the call.
+        arguments: its arguments.
+        reached: the tensors that the function reaches.
+
+    Raises:
+        Unaccounted: there are two ways to find one, which may not lead to the same tensor the next time.
+    """
+
+    def __init__(self, capture: Capture, arguments: Sequence[Any], reached: Sequence[Tensor]) -> None:
         self._found: dict[int, Ref] = {}
+        self._grads: dict[tuple[int, bool], Tensor] = {}
+        known = {id(tensor) for tensor in (*arguments, *reached)}
         for number, leaf in enumerate(arguments):
             if isinstance(leaf, Tensor):
                 self._found.setdefault(id(leaf), Ref(number))
@@ -62,18 +74,25 @@ class Refs:
             if seen.grad is not None and seen.before:
                 grads.append((seen.grad, Ref(ref.of, True)))
         for grad, ref in grads:
+            if id(grad) in known:
+                raise Unaccounted(f"{ref} is reached otherwise, too")
             self._found.setdefault(id(grad), ref)
+            self._grads[id(ref.of), type(ref.of) is int] = grad
 
     def of(self, tensor: Tensor) -> Ref:
         """How a tensor is found."""
         return self._found.get(id(tensor)) or Ref(tensor)
 
+    def meant(self, ref: Ref, arguments: Sequence[Any]) -> Tensor:
+        """The tensor that was meant when the call began; a ``.grad`` may be another by now."""
+        return self._grads[id(ref.of), type(ref.of) is int] if ref.grad else ref.find(arguments)
+
 
 class Source(NamedTuple):
     """Where an input of a program comes from.
 
-    ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which), ``"key"``
-    (of a stream of random keys), ``"number"`` or ``"constant"``.
+    ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
+    ``"key"`` (``of`` is a stream of random keys, and the how many-th is meant), ``"number"`` or ``"constant"``.
     """
 
     kind: str
@@ -87,7 +106,9 @@ class Source(NamedTuple):
             return self.of.same(other.of)
         if self.kind == "constant":
             return _equal(self.of, other.of)
-        return self.of is other.of or (self.kind == "number" and alike(self.of, other.of))
+        if self.kind == "key":
+            return self.of[0] is other.of[0] and self.of[1] == other.of[1]
+        return alike(self.of, other.of)
 
     def __str__(self) -> str:
         if self.kind == "number":

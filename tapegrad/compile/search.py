@@ -22,11 +22,12 @@ import threading
 import types
 import weakref
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tapegrad.compile.code import mentions
+from tapegrad.compile.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
 from tapegrad.compile.trust import DYNAMIC, PLAIN, is_standard, is_trusted, stateful_names, suspect_function
 from tapegrad.tensor.tensor import Tensor
 
@@ -36,17 +37,11 @@ MOST = 20_000
 LARGEST = 1 << 20
 """Arrays of NumPy of so many bytes at most are compared."""
 
-MISSING: Any = object()
-"""Stands for what is not there."""
 
-
-class Place(NamedTuple):
-    """Where an object was found: ``container[key]``, and what it is called. ``None`` for a container that can't change."""
-
-    container: Any
-    key: Any
-    value: Any
-    name: str
+def home_of(function: types.FunctionType) -> Any:
+    """The module in whose file a function was written; None if that was in no file."""
+    written = not function.__code__.co_filename.startswith("<")
+    return function.__globals__.get("__name__") if written else None  # not ``__module__``, which decorators change
 
 
 def is_users(thing: Any) -> bool:
@@ -54,7 +49,7 @@ def is_users(thing: Any) -> bool:
     if isinstance(thing, types.MethodType):
         thing = thing.__func__
     if isinstance(thing, types.FunctionType):
-        module = thing.__globals__.get("__name__")
+        module = home_of(thing)
     else:
         module = (thing if isinstance(thing, type) else type(thing)).__module__
     return not (is_trusted(module) or is_standard(module))
@@ -64,64 +59,23 @@ class Unsure(Exception):
     """What is reached can't be compared."""
 
 
-class Cell:
-    """A closure's cell as a container."""
-
-    __slots__ = ("cell",)
-
-    def __init__(self, cell: types.CellType) -> None:
-        self.cell = cell
-
-    def __getitem__(self, key: Any) -> Any:
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return MISSING
-
-
-class Attribute:
-    """An attribute that is kept in a slot as a container, whose key is its descriptor."""
-
-    __slots__ = ("owner",)
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-
-    def __getitem__(self, descriptor: Any) -> Any:
-        try:
-            return descriptor.__get__(self.owner)
-        except AttributeError:
-            return MISSING
-
-
-class Absent:
-    """A dictionary in which a key is missing: ``MISSING`` as long as it is."""
-
-    __slots__ = ("inner",)
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.inner.get(key, MISSING)
-
-
 _ATOMS = (
-    *PLAIN, np.generic, np.dtype, np.ufunc, re.Pattern, decimal.Decimal, fractions.Fraction, datetime.date, datetime.time,
-    datetime.timedelta, datetime.tzinfo, range, slice, types.EllipsisType, types.NotImplementedType, types.CodeType,
-    types.GenericAlias, types.UnionType, types.MemberDescriptorType, types.GetSetDescriptorType,
+    *PLAIN, np.generic, np.dtype, np.ufunc, re.Pattern, decimal.Decimal, fractions.Fraction, datetime.date,
+    datetime.time, datetime.timedelta, datetime.tzinfo, range, slice, types.EllipsisType, types.NotImplementedType,
+    types.CodeType, types.GenericAlias, types.UnionType, types.MemberDescriptorType, types.GetSetDescriptorType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType,
     type(threading.Lock()), type(threading.RLock()), type(MISSING),
+    type(vars(Place)["container"]),
 )  # fmt: skip
 """What has no state that could change, or none that matters."""
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
 _BASES = (*_CONTAINERS, *PLAIN[:-1], BaseException, enum.Enum, types.SimpleNamespace, Tensor)
-_WRAPPERS: tuple[tuple[type, tuple[str, ...]], ...] = (
+_WRAPPERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (types.MethodType, ("__self__", "__func__")),
     (functools.partial, ("func", "args", "keywords")),
     (property, ("fget", "fset", "fdel")),
-    ((staticmethod, classmethod), ("__func__",)),  # type: ignore[list-item]
+    ((staticmethod, classmethod), ("__func__",)),
     (functools.cached_property, ("func",)),
 )
 """What only wraps others, and cannot be changed."""
@@ -129,6 +83,9 @@ _WRAPPERS: tuple[tuple[type, tuple[str, ...]], ...] = (
 
 _HARMLESS = ("typing", "numpy", "abc", "_abc", "dataclasses")
 """Modules of which all objects, apart from those that are known otherwise, have no state."""
+
+_BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collections")
+"""Modules whose classes call no methods but special ones of those that are derived from them."""
 
 _KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
 
@@ -170,7 +127,7 @@ class Search:
     def _follow(self, waiting: list[tuple[Any, str]]) -> None:
         while waiting:
             thing, name = waiting.pop()
-            if isinstance(thing, PLAIN) and type(thing) in PLAIN or id(thing) in self.kept:
+            if (isinstance(thing, PLAIN) and type(thing) in PLAIN) or id(thing) in self.kept:
                 continue
             self.kept[id(thing)] = thing
             if len(self.kept) > MOST:
@@ -235,7 +192,7 @@ class Search:
     # -- code
 
     def _of_function(self, function: types.FunctionType, name: str) -> Iterator[Place]:
-        module = function.__globals__.get("__name__")  # not ``__module__``, which decorators change
+        module = home_of(function)
         if is_trusted(module) or is_standard(module):
             self._judge(function, name, module)
             yield from (place for place in self._of_closure(function) if is_users(place.value))
@@ -301,7 +258,7 @@ class Search:
         inside = getattr(thing, "__dict__", None)
         if isinstance(inside, dict):
             if isinstance(thing, Tensor):
-                inside_names = [key for key in inside if key not in _OF_TENSORS and key in self.names]
+                inside_names = [key for key in inside if key not in KEPT and key in self.names]
                 yield from (Place(inside, key, inside[key], f"{name}.{key}") for key in inside_names)
             else:
                 self.containers.append((inside, f"the attributes of {name}"))
@@ -314,21 +271,24 @@ class Search:
                 yield from self._of_class(cls, cls.__qualname__, made=not _KINDS.isdisjoint(self.names))
 
     def _of_class(self, cls: type, name: str, made: bool = True) -> Iterator[Place]:
-        """What a class has; ``made``: new instances may be made of it."""
+        """What a class has that is named, or that others may call: all of it, if a library knows it as one of its own.
+
+        ``made``: new instances may be made of it.
+        """
+        known = any(base.__module__ not in _BARE and not is_users(base) for base in cls.__mro__)
         for base in cls.__mro__:
             if is_trusted(base.__module__) or is_standard(base.__module__):
                 if base in cls.__mro__[:1]:
                     self._judge_class(base, name)
                 continue
-            inside = base.__dict__
-            for key, value in list(inside.items()):
-                special = key.startswith("__") and isinstance(
-                    value, (types.FunctionType, staticmethod, classmethod, property)
-                )
-                if special and not made and key in _MAKING:
+            self.containers.append((base.__dict__, f"the attributes of {name}"))
+            for key, value in list(base.__dict__.items()):
+                code = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
+                if code and key in _MAKING and not made and key not in self.names:
                     continue
-                if special or key in self.names or (self._dynamic and not key.startswith("__")):
-                    yield Place(inside, key, value, f"{name}.{key}")
+                called = code and (known or key.startswith("__"))
+                if called or key in self.names or (self._dynamic and not key.startswith("__")):
+                    yield Place(base.__dict__, key, value, f"{name}.{key}")
         if not (is_trusted(type(cls).__module__) or is_standard(type(cls).__module__)):
             yield Place(None, None, type(cls), f"the class of {name}")
 
@@ -349,6 +309,8 @@ class Search:
         module = kind.__module__
         if is_trusted(module) and not module.startswith("numpy"):
             yield from self._of_ours(thing, name)
+            if isinstance(thing, _CONTAINERS):
+                yield from self._items(thing, name)
         elif kind is types.SimpleNamespace:
             yield from self._attributes(thing, name)
         elif kind is _CACHED and not is_users(thing.__wrapped__):
@@ -384,43 +346,8 @@ class Search:
             yield from self._items(thing, name)
 
 
-class Called:
-    """What a weak reference refers to, as a container."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.function()
-
-
-class Code:
-    """The code of a function as a container."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.function.__code__
-
-
-class Kind:
-    """The class of an object as a container."""
-
-    __slots__ = ("thing",)
-
-    def __init__(self, thing: Any) -> None:
-        self.thing = thing
-
-    def __getitem__(self, key: Any) -> Any:
-        return type(self.thing)
-
-
 _CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
 _DEFAULTS = types.FunctionType.__defaults__
 _KEYWORD_DEFAULTS = types.FunctionType.__kwdefaults__
-_OF_TENSORS = frozenset(name for name in vars(Tensor) if name.startswith("_"))
+KEPT = frozenset(name for name in vars(Tensor) if name.startswith("_"))
+"""The attributes that are ours of tensors."""

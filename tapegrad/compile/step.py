@@ -19,15 +19,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from tapegrad.compile.capture import Capture, capturing
+from tapegrad.compile.capture import Capture, capturing, hooks_of
 from tapegrad.compile.effects import check_accounts, effects_of
 from tapegrad.compile.guards import Guards
 from tapegrad.compile.programs import Programs
 from tapegrad.compile.refs import Refs, Unaccounted, sources_of
 from tapegrad.compile.replay import Recorded, Replay, held_results, replaced_by, run_captured
-from tapegrad.compile.states import States, hooks_of
+from tapegrad.compile.search import KEPT
+from tapegrad.compile.states import States
 from tapegrad.compile.trust import PLAIN
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import get_default_dtype
@@ -80,6 +79,10 @@ class Case:
         return self.runs > PATIENCE and bool(self.runs & (self.runs - 1))
 
 
+_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "_cases", "_programs", "_lock"})
+"""The attributes of what ``compile`` gives, besides those of the function."""
+
+
 class Compiled:
     """A function that ``compile`` was given. Call it as the function.
 
@@ -98,19 +101,30 @@ class Compiled:
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As a method: compiled for each instance."""
+        """As a method: compiled for each instance, which keeps what was compiled for it."""
         if instance is None:
             return self
-        bound = Compiled(self.function.__get__(instance, owner), self.fullgraph)
-        inside = getattr(instance, "__dict__", None)
-        if inside is not None and vars(type(instance)).get(self.function.__name__) is self:
-            inside[self.function.__name__] = bound
+        inside, name = getattr(instance, "__dict__", {}), f"_compiled_{self.function.__name__}"
+        bound = inside.get(name)
+        if bound is None or bound.function.__self__ is not instance:  # that of which the instance is a copy
+            bound = inside[name] = Compiled(self.function.__get__(instance, owner), self.fullgraph)
         return bound
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "function" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self.function, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Attributes of a module that was compiled are the module's."""
+        own = name in _OWN or name.startswith("__")
+        if own:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.function, name, value)
+
+    def __reduce__(self) -> tuple:
+        return Compiled, (self.function, self.fullgraph)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.program.captures or not are_ordinary(thread.modes):
@@ -151,7 +165,9 @@ class Compiled:
     def _case(self, leaves: list, tree: TreeSpec) -> Case:
         firsts: dict[int, int] = {}
         again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
-        key = tuple(map(kind_of, leaves)), again, repr(tree), ambient(), training_of(self.function)
+        flat = all(child.kind is None for group in tree.children for child in group.children)
+        shape = (tree.children[0].num_leaves, *(tree.children[1].context)) if flat else repr(tree)
+        key = tuple(map(kind_of, leaves)), again, shape, ambient(), training_of(self.function)
         case = self._cases.pop(key, None) or Case()
         self._cases[key] = case
         if len(self._cases) > KEPT_CASES:
@@ -180,6 +196,8 @@ class Compiled:
             return result
         if flatten((args, kwargs))[1] != tree or any(map(_other, flatten((args, kwargs))[0], leaves)):
             before = "it changes the containers among its arguments"
+        if any(isinstance(leaf, Tensor) and has_more(leaf) for leaf in leaves):
+            before = "one of its arguments is of a class of its own, or has attributes"
         case.reason = before or case.reason
         return self._account(case, capture, reached, leaves, result, before, modes)
 
@@ -206,10 +224,10 @@ class Compiled:
         self, case: Case, capture: Capture, reached: Guards, leaves: list, result: Any, why_not: str, modes: tuple
     ) -> Any:
         given, tree = flatten(result)
-        kept = [] if reached.unsure or not reached.holds(containers_of(result)) else ["it returns a container of its own"]
+        kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
         capture.forget_handles()
-        refs = Refs(capture, leaves)
         try:
+            refs = Refs(capture, leaves, reached.tensors)
             sources, effects = sources_of(capture, refs), effects_of(capture, refs, given)
             if ambient() != modes:
                 raise Unaccounted("it changes the modes of its caller")
@@ -218,13 +236,13 @@ class Compiled:
             case.accounted, case.reason, case.last = False, str(error), None
             finish(capture)
             return result
-        replaced = replaced_by(sources, effects, leaves)
+        replaced = replaced_by(sources, effects, refs, leaves)
         whole = self._programs.of(capture, sources, effects, replaced)
         new = Recorded(capture.code, sources, effects, tree, whole)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         states = States(seen for seen in capture.seen.values() if seen.before and refs.of(seen.tensor).fixed)
         kept += [f"it changes a tensor: {changes}"] if changes else []
-        run_captured(new, capture)
+        run_captured(new, capture, refs, leaves)
         for leaf in given:
             if isinstance(leaf, Tensor):
                 settle(leaf)
@@ -233,9 +251,7 @@ class Compiled:
         return result
 
     @staticmethod
-    def _conclude(
-        case: Case, new: Recorded, states: States, reached: Guards, leaves: list, why_not: str
-    ) -> None:
+    def _conclude(case: Case, new: Recorded, states: States, reached: Guards, leaves: list, why_not: str) -> None:
         """See whether the next call can be replayed."""
         changed = reached.unsure or reached.changed()
         unlike = "it is the first that was captured" if case.last is None else new.unlike(case.last)
@@ -277,12 +293,16 @@ def training_of(function: Any) -> Any:
 def kind_of(leaf: Any) -> Any:
     """What calls must have in common in an argument."""
     if isinstance(leaf, Tensor):
-        grad, extras = leaf._grad, leaf.__dict__
-        named = tuple(extras) if extras else ()
+        grad, named = leaf._grad, tuple(leaf.__dict__.keys() - KEPT)
         return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named
     if type(leaf) in PLAIN:
         return type(leaf), repr(leaf)
-    return ("array", leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else id(leaf)
+    return id(leaf)  # that case's guards hold it, so that no other object can have its identity
+
+
+def has_more(tensor: Tensor) -> bool:
+    """Whether a tensor may have attributes that are not ours."""
+    return type(tensor) is not Tensor or bool(tensor.__dict__.keys() - KEPT)
 
 
 def _other(one: Any, other: Any) -> bool:
@@ -300,7 +320,9 @@ def containers_of(tree: Any) -> list[Any]:
 
 def finish(capture: Capture) -> None:
     """Run what was captured, as any other program."""
-    if capture.code:
+    if capture.split is not None:
+        run(recording.program)  # what came before was run there
+    elif capture.code:
         run(capture)
 
 

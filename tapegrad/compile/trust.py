@@ -18,30 +18,39 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _TRUSTED = ("tapegrad.", "jax.", "jaxlib.", "numpy.", "ml_dtypes.", "optax.")
 _SEARCHED = ("tapegrad.nn.", "tapegrad.optim.")
 
-_PURE = frozenset(
-    "builtins math cmath operator _operator itertools functools _functools collections _collections collections.abc"
-    " _collections_abc contextlib typing types abc _abc enum numbers copy dataclasses bisect _bisect heapq _heapq string"
-    " weakref _weakref re".split()
-)
+_PURE = frozenset({
+    "builtins", "math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections",
+    "_collections", "collections.abc", "_collections_abc", "contextlib", "typing", "types", "abc", "_abc", "enum",
+    "numbers", "copy", "dataclasses", "bisect", "_bisect", "heapq", "_heapq", "string", "weakref", "_weakref", "re",
+})  # fmt: skip
 """The modules of the standard library whose functions have no state and ask nobody."""
 
-_IMPURE_BUILTINS = frozenset("print input open exec eval compile globals locals breakpoint __import__ id".split())
+_IMPURE_BUILTINS = frozenset({
+    "print", "input", "open", "exec", "eval", "compile", "globals", "locals", "breakpoint", "__import__", "id",
+})  # fmt: skip
 
-DYNAMIC = frozenset(
-    "getattr setattr hasattr delattr vars dir __dict__ __getattribute__ attrgetter methodcaller deepcopy copy asdict"
-    " astuple replace fields".split()
-)
+DYNAMIC = frozenset({
+    "getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "attrgetter",
+    "methodcaller", "deepcopy", "copy", "asdict", "astuple", "replace", "fields",
+})  # fmt: skip
 """Who mentions one of these may use attributes that it does not mention."""
 
 _STATEFUL = {
-    "tapegrad": frozenset(
-        "manual_seed seed initial_seed get_rng_state set_rng_state fork_rng get_state set_state clone_state get_offset"
-        " set_offset save load set_execution _version grad_fn data_ptr untyped_storage reset_stats stats".split()
-    ),
-    "numpy": frozenset("load loadtxt genfromtxt fromfile memmap save savetxt savez tofile seterr".split()),
-    "jax": frozenset(),
-}
+    "tapegrad": frozenset({
+        "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng", "get_state", "set_state",
+        "clone_state", "get_offset", "set_offset", "save", "load", "set_execution", "_version", "grad_fn", "data_ptr",
+        "untyped_storage", "reset_stats", "stats",
+    }),
+    "numpy": frozenset({
+        "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save", "savetxt", "savez", "tofile", "seterr",
+    }),
+}  # fmt: skip
 """What in the libraries has to do with state that is not compared."""
+
+_NUMPY_RANDOM = frozenset({
+    "rand", "randn", "randint", "random_sample", "choice", "permutation", "shuffle", "normal", "uniform",
+    "standard_normal", "seed", "default_rng", "RandomState", "Generator",
+})  # fmt: skip
 
 
 def is_trusted(module: Any) -> bool:
@@ -59,7 +68,7 @@ def is_standard(module: Any) -> bool:
 def suspect_function(function: Any, module: Any) -> bool:
     """Whether a function or a class that is defined in a library's module may give something else the next time."""
     owner = getattr(function, "__self__", None)
-    if isinstance(function, types.BuiltinFunctionType) and owner is not None and not isinstance(owner, types.ModuleType):
+    if isinstance(function, types.BuiltinFunctionType) and not isinstance(owner, (types.ModuleType, types.NoneType)):
         return False  # a method of an object: that one is judged itself
     module = str(module or "")
     if module == "builtins":
@@ -74,9 +83,3 @@ def stateful_names(module: str, names: set[str]) -> set[str]:
     if root == "numpy" and "random" in names:
         found |= names & _NUMPY_RANDOM
     return found
-
-
-_NUMPY_RANDOM = frozenset(
-    "rand randn randint random random_sample choice permutation shuffle normal uniform standard_normal seed"
-    " default_rng RandomState Generator".split()
-)

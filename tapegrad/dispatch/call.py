@@ -214,7 +214,7 @@ def settled_values(tensors: tuple) -> None:
     Raises:
         TypeError: that error, if none has.
     """
-    if not any([settle(tensor) for tensor in tensors]):
+    if not any([settle(tensor) for tensor in tensors]):  # noqa: C419 - all are settled
         raise  # noqa: PLE0704 - it is called in an except clause
 
 

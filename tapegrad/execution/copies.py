@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
-from tapegrad.execution.kernel import WIDE, Kernel
-
-_copy, _copy_wide = (Kernel(jnp.copy, name="copy", wide=wide) for wide in (False, True))
+import jax
 
 
 def copied(array: Any) -> Any:
-    """An array with the same elements in memory of its own."""
-    return (_copy_wide if array.dtype in WIDE else _copy).run(array)
+    """An array with the same elements in memory of its own; nothing is compiled for that."""
+    with jax.enable_x64(True):
+        return jax.device_put(array, may_alias=False)

@@ -132,7 +132,7 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
 @cache
 def ones(shape: tuple[int, ...], d: dtype, on: device) -> Any:
     """A value of ones, kept: the seeds of backward calls. Values are immutable, so that sharing it is safe."""
-    with jax.ensure_compile_time_eval(), switched(deferred=False):  # neither a tracer nor what is pending may be kept
+    with jax.core.eval_context(), switched(deferred=False):  # neither a tracer nor what is pending may be kept
         value = filled(shape, 1, d, on)
         _kept[id(value)] = value
         return value

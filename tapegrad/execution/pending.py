@@ -227,7 +227,7 @@ class Program:
             for index in range(count):
                 firsts[first + index] = (instruction, first)
             first += count
-        with jax.ensure_compile_time_eval(), quiet_numbers():
+        with jax.core.eval_context(), quiet_numbers():
             return _evaluated(slot, firsts, self.inputs)
 
 
@@ -240,7 +240,7 @@ NUMBERS = (bool, int, float, complex, type(None))
 
 def number_key(number: Any) -> Any:
     """What tells Python numbers apart that kernels must tell apart: also the signs of zeros."""
-    return (type(number), number) if number else (type(number), repr(number))
+    return (type(number), number if number and type(number) is not complex else repr(number))
 
 
 def _evaluated(slot: int, firsts: dict[int, tuple], inputs: Sequence) -> Any:
@@ -404,7 +404,7 @@ def run(program: Program) -> None:
     """Run the thread's program, and begin another one."""
     recording.renew(program)
     if program.code:
-        with jax.ensure_compile_time_eval(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
+        with jax.core.eval_context(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
             runners[0](program, wanted_of(program))
 
 

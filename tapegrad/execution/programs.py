@@ -17,7 +17,7 @@ import atexit
 import threading
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -35,6 +35,9 @@ MOST_EXECUTABLES = 1024
 SECONDS_PER_KERNEL = 0.035
 SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION = 0.05, 0.001
 """About what XLA takes to compile a kernel by itself, and a piece: measured on small kernels, on a CPU."""
+
+SEEN_ENOUGH = 2
+"""How often a piece comes, in any programs, to be compiled."""
 
 REPEATS = 3
 """How often a piece comes in one program to be compiled at once."""
@@ -55,7 +58,7 @@ class Executable:
         if self.compiled is not None:
             return self.compiled(*arguments)
         self.seen += 1
-        if self.seen < 2 and not often and not self._is_cheaper_compiled():
+        if self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled():
             return self.piece.run_by_kernels(arguments)
         self.compiled = compiled(self.piece)
         start = perf_counter()
@@ -103,10 +106,11 @@ class Step(NamedTuple):
 class Structure:
     """What programs with the same instructions and the same wanted results have in common."""
 
-    __slots__ = ("code", "wanted", "steps")
+    __slots__ = ("code", "wanted", "slots", "steps")
 
     def __init__(self, code: list[tuple], wanted: bytes) -> None:
         self.code, self.wanted = code, wanted
+        self.slots = tuple(slot for slot, want in enumerate(wanted) if want)
         placed = list(cut(code, wanted))
         counts: dict[Any, int] = {}
         for place in placed:
@@ -183,12 +187,13 @@ def structure_of(program: Program, wanted: bytes) -> Structure:
 def run_program(program: Program, wanted: bytes) -> None:
     """Compute what is wanted of a program."""
     last = None
-    found = structure_of(program, wanted).run(program.inputs)
-    for value, want, result in zip(program.values, wanted, found, strict=True):
-        if want:
-            value.array = last = result
-            value.program = None
-    program.values.clear()  # they know the program: without this there would be a cycle
+    structure, values = structure_of(program, wanted), program.values
+    found = structure.run(program.inputs)
+    for slot in structure.slots:
+        value = values[slot]
+        value.array = last = found[slot]
+        value.program = None
+    values.clear()  # they know the program: without this there would be a cycle
     _unfinished[:] = [] if last is None else [weakref.ref(last)]
 
 
@@ -301,78 +306,6 @@ def shown(instruction: tuple[Call, Any]) -> str:
     """
     call, *slots = instruction
     return f"{call.kernel.name}({', '.join(f'%{slot}' if slot >= 0 else f'in{~slot}' for slot in slots)})"
-
-
-# -- a program that is known beforehand --------------------------------------------------------------------------------
-
-AT_ONCE = 1024
-"""Programs of so many instructions are compiled in one piece; of longer ones equal pieces share an executable."""
-
-
-class Whole:
-    """A program whose inputs come in the same way each time: one XLA program, if it is not long.
-
-    Args:
-        code: its instructions.
-        results: the slots that are wanted.
-        size: how many results there are in all.
-        constants: the inputs that always are the same Python numbers.
-        donated: the inputs whose memory may be used for results.
-    """
-
-    def __init__(
-        self, code: list[tuple], results: Sequence[int], size: int, constants: dict[int, Any], donated: Sequence[int]
-    ) -> None:
-        self.results, self.constants = tuple(results), constants
-        wanted = bytearray(size)
-        for slot in results:
-            wanted[slot] = 1
-        self._structure = None if len(code) <= AT_ONCE else Structure(code, bytes(wanted))
-        self.donated = () if self._structure else tuple(donated)
-        self._code = code
-        self._wide = any(instruction[0].kernel.wide for instruction in code)
-        self._jitted: dict[int, Callable] = {}
-        self._fresh = True
-
-    def run(self, inputs: list[Any]) -> dict[int, Any]:
-        """The results by slot, for all inputs; those that are constants are not looked at."""
-        start = perf_counter()
-        if self._structure is not None:
-            found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
-            results = {slot: found[slot] for slot in self.results}
-        else:
-            results = dict(zip(self.results, self._run_at_once(inputs), strict=True))
-        if self._fresh:
-            self._fresh = False
-            counters.compile_seconds += perf_counter() - start
-            counters.compiled += self._structure is None
-        return results
-
-    def _run_at_once(self, inputs: list[Any]) -> Sequence[Any]:
-        constants = self.constants
-        given = [value for i, value in enumerate(inputs) if i not in constants] if constants else inputs
-        run = self._jitted.get(len(inputs)) or self._jit(len(inputs))
-        if self._wide:
-            with jax.enable_x64(True):
-                return run(*given)
-        return run(*given)
-
-    def _jit(self, count: int) -> Callable:
-        code, constants = self._code, self.constants
-        variable = [i for i in range(count) if i not in constants]
-
-        def program(*given: Any) -> list[Any]:
-            arguments = dict(constants)
-            arguments.update(zip(variable, given, strict=True))
-            results: list[Any] = []
-            for call, *slots in code:
-                values = [results[slot] if slot >= 0 else arguments[~slot] for slot in slots]
-                results += call.present(call.kernel.function(*values))
-            return [results[slot] for slot in self.results]
-
-        donated = tuple(place for place, i in enumerate(variable) if i in self.donated)
-        run = self._jitted[count] = jax.jit(program, donate_argnums=donated)
-        return run
 
 
 runners.append(run_program)

@@ -68,11 +68,15 @@ class KeyStream:
         with self._lock:
             self.offset += 1
             offset = self.offset
-        state = self.root.to_bytes(8, "little") + offset.to_bytes(8, "little")
-        key = np.frombuffer(hashlib.blake2b(state, digest_size=8).digest(), np.uint32)
+        key = self.key_at(offset)
         if recording.program.captures:
             recording.program.note_key(key, self)
         return key
+
+    def key_at(self, offset: int) -> np.ndarray:
+        """The data of the key that is taken when so many have been, this one among them."""
+        state = self.root.to_bytes(8, "little") + offset.to_bytes(8, "little")
+        return np.frombuffer(hashlib.blake2b(state, digest_size=8).digest(), np.uint32)
 
 
 def entropy() -> int:
@@ -190,7 +194,7 @@ def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
     try:
         return to_host(kernel(key, *parameters))
     except jax.errors.TracerArrayConversionError:
-        with jax.ensure_compile_time_eval():
+        with jax.core.eval_context():
             return to_host(kernel(key, *parameters))
 
 

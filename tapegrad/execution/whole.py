@@ -18,7 +18,7 @@ import jax
 from tapegrad.execution.programs import Structure, counters
 
 AT_ONCE = 1024
-"""Programs of so many instructions are compiled in one piece, longer ones in several, of which equal ones are shared."""
+"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
 
 
 class Whole:
@@ -42,6 +42,8 @@ class Whole:
         for slot in results:
             wanted[slot] = 1
         self._structure = None if len(code) <= AT_ONCE else Structure(code, bytes(wanted))
+        if self._structure is not None:  # it will come again: it pays to compile all pieces at once
+            self._structure.steps = [step._replace(often=True) for step in self._structure.steps]
         self.donated = () if self._structure else tuple(replaced)
         self._code = code
         self._wide = any(instruction[0].kernel.wide for instruction in code)
@@ -50,7 +52,7 @@ class Whole:
 
     def run(self, inputs: list[Any]) -> dict[int, Any]:
         """The results by slot, for all inputs; those that are constants are not looked at."""
-        with jax.ensure_compile_time_eval():  # where jax traces: what is run is no part of that
+        with jax.core.eval_context():  # where jax traces: what is run is no part of that
             if self._structure is not None:
                 found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
                 return {slot: found[slot] for slot in self.results}

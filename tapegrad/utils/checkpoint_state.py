@@ -9,7 +9,7 @@ from typing import Any
 
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.host import has_accelerator
-from tapegrad.functions.generator import fork_rng, get_rng_state, set_rng_state
+from tapegrad.functions.generator import default_generator, fork_rng, get_rng_state, set_rng_state
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -97,7 +97,7 @@ class Surroundings:
     """
 
     def __init__(self, preserve_rng_state: bool) -> None:
-        self.rng_state = get_rng_state() if preserve_rng_state else None
+        self.rng_state = (default_generator.root, default_generator.offset) if preserve_rng_state else None
         self.device = get_default_device()
 
     @contextmanager
@@ -105,5 +105,5 @@ class Surroundings:
         """A block in which all is as it was then. Afterwards random numbers go on as if it had not been."""
         with fork_rng(enabled=self.rng_state is not None), self.device:
             if self.rng_state is not None:
-                set_rng_state(self.rng_state)
+                default_generator.root, default_generator.offset = self.rng_state
             yield
