@@ -19,7 +19,10 @@ class Currency(Protocol):
         """The sum of two gradients; neither may be modified."""
 
     def add_into(self, left: Any, right: Any) -> Any:
-        """The sum of two gradients; ``left``, a sum that the engine has made and nobody has seen, may be used up."""
+        """The sum of two gradients; ``left``, a sum that the engine has made and nobody has seen, may be used up.
+
+        A currency may do without it.
+        """
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Run a node's backward and return one gradient, or None, for each of its edges."""

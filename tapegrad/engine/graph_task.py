@@ -59,16 +59,18 @@ class GraphTask:
         node: the node that runs now; None before the first and after the last.
         queue: the entries of the ready queue, where the call runs on one thread.
         captured_vars: the gradients asked for, by position; None where nothing has arrived.
+        add_into: the currency's, if it has one.
     """
 
     __slots__ = (
         "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
-        "final_callbacks", "currency", "node", "root", "queue", "__weakref__",
+        "final_callbacks", "currency", "add_into", "node", "root", "queue", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
         self.id = next_task_id()
         self.currency = currency
+        self.add_into = getattr(currency, "add_into", None)
         self.root: Node | None = None
         self.node: Node | None = None
         self.queue: list = []
@@ -109,7 +111,7 @@ class GraphTask:
         else:
             if inputs is None:
                 inputs = InputBuffer((None,) * node.input_slots)
-            inputs.accumulate(input_nr, grad, self.currency.add, self.currency.add_into)
+            inputs.accumulate(input_nr, grad, self.currency.add, self.add_into)
         if waiting:
             self.dependencies[node], self.not_ready[node] = waiting, inputs
         return inputs

@@ -175,7 +175,7 @@ class WorkersRun:
     def _deliver(self, edges: Sequence[Edge | None], grads: Sequence) -> None:
         task = self.task
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
-        add, add_into = task.currency.add, task.currency.add_into
+        add, add_into = task.currency.add, task.add_into
         for edge, grad in zip(edges, grads, strict=True):
             if edge is None:
                 continue
