@@ -30,6 +30,10 @@ BUDGET = 6.0
 """Seconds after which a contestant has been measured often enough, if that was three times."""
 
 
+MINUTES = ("long chain", "scalar MLP")
+"""Workloads that take torch.compile minutes to compile: it joins in where ``--only`` asks for them."""
+
+
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -141,11 +145,12 @@ def of_workloads(options: argparse.Namespace, found: Modules, rounds: int) -> di
     if not options.no_plot:
         plot.pyplot()  # if it isn't there, say so before an hour has passed
     modes = [mode for mode in available(found) if not (mode == TORCH_COMPILE and options.no_torch_compile)]
+    fewer = [mode for mode in modes if mode != TORCH_COMPILE]
     timings: dict[str, Timings] = {}
     results: list[dict[str, Any]] = []
     for name, workload in workloads(options.quick).items():
         if options.only is None or options.only in name:
-            case = workload_case(workload, modes)
+            case = workload_case(workload, fewer if name in MINUTES and options.only is None else modes)
             (timings[name],) = told([case], rounds)
             results += saved([case], [timings[name]])
     if not options.no_plot:

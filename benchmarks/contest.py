@@ -102,7 +102,9 @@ def _imperative(
     def run() -> object:
         with context():
             for _ in range(steps):
-                last[0] = program.step(*program.arguments)
+                result = program.step(*program.arguments)
+            last[0] = result.detach()
+            del result  # and its graph with it, as in a loop
         return wait([last[0], *program.state])
 
     def numbers() -> list[np.ndarray]:
