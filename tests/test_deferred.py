@@ -398,6 +398,21 @@ def test_what_is_remembered_is_bounded(monkeypatch, fresh):
     assert fresh().programs <= 3 and fresh().misses == 8
 
 
+def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, fresh):
+    monkeypatch.setattr(programs, "MOST_ALIKE", 4)
+    steps = (torch.sin, torch.cos, torch.neg, torch.tanh)
+    with torch.deferred():
+        for number in range(4**4):
+            x = leaf()
+            y = x
+            for place in range(4):
+                y = steps[number // 4**place % 4](y)
+            (y * 2).sum().backward()
+    assert fresh().misses == 4**4
+    assert fresh().programs <= 4 * 4  # four of each kind: they differ in the last instruction
+    assert len(programs._executables) <= programs.MOST_EXECUTABLES
+
+
 def test_nothing_is_kept_alive(no_gc):
     with torch.deferred():
         x = torch.ones(3) * 2

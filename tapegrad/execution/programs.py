@@ -30,7 +30,10 @@ from tapegrad.execution.pieces import Piece, cut
 
 MOST_STRUCTURES = 1024
 MOST_EXECUTABLES = 1024
-"""How many structures, and how many compiled pieces, are remembered."""
+"""How many kinds of structures, and how many compiled pieces, are remembered."""
+
+MOST_ALIKE = 16
+"""How many structures are of a kind: as long, with the same results wanted, the same last instruction."""
 
 SECONDS_PER_KERNEL = 0.035
 SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION = 0.05, 0.001
@@ -166,7 +169,7 @@ def structure_of(program: Program, wanted: bytes) -> Structure:
     """The structure of a program: the one that is known, or a new one."""
     code = program.code
     key = len(code), code[-1], wanted
-    for structure in _structures.get(key, ()):
+    for structure in tuple(_structures.get(key, ())):
         if structure.code == code:
             counters.hits += 1
             with suppress(KeyError):  # another thread may have forgotten it
@@ -176,7 +179,10 @@ def structure_of(program: Program, wanted: bytes) -> Structure:
         counters.misses += 1
         _reasons.append(why_new(code, wanted))
         structure = Structure(code, wanted)
-        _structures.setdefault(key, []).append(structure)
+        alike = _structures.setdefault(key, [])
+        alike.append(structure)
+        if len(alike) > MOST_ALIKE:
+            del alike[0]
         _structures.move_to_end(key)
         while len(_structures) > MOST_STRUCTURES:
             _structures.popitem(last=False)
