@@ -100,16 +100,19 @@ def address(value: Any) -> int:
 
 def is_traced(value: Any) -> bool:
     """Whether a value stands for what a traced function will be given, and has no elements yet."""
-    while isinstance(value, Opaque):
-        value = value.below
-    return isinstance(value, jax.core.Tracer)
+    return isinstance(_innermost(value), jax.core.Tracer)
 
 
 def array_of(value: Any) -> Any:
     """The array that a value is at last, with a dimension in front for each level that maps."""
+    return settled(_innermost(value))
+
+
+def _innermost(value: Any) -> Any:
+    """What has the elements of a value, computed or not."""
     while isinstance(value, Opaque):
         value = value.below
-    return settled(value)
+    return value
 
 
 def transfer(value: Any, on: device) -> Any:

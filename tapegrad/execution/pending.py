@@ -304,7 +304,6 @@ class Call:
         return self.kernel.run(*map(settled, values))
 
 
-
 def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
     """The Python that records a call in ``program``: its arguments are in variables, and so will be its results.
 

@@ -59,7 +59,7 @@ class Piece:
         return [result for result, want in zip(results, self.wanted, strict=True) if want]
 
 
-def run_through(code: Sequence[tuple], arguments: Sequence[Any], run: Callable) -> list[Any]:
+def run_through(code: Sequence[tuple], arguments: Sequence[Any] | dict[int, Any], run: Callable) -> list[Any]:
     """All results of some instructions, where ``run(call, *values)`` gives those of one."""
     results: list[Any] = []
     for call, *slots in code:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, runners
 from tapegrad.execution.pieces import Piece, cut
 
@@ -63,11 +64,8 @@ class Executable:
         self.seen += 1
         if self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled():
             return self.piece.run_by_kernels(arguments)
-        self.compiled = compiled(self.piece)
-        start = perf_counter()
-        results = self.compiled(*arguments)
-        counters.compile_seconds += perf_counter() - start
-        counters.compiled += 1
+        self.compiled = compiled(self.piece.inlined, self.piece.wide)
+        results = first_call(self.compiled, arguments)
         for call in self.piece.calls:
             call.compiled_with_others += 1
         return results
@@ -79,18 +77,19 @@ class Executable:
         return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
 
 
-def compiled(piece: Piece) -> Callable:
-    """One XLA program for a piece."""
-    run = jax.jit(piece.inlined)
-    if not piece.wide:
-        return run
-    enable_x64 = jax.enable_x64
+def compiled(function: Callable, wide: bool, donated: int = 0) -> Callable:
+    """One XLA program for a function of arrays, of which it may use up the first ``donated``."""
+    run = jax.jit(function, donate_argnums=tuple(range(donated)))
+    return scoped(run) if wide else run
 
-    def wide(*arguments: Any) -> list[Any]:
-        with enable_x64(True):
-            return run(*arguments)
 
-    return wide
+def first_call(run: Callable, arguments: Iterable[Any]) -> list[Any]:
+    """Call what was compiled for the first time, and count it and how long it takes."""
+    start = perf_counter()
+    results = run(*arguments)
+    counters.compile_seconds += perf_counter() - start
+    counters.compiled += 1
+    return results
 
 
 class Step(NamedTuple):

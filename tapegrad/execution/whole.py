@@ -10,12 +10,13 @@ come first, in the order of the results that replace them, and these results com
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 import jax
 
-from tapegrad.execution.programs import Structure, counters
+from tapegrad.execution.pending import Call
+from tapegrad.execution.pieces import run_through
+from tapegrad.execution.programs import Structure, compiled, first_call
 
 AT_ONCE = 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
@@ -46,8 +47,7 @@ class Whole:
             self._structure.steps = [step._replace(often=True) for step in self._structure.steps]
         self.donated = () if self._structure else tuple(replaced)
         self._code = code
-        self._wide = any(instruction[0].kernel.wide for instruction in code)
-        self._jitted: Callable | None = None
+        self._compiled: Callable | None = None
         self._order: tuple[int, ...] = ()
 
     def run(self, inputs: list[Any]) -> dict[int, Any]:
@@ -59,27 +59,14 @@ class Whole:
             return dict(zip(self.results, self._run_at_once(inputs), strict=True))
 
     def _run_at_once(self, inputs: list[Any]) -> Sequence[Any]:
-        run, first = self._jitted, self._jitted is None
+        run, first = self._compiled, self._compiled is None
         if run is None:
-            run = self._jitted = self._jit(len(inputs))
+            run = self._compiled = self._compile(len(inputs))
         given = [inputs[i] for i in self._order]
         inputs.clear()  # what is donated nobody may hold
-        if first:
-            return self._timed(run, given)
-        if self._wide:
-            with jax.enable_x64(True):
-                return run(*given)
-        return run(*given)
+        return first_call(run, given) if first else run(*given)
 
-    def _timed(self, run: Callable, given: list[Any]) -> Sequence[Any]:
-        start = perf_counter()
-        with jax.enable_x64(self._wide):
-            results = run(*given)
-        counters.compile_seconds += perf_counter() - start
-        counters.compiled += 1
-        return results
-
-    def _jit(self, count: int) -> Callable:
+    def _compile(self, count: int) -> Callable:
         code, constants, wanted = self._code, self.constants, self.results
         rest = (i for i in range(count) if i not in constants and i not in self.donated)
         order = self._order = (*self.donated, *rest)
@@ -87,10 +74,8 @@ class Whole:
         def program(*given: Any) -> list[Any]:
             arguments = dict(constants)
             arguments.update(zip(order, given, strict=True))
-            results: list[Any] = []
-            for call, *slots in code:
-                values = [results[slot] if slot >= 0 else arguments[~slot] for slot in slots]
-                results += call.present(call.kernel.function(*values))
+            results = run_through(code, arguments, Call.inline)
             return [results[slot] for slot in wanted]
 
-        return jax.jit(program, donate_argnums=tuple(range(len(self.donated))))
+        wide = any(instruction[0].kernel.wide for instruction in code)
+        return compiled(program, wide, donated=len(self.donated))
