@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import random
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,7 @@ import threading
 import traceback
 import weakref
 from copy import deepcopy
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -411,6 +413,24 @@ def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, f
     assert fresh().misses == 4**4
     assert fresh().programs <= 4 * 4  # four of each kind: they differ in the last instruction
     assert len(programs._executables) <= programs.MOST_EXECUTABLES
+
+
+@pytest.mark.slow
+def test_a_million_programs_keep_memory_flat(monkeypatch, fresh):
+    monkeypatch.setattr(programs, "SEEN_ENOUGH", 10**9)  # compiling what comes again would take hours
+    monkeypatch.setattr(programs, "SECONDS_PER_PIECE", 10**9)
+    steps, draw, memory = (torch.sin, torch.cos, torch.neg, torch.tanh, torch.abs, torch.exp), random.Random(0), []
+    x = torch.full((3,), 0.1)
+    with torch.deferred():
+        for number in range(1_000_000):
+            y = x
+            for _ in range(draw.randint(3, 6)):
+                y = draw.choice(steps)(y)
+            y.tolist()
+            if number in (30_000, 999_999):
+                memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+    assert fresh().misses > 500_000
+    assert memory[1] - memory[0] < 20 << 20
 
 
 def test_nothing_is_kept_alive(no_gc):
