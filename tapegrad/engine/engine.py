@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import GraphTask
-from tapegrad.engine.queue import ReadyQueue
+from tapegrad.engine.queue import InputBuffer, ReadyQueue
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
 from tapegrad.engine.workers import WorkersRun
 from tapegrad.tape.hooks import NodeHooks
@@ -162,6 +162,7 @@ class Engine:
         """The loop: take the most urgent ready node, run it, deliver its gradients."""
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
         run, release = task.currency.run, not task.keep_graph
+        add, add_into = task.currency.add, task.add_into
         queue, rank = ReadyQueue(), -task.depth
         task.queue = queue
         tick = queue.tick
@@ -188,10 +189,15 @@ class Engine:
                     continue
                 successor, input_nr = edge
                 waiting = dependencies[successor] - 1
-                if waiting or (not_ready and successor in not_ready) or successor.input_slots != 1:
-                    inputs = task.deliver(successor, input_nr, grads[position], waiting)
+                if waiting or successor in not_ready or successor.input_slots != 1:
+                    inputs = not_ready.get(successor)
+                    if inputs is None:
+                        inputs = not_ready[successor] = InputBuffer((None,) * successor.input_slots)
+                    inputs.accumulate(input_nr, grads[position], add, add_into)
                     if waiting:
+                        dependencies[successor] = waiting
                         continue
+                    del not_ready[successor]
                 else:
                     inputs = [grads[position]]
                 if not exec_info or successor in exec_info:
@@ -201,9 +207,10 @@ class Engine:
                         heappush(queue, (rank, -successor.sequence_nr, tick(), successor, inputs))
             grads = inputs = ()  # what was delivered belongs to its receivers
             if queue:
-                if node is not None:  # it was ready before all that wait, so it goes before its equals
-                    heappush(queue, (rank, -node.sequence_nr, -1, node, buffer))
-                _, _, _, node, buffer = heappop(queue)
+                if node is None:
+                    _, _, _, node, buffer = heappop(queue)
+                else:  # it was ready before all that wait, so it goes before its equals
+                    _, _, _, node, buffer = heappushpop(queue, (rank, -node.sequence_nr, -1, node, buffer))
 
     def _step(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run one node with its hooks, as the loop above does, and return a gradient for each of its edges."""

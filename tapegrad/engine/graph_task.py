@@ -103,19 +103,6 @@ class GraphTask:
             if node is None and stack:
                 node = stack.pop()
 
-    def deliver(self, node: Node, input_nr: int, grad: Any, waiting: int) -> InputBuffer:
-        """Put a gradient into the buffer of a node, which waits for so many others; none: it waits no longer."""
-        inputs = self.not_ready.pop(node, None)
-        if inputs is None and node.input_slots == 1:
-            inputs = InputBuffer((grad,))
-        else:
-            if inputs is None:
-                inputs = InputBuffer((None,) * node.input_slots)
-            inputs.accumulate(input_nr, grad, self.currency.add, self.add_into)
-        if waiting:
-            self.dependencies[node], self.not_ready[node] = waiting, inputs
-        return inputs
-
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], *, accumulate_grad: bool) -> None:
         """Mark the nodes on a path from ``root`` to ``outputs``, and where gradients are captured.
 

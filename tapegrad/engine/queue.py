@@ -22,26 +22,27 @@ class InputBuffer(list):
     [5.0, None]
 
     Attributes:
-        summed: the slots which hold a sum that was made here, and so belongs to the buffer alone.
+        summed: a bit for each slot: whether it holds a sum that was made here, and so belongs to the buffer alone.
     """
 
-    summed: frozenset[int] = frozenset()
+    summed = 0
 
     def accumulate(self, position: int, gradient: Any, add: Sum, add_into: Sum | None = None) -> None:
         """Put ``gradient`` into a slot, or add it to what is there; ``None`` (undefined) adds nothing.
 
         Where a sum of this buffer's own is added to, that is done by ``add_into``, if it is given.
         """
-        if gradient is None:
-            return
         present = self[position]
         if present is None:
             self[position] = gradient
-        elif add_into is not None and position in self.summed:
-            self[position] = add_into(present, gradient)
-        else:
-            self[position] = add(present, gradient)
-            self.summed |= {position}
+        elif gradient is not None:
+            if add_into is None:
+                self[position] = add(present, gradient)
+            elif self.summed >> position & 1:
+                self[position] = add_into(present, gradient)
+            else:
+                self[position] = add(present, gradient)
+                self.summed |= 1 << position
 
 
 class NodeTask(NamedTuple):

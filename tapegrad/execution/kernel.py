@@ -146,10 +146,10 @@ class Kernel:
         if call is None:
             if any(isinstance(value, jax.core.Tracer) for value in values):
                 raise Traced
-            call = self.calls.setdefault(key, Call(self, *self._results(values), len(values)))
+            call = self.calls.setdefault(key, Call(self, *self.results_for(values), len(values)))
         return call
 
-    def _results(self, values: Sequence[Any]) -> tuple[tuple, bool]:
+    def results_for(self, values: Sequence[Any]) -> tuple[tuple, bool]:
         """Shape and dtype of each result, and whether it is one that is not in a tuple."""
         examples = [x if isinstance(x, NUMBERS) else jax.ShapeDtypeStruct(x.shape, x.dtype) for x in values]
         with jax.enable_x64(self.wide):

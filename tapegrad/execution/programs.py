@@ -9,6 +9,8 @@ A piece is compiled when there is evidence that this will pay: it has come befor
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
 Otherwise its kernels run one by one, as if nothing had been deferred: most structures of a dynamic program never come
 back. What is remembered is bounded; what was not used for the longest time is forgotten first.
+
+A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,9 +27,10 @@ from typing import Any, NamedTuple
 
 import jax
 
+from tapegrad.execution.batching import Batched, is_fine, machine
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, runners
-from tapegrad.execution.pieces import Piece, cut
+from tapegrad.execution.pieces import Piece, cut, run_through
 
 MOST_STRUCTURES = 1024
 MOST_EXECUTABLES = 1024
@@ -83,7 +86,7 @@ def compiled(function: Callable, wide: bool, donated: int = 0) -> Callable:
     return scoped(run) if wide else run
 
 
-def first_call(run: Callable, arguments: Iterable[Any]) -> list[Any]:
+def first_call(run: Callable, arguments: Iterable[Any]) -> Any:
     """Call what was compiled for the first time, and count it and how long it takes."""
     start = perf_counter()
     results = run(*arguments)
@@ -106,32 +109,61 @@ class Step(NamedTuple):
 
 
 class Structure:
-    """What programs with the same instructions and the same wanted results have in common."""
+    """What programs with the same instructions and the same wanted results have in common.
 
-    __slots__ = ("code", "wanted", "slots", "steps")
+    Attributes:
+        slots: the results that are wanted.
+        seen: how many times such a program was run.
+    """
 
-    def __init__(self, code: list[tuple], wanted: bytes) -> None:
+    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_often")
+
+    def __init__(self, code: list[tuple], wanted: bytes, often: bool = False) -> None:
         self.code, self.wanted = code, wanted
         self.slots = tuple(slot for slot, want in enumerate(wanted) if want)
-        placed = list(cut(code, wanted))
-        counts: dict[Any, int] = {}
-        for place in placed:
-            counts[place.piece] = counts.get(place.piece, 0) + 1
-        self.steps = [
-            Step(place.arguments, executable_of(place.piece), counts[place.piece] >= REPEATS, place.results, place.done)
-            for place in placed
-        ]
+        self.seen = SEEN_ENOUGH if often else 0
+        self._often = often
+        self._fine = is_fine(code)
+        self._batched: Batched | None = None
+        self._steps: list[Step] | None = None
 
-    def run(self, inputs: list[Any]) -> list[Any]:
-        """The results, by slot; None where nobody wants one."""
+    def run(self, inputs: list[Any]) -> list[Any] | dict[int, Any]:
+        """The results that are wanted, by slot."""
+        self.seen += 1
+        if not (self._fine and on_cpu(inputs)):
+            return self._run_pieces(inputs)
+        if self.seen < SEEN_ENOUGH:
+            return run_through(self.code, inputs, Call.run)
+        if self._batched is None:
+            self._batched = Batched(self.code, self.slots, inputs)
+            return first_call(self._batched.run, [inputs])
+        return self._batched.run(inputs)
+
+    def _run_pieces(self, inputs: list[Any]) -> list[Any]:
         found: list[Any] = [None] * len(self.wanted)
-        for arguments, executable, often, results, done in self.steps:
+        for arguments, executable, often, results, done in self._pieces():
             given = [found[slot] if slot >= 0 else inputs[~slot] for slot in arguments]
             for slot, result in zip(results, executable.run(given, often), strict=True):
                 found[slot] = result
             for slot in done:
                 found[slot] = None
         return found
+
+    def _pieces(self) -> list[Step]:
+        if self._steps is None:
+            placed = list(cut(self.code, self.wanted))
+            counts = Counter(place.piece for place in placed)
+            self._steps = [
+                Step(arguments, executable_of(piece), self._often or counts[piece] >= REPEATS, results, done)
+                for piece, arguments, results, done in placed
+            ]
+        return self._steps
+
+
+def on_cpu(inputs: Iterable[Any]) -> bool:
+    """Whether a program with these inputs is run on a CPU."""
+    array = next((value for value in inputs if isinstance(value, jax.Array)), None)
+    return (jax.default_backend() if array is None else next(iter(array.devices())).platform) == "cpu"
 
 
 @dataclass
@@ -265,6 +297,7 @@ def forget_programs() -> None:
         _structures.clear()
         _executables.clear()
         _recent.clear()
+        machine.cache_clear()
 
 
 def why_new(code: list[tuple], wanted: bytes) -> str:

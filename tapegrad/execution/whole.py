@@ -42,9 +42,7 @@ class Whole:
         wanted = bytearray(size)
         for slot in results:
             wanted[slot] = 1
-        self._structure = None if len(code) <= AT_ONCE else Structure(code, bytes(wanted))
-        if self._structure is not None:  # it will come again: it pays to compile all pieces at once
-            self._structure.steps = [step._replace(often=True) for step in self._structure.steps]
+        self._structure = None if len(code) <= AT_ONCE else Structure(code, bytes(wanted), often=True)
         self.donated = () if self._structure else tuple(replaced)
         self._code = code
         self._compiled: Callable | None = None
