@@ -39,6 +39,9 @@ LONG_ENOUGH = 256
 WIDE_ENOUGH = 8
 """How many instructions of a program are in a group, on average, for batching to pay."""
 
+MOST_BRANCHES = 64
+"""How many kernels, for so many rows each, a program has at most, to be batched: each is compiled."""
+
 CHUNK = 32
 """So many rows at a time become arrays of their own."""
 
@@ -178,6 +181,19 @@ class _Table:
         return start
 
 
+class _Schedule(NamedTuple):
+    """What the loop is given.
+
+    Attributes:
+        kinds, places: for each group its branch, and where its part of ``rows`` begins.
+        rows: for each group the rows that its arguments are in, and where its results begin.
+    """
+
+    kinds: list[int]
+    places: list[int]
+    rows: list[int]
+
+
 class _Layout:
     """Where the values of a program are: which are rows of which table, and which inputs are not.
 
@@ -193,16 +209,15 @@ class _Layout:
         self._results = [known for call, *_ in code for known in call.avals if known is not None]
         self._operands: dict[Call, tuple[Aval | None, ...]] = {}
 
-    def table(self, known: Aval) -> _Table:
-        """The table of values of this shape and dtype."""
-        return self.tables.setdefault(known, _Table(known))
-
     def operands(self, call: Call, slots: Sequence[int]) -> tuple[Aval | None, ...]:
         """For each argument of a call what the rows of its table are; None for what is in none."""
         found = self._operands.get(call)
         if found is None:
             known = [self._aval_of(slot) for slot in slots]
             found = self._operands[call] = tuple(self._with_numbers(call, slots, known))
+            for one in (*found, *call.avals):
+                if one is not None:
+                    self.tables.setdefault(one, _Table(one))
         for slot, known_as in zip(slots, found, strict=True):
             if slot < 0:
                 self._place_input(~slot, known_as)
@@ -211,10 +226,10 @@ class _Layout:
     def _place_input(self, position: int, known: Aval | None) -> None:
         if known is None:
             self.others[position] = None
-        elif type(self._inputs[position]) is float:
-            self.table(known).numbers[position] = None
+        elif type(self._inputs[position]) in NUMBERS:
+            self.tables[known].numbers[position] = None
         else:
-            self.table(known).arrays[position] = None
+            self.tables[known].arrays[position] = None
 
     def _aval_of(self, slot: int) -> Aval | None:
         if slot >= 0:
@@ -225,41 +240,49 @@ class _Layout:
         return aval(value.shape, value.dtype)
 
     def _with_numbers(self, call: Call, slots: Sequence[int], known: list[Aval | None]) -> list[Aval | None]:
-        """The same, with Python numbers as rows, too: as elements of the dtype that the arrays have, if they have one.
-
-        That is what jax takes them for; ``call`` is asked whether it gives the same for such an array.
-        """
-        dtypes = {one.dtype for one in known if one is not None}
-        if len(dtypes) != 1:
-            return known
-        number = aval((), dtypes.pop())
+        """The same, with Python numbers as rows, too, if ``call`` gives the same for them as arrays."""
+        numbers = _numbers_as({one.dtype for one in known if one is not None}, call.kernel.wide)
         values = [None if slot >= 0 else self._inputs[~slot] for slot in slots]
-        changed = [number if type(value) is float else one for value, one in zip(values, known, strict=True)]
-        if changed == known or not np.issubdtype(number.dtype, np.inexact):
-            return known
-        examples = [one or value for one, value in zip(changed, values, strict=True)]
-        if any(isinstance(one, jax.Array) for one in examples):
-            return known
-        return changed if tuple(call.kernel.results_for(examples)[0]) == call.avals else known
+        changed = [numbers.get(type(value), one) for value, one in zip(values, known, strict=True)]
+        examples = [value if one is None else one for value, one in zip(values, changed, strict=True)]
+        same = changed == known or call.kernel.results_for(examples)[0] != call.avals
+        return known if same else changed
 
 
-class Batched:
-    """A program that is batched: where its values are, and what runs it.
+def _numbers_as(dtypes: set[np.dtype], wide: bool) -> dict[type, Aval]:
+    """What jax takes Python numbers for, among arrays of these dtypes; without those for which that is not simple."""
+    floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)}
+    integer = np.dtype("int64" if wide else "int32")
+    found: dict[type, Aval] = {}
+    if dtypes <= floating | {integer}:
+        found[int] = aval((), integer)
+    if len(dtypes) == 1 and floating:
+        found[float] = aval((), *floating)
+    return found
+
+
+def batched(code: Sequence[tuple], wanted: Sequence[int], inputs: Sequence[Any]) -> Batched | None:
+    """A program, batched; None if it has too many different kernels.
 
     Args:
         code: the instructions.
         wanted: the slots of the results that are wanted.
         inputs: the inputs of one run; those of others are of the same types.
     """
+    layout = _Layout(code, inputs)
+    groups = _groups(code, layout)
+    for table in layout.tables.values():
+        table.begin()
+    branches, schedule = _schedule(groups, layout)
+    return Batched(layout, branches, schedule, wanted) if len(branches) <= MOST_BRANCHES else None
 
-    def __init__(self, code: Sequence[tuple], wanted: Sequence[int], inputs: Sequence[Any]) -> None:
-        layout = _Layout(code, inputs)
-        groups = _groups(code, layout)
+
+class Batched:
+    """A program that is batched: where its values are, and what runs it."""
+
+    def __init__(self, layout: _Layout, branches: list[Branch], schedule: _Schedule, wanted: Sequence[int]) -> None:
         tables = list(layout.tables.values())
-        for table in tables:
-            table.begin()
-        branches, schedule = _schedule(groups, layout)
-        self._schedule = [np.int32(len(groups)), *map(_int_array, schedule)]
+        self._schedule = [np.int32(len(schedule.kinds)), *map(_int_array, schedule)]
         self._wanted = [[slot for slot in wanted if slot in table.rows] for table in tables]
         self._which = [_indices(table, slots) for table, slots in zip(tables, self._wanted, strict=True)]
         self._arrays = [list(table.arrays) for table in tables]
@@ -275,15 +298,16 @@ class Batched:
         arrays = [[inputs[i] for i in positions] for positions in self._arrays]
         numbers = [np.array([inputs[i] for i in positions], dtype) for positions, dtype in self._numbers]
         others = tuple(inputs[i] for i in self._others)
+        wanted = self._machine(arrays, numbers, others, *self._schedule, self._which)
         found: dict[int, Any] = {}
-        for slots, rows in zip(self._wanted, self._machine(arrays, numbers, others, *self._schedule, self._which)):
+        for slots, rows in zip(self._wanted, wanted, strict=True):
             for first in range(0, len(slots), CHUNK):
-                found.update(zip(slots[first : first + CHUNK], self._unpack(rows, first)))
+                found.update(zip(slots[first : first + CHUNK], self._unpack(rows, first), strict=False))
         return found
 
 
 def _groups(code: Sequence[tuple], layout: _Layout) -> list[list[tuple]]:
-    """The instructions, each behind the slot of its first result, by groups that can be computed one after the other."""
+    """The instructions, each behind the slot of its first result, in groups, in an order in which they can be run."""
     groups: dict[tuple, list[tuple]] = {}
     first = 0
     for depth, instruction in zip(depths(code), code, strict=True):
@@ -295,12 +319,12 @@ def _groups(code: Sequence[tuple], layout: _Layout) -> list[list[tuple]]:
     return [members for _, members in sorted(groups.items(), key=lambda item: item[0][0])]
 
 
-def _schedule(groups: list[list[tuple]], layout: _Layout) -> tuple[list[Branch], tuple[list, list, list]]:
-    """The branches that there are; for each group its branch and where its rows stand; and the rows."""
+def _schedule(groups: list[list[tuple]], layout: _Layout) -> tuple[list[Branch], _Schedule]:
+    """The branches that there are, and the order in which they run."""
     numbers = {known: number for number, known in enumerate(layout.tables)}
     others = {position: number for number, position in enumerate(layout.others)}
     branches: dict[Branch, int] = {}
-    kinds, places, rows = [], [], []
+    kinds, places, rows = schedule = _Schedule([], [], [])
     for members in groups:
         _, call, *slots = members[0]
         width = _rounded(len(members))
@@ -320,7 +344,7 @@ def _schedule(groups: list[list[tuple]], layout: _Layout) -> tuple[list[Branch],
                 rows += padding
         for result, one in enumerate(targets):
             rows.append(layout.tables[one].extend([member[0] + result for member in members], width))
-    return list(branches), (kinds, places, rows)
+    return list(branches), schedule
 
 
 def _rounded(count: int, least: int = 8) -> int:

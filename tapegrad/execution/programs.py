@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from tapegrad.execution.batching import Batched, is_fine, machine
+from tapegrad.execution.batching import Batched, batched, is_fine, machine
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, runners
 from tapegrad.execution.pieces import Piece, cut, run_through
@@ -134,10 +134,11 @@ class Structure:
             return self._run_pieces(inputs)
         if self.seen < SEEN_ENOUGH:
             return run_through(self.code, inputs, Call.run)
-        if self._batched is None:
-            self._batched = Batched(self.code, self.slots, inputs)
-            return first_call(self._batched.run, [inputs])
-        return self._batched.run(inputs)
+        if self._batched is not None:
+            return self._batched.run(inputs)
+        self._batched = batched(self.code, self.slots, inputs)
+        self._fine = self._batched is not None
+        return first_call(self._batched.run, [inputs]) if self._batched else self._run_pieces(inputs)
 
     def _run_pieces(self, inputs: list[Any]) -> list[Any]:
         found: list[Any] = [None] * len(self.wanted)

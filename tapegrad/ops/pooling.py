@@ -11,6 +11,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from tapegrad.ops.operator import Operator, general, linear
 from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
@@ -72,7 +73,22 @@ def _max_pool(x: Any, samplings: tuple[Sampling, ...]) -> tuple[Any, Any]:
     for i in reversed(range(len(samplings))):
         best, position, flat = _greatest(best, x.ndim - len(samplings) + i, samplings[i], flat)
         flat = position * math.prod(lengths[i + 1 :]) + flat
-    return best, flat
+    return best, _found_once(flat)
+
+
+def _found_once(flat: Any) -> Any:
+    """Indices that XLA does not look for again wherever they are read.
+
+    The gradient reads each several times, and to find it is to read all that the window's elements were computed from.
+    On CPUs XLA knows no barrier against that but a branch that it can't foresee.
+    """
+    if not flat.size:
+        return flat
+    return lax.platform_dependent(flat, cpu=_behind_a_branch, default=lax.optimization_barrier)
+
+
+def _behind_a_branch(flat: Any) -> Any:
+    return lax.cond(flat[(0,) * flat.ndim] >= 0, lambda x: x, lambda x: -x, flat)
 
 
 def _declare(name: str, node: str) -> Operator:
