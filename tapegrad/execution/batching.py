@@ -12,6 +12,8 @@ compute it. But most of them do the same to other numbers. So a program of which
 - What XLA compiles knows nothing of the program but its kernels: a loop that goes through the groups, and for each a
   branch, with a copy of the kernel for this many rows. Which group is next, where it reads and where it writes is data.
   So compiling takes no longer for a longer program, and other programs of the same kernels can share what it gives.
+  What a branch gives is written outside of it, for XLA would copy a table that goes through a branch. So all branches
+  give the same number of rows; what stands behind the results of a group is written over by the next.
 
 On accelerators the host would have to be asked at each branch, so there it is not done.
 """
@@ -38,6 +40,9 @@ LONG_ENOUGH = 256
 
 WIDE_ENOUGH = 8
 """How many instructions of a program are in a group, on average, for batching to pay."""
+
+WIDEST = 128
+"""How many instructions are in a group at most."""
 
 MOST_BRANCHES = 64
 """How many kernels, for so many rows each, a program has at most, to be batched: each is compiled."""
@@ -84,8 +89,8 @@ class Branch(NamedTuple):
     targets: tuple[int, ...]
     width: int
 
-    def body(self, tables: tuple, rows: Any, place: Any, others: tuple) -> tuple:
-        """The tables with the results of one group, whose rows stand from ``place`` on."""
+    def results(self, tables: tuple, rows: Any, place: Any, others: tuple) -> list[list]:
+        """The results of one group, whose arguments' rows stand from ``place`` on, for each table."""
         arguments = []
         for source in self.sources:
             if source < 0:
@@ -94,12 +99,10 @@ class Branch(NamedTuple):
             here = lax.dynamic_slice_in_dim(rows, place, self.width)
             arguments.append(tables[source].at[here].get(mode="promise_in_bounds"))
             place = place + self.width
-        changed = list(tables)
+        found: list[list] = [[] for _ in tables]
         for target, result in zip(self.targets, self._mapped(arguments), strict=True):
-            start = lax.dynamic_index_in_dim(rows, place, keepdims=False)
-            changed[target] = lax.dynamic_update_slice_in_dim(changed[target], result, start, 0)
-            place = place + 1
-        return tuple(changed)
+            found[target].append(result)
+        return found
 
     def _mapped(self, arguments: list) -> Sequence[Any]:
         axes = [None if source < 0 else 0 for source in self.sources]
@@ -116,23 +119,40 @@ def machine(branches: tuple[Branch, ...], sizes: tuple[int, ...], avals: tuple[A
     wanted. It is given, for each table, the arrays and the numbers that are its first rows; the inputs that are not in
     tables; and for each of ``count`` groups its branch and where its rows stand among ``rows``.
     """
-    bodies = [branch.body for branch in branches]
+    lengths = [_longest(branches, target) for target in range(len(avals))]
+
+    def body(branch: Branch) -> Callable:
+        def updates(tables: tuple, *given: Any) -> tuple:
+            results = branch.results(tables, *given)
+            return tuple(map(_filled, avals, lengths, results))
+
+        return updates
 
     def run(arrays: list, numbers: list, others: tuple, count: Any, kinds: Any, places: Any, rows: Any, wanted: list):
         def step(group: Any, tables: tuple) -> tuple:
-            return lax.switch(kinds[group], bodies, tables, rows, places[group], others)
+            place = places[group]
+            starts = lax.dynamic_slice_in_dim(rows, place, len(tables))
+            updates = lax.switch(kinds[group], bodies, tables, rows, place + len(tables), others)
+            return tuple(map(lax.dynamic_update_slice_in_dim, tables, updates, starts, [0] * len(tables)))
 
-        tables = tuple(map(_filled, avals, sizes, arrays, numbers))
-        tables = lax.fori_loop(0, count, step, tables)
+        firsts = [[jnp.stack(one)] if one else [] for one in arrays]
+        parts = [[*one, *([other] if len(other) else [])] for one, other in zip(firsts, numbers, strict=True)]
+        tables = lax.fori_loop(0, count, step, tuple(map(_filled, avals, sizes, parts)))
         return [table.at[which].get(mode="promise_in_bounds") for table, which in zip(tables, wanted, strict=True)]
 
+    bodies = [body(branch) for branch in branches]
     return _compiled(run, wide)
 
 
-def _filled(known: Aval, size: int, arrays: list, numbers: Any) -> Any:
-    """A table whose first rows are known."""
-    rest = jnp.zeros((size - len(arrays) - len(numbers), *known.shape), known.dtype)
-    return jnp.concatenate([*([jnp.stack(arrays)] if arrays else []), *([numbers] if len(numbers) else []), rest])
+def _longest(branches: Sequence[Branch], target: int) -> int:
+    """How many rows of a table the groups of one of the branches write at most."""
+    return max((branch.width * branch.targets.count(target) for branch in branches), default=0)
+
+
+def _filled(known: Aval, size: int, parts: list) -> Any:
+    """So many rows, of which the first are known."""
+    rest = jnp.zeros((size - sum(map(len, parts)), *known.shape), known.dtype)
+    return jnp.concatenate([*parts, rest])
 
 
 @lru_cache(maxsize=2)
@@ -173,12 +193,10 @@ class _Table:
             self.rows[~position] = self.size
             self.size += 1
 
-    def extend(self, slots: Sequence[int], width: int) -> int:
-        """Put results at the end, in ``width`` rows; where they begin."""
-        start = self.size
-        self.rows.update(zip(slots, range(start, start + len(slots)), strict=True))
+    def extend(self, slots: Sequence[int], width: int) -> None:
+        """Put results at the end, in ``width`` rows."""
+        self.rows.update(zip(slots, range(self.size, self.size + len(slots)), strict=True))
         self.size += width
-        return start
 
 
 class _Schedule(NamedTuple):
@@ -186,7 +204,7 @@ class _Schedule(NamedTuple):
 
     Attributes:
         kinds, places: for each group its branch, and where its part of ``rows`` begins.
-        rows: for each group the rows that its arguments are in, and where its results begin.
+        rows: for each group where it writes to each table, and the rows that its arguments are in.
     """
 
     kinds: list[int]
@@ -288,7 +306,7 @@ class Batched:
         self._arrays = [list(table.arrays) for table in tables]
         self._numbers = [(list(table.numbers), table.known.dtype) for table in tables]
         self._others = list(layout.others)
-        sizes = tuple(_rounded(table.size) for table in tables)
+        sizes = tuple(_rounded(table.size + _longest(branches, i)) for i, table in enumerate(tables))
         wide = any(branch.call.kernel.wide for branch in branches)
         self._machine = machine(tuple(branches), sizes, tuple(layout.tables), wide)
         self._unpack = unpacking(wide)
@@ -316,7 +334,8 @@ def _groups(code: Sequence[tuple], layout: _Layout) -> list[list[tuple]]:
         others = tuple(slot for slot, one in zip(slots, known, strict=True) if one is None)
         groups.setdefault((depth, call, others), []).append((first, *instruction))
         first += call.count
-    return [members for _, members in sorted(groups.items(), key=lambda item: item[0][0])]
+    ordered = [members for _, members in sorted(groups.items(), key=lambda item: item[0][0])]
+    return [members[first : first + WIDEST] for members in ordered for first in range(0, len(members), WIDEST)]
 
 
 def _schedule(groups: list[list[tuple]], layout: _Layout) -> tuple[list[Branch], _Schedule]:
@@ -336,6 +355,7 @@ def _schedule(groups: list[list[tuple]], layout: _Layout) -> tuple[list[Branch],
         branch = Branch(call, sources, tuple(numbers[one] for one in targets), width)
         kinds.append(branches.setdefault(branch, len(branches)))
         places.append(len(rows))
+        rows += [table.size for table in layout.tables.values()]
         padding = [0] * (width - len(members))
         for argument, one in enumerate(known, 2):
             if one is not None:
@@ -343,7 +363,7 @@ def _schedule(groups: list[list[tuple]], layout: _Layout) -> tuple[list[Branch],
                 rows += [of_slot[member[argument]] for member in members]
                 rows += padding
         for result, one in enumerate(targets):
-            rows.append(layout.tables[one].extend([member[0] + result for member in members], width))
+            layout.tables[one].extend([member[0] + result for member in members], width)
     return list(branches), schedule
 
 
