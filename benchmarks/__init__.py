@@ -2,5 +2,5 @@
 
 A workload (``workloads.py``, ``models.py``, ``chains.py``) is written once for all modules that speak PyTorch's
 language and once for JAX; a mode (``contest.py``) says how it is run. Contestants take turns, so that a busy machine
-slows all of them alike (``timing.py``).
+slows all of them alike (``timing.py``), each in a process of its own (``apart.py``).
 """

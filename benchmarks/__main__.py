@@ -19,7 +19,8 @@ import jax
 
 import tapegrad
 from benchmarks import cold_start, memory, plot, targets, under_jit
-from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, workload_case, write_cases
+from benchmarks.apart import case_apart
+from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, MODES, TORCH_COMPILE, cores
 from benchmarks.operators import PROGRAMS
 from benchmarks.report import Timings, as_json, extra_costs, family_table, table, worst
@@ -148,10 +149,11 @@ def of_workloads(options: argparse.Namespace, found: Modules, rounds: int) -> di
     fewer = [mode for mode in modes if mode != TORCH_COMPILE]
     timings: dict[str, Timings] = {}
     results: list[dict[str, Any]] = []
-    for name, workload in workloads(options.quick).items():
+    for name in workloads(options.quick):
         if options.only is None or options.only in name:
-            case = workload_case(workload, fewer if name in MINUTES and options.only is None else modes)
-            (timings[name],) = told([case], rounds)
+            contesting = fewer if name in MINUTES and options.only is None else modes
+            with case_apart(name, contesting, options.quick) as case:
+                (timings[name],) = told([case], rounds)
             results += saved([case], [timings[name]])
     if not options.no_plot:
         plot.draw(results, options.plot)

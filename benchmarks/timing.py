@@ -17,6 +17,10 @@ class Contestant:
     run: Callable[[], object]
     units: int = 1
 
+    def seconds(self) -> float:
+        """What one call takes."""
+        return seconds_of(self.run)
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -66,14 +70,14 @@ def take_turns(
     """
     warming: dict[str, float] = {}
     for contestant in contestants[::-1]:
-        calls = [seconds_of(contestant.run) for _ in range(warmups)]
+        calls = [contestant.seconds() for _ in range(warmups)]
         warming[contestant.name] = sum(calls) - warmups * min(calls)
     seconds: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     spent = dict.fromkeys(seconds, 0.0)
     for number in range(rounds):
         for contestant in contestants[:: -1 if number % 2 else 1]:
             if number < least or spent[contestant.name] < budget:
-                taken = seconds_of(contestant.run)
+                taken = contestant.seconds()
                 spent[contestant.name] += taken
                 seconds[contestant.name].append(taken / contestant.units)
     return {name: Timing(name, tuple(taken), warming[name]) for name, taken in seconds.items()}

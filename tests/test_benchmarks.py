@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count
 
@@ -10,7 +11,7 @@ import pytest
 
 import tapegrad
 from benchmarks import __main__ as command
-from benchmarks import around, contest, memory, operators, plot, report, targets, timing, writes
+from benchmarks import apart, around, contest, memory, operators, plot, report, targets, timing, writes
 from benchmarks.cases import TAPEGRAD, Case, workload_case
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_EAGER, JAX_JIT, MODES, OURS
 from benchmarks.models import transformer
@@ -91,6 +92,13 @@ def test_a_workload_and_its_floors():
     assert {one.name: one.units for one in case.contestants} == {IMMEDIATE: 20, JAX_EAGER: 4, TWO_FLOORS: 20}
     text = report.table(case, {IMMEDIATE: fake(2e-6), JAX_EAGER: fake(4e-6)})
     assert text.splitlines()[3].split() == ["JAX", "eager", "4.00", "4.00", "0.50", "0.00"]
+
+
+def test_a_contestant_in_a_process_of_its_own():
+    with apart.case_apart(SHORT_CHAIN, [JAX_JIT], small=True) as case:
+        timings = timing.take_turns(list(case.contestants), rounds=2, warmups=1)
+    assert {one.name: one.units for one in case.contestants} == {JAX_JIT: 80, TWO_FLOORS: 80}
+    assert all(len(one.seconds) == 2 and one.least > 0 for one in timings.values())
 
 
 @pytest.mark.parametrize("title", writes.PROGRAMS)
@@ -248,6 +256,8 @@ def run_command(monkeypatch, tmp_path, *options):
 
 def test_the_command_prints_tables_and_writes_numbers_and_a_picture(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(command, "workloads", lambda small: {SHORT_CHAIN: SMALL[SHORT_CHAIN]})
+    together = lambda name, modes, small: nullcontext(workload_case(SMALL[name], modes))
+    monkeypatch.setattr(command, "case_apart", together)
     picture = tmp_path / "speed.svg"
     numbers = run_command(monkeypatch, tmp_path, "--plot", str(picture))
     said = capsys.readouterr().out
