@@ -16,11 +16,12 @@ class World:
         self.w = [leaf(1.0, 2.0, 3.0), leaf(0.5, -1.0, 2.0)]
         self.b = [torch.zeros(3), torch.ones(3)]
         self.views = [self.b[0][1:], self.b[1].detach(), self.w[0].detach()]
+        self.h, self.c, self.loss = torch.zeros(3), [torch.ones(3), leaf(1.0, 1.0, 1.0)], torch.zeros(())
         self.rate, self.flag, self.held = 0.1, True, []
 
     def shown(self):
         held = [thing if isinstance(thing, torch.Tensor) or thing is None else np.array(thing) for thing in self.held]
-        return self.w, self.b, self.views, held
+        return self.w, self.b, self.views, self.h, self.c, self.loss, held
 
 
 def differentiate(world, x, i):
@@ -59,19 +60,43 @@ def swap(world, x, i):
     return old
 
 
+def average(world, x, i):
+    world.h = (0.5 * world.h + world.w[i] * x).detach()
+    return world.h
+
+
+def rebind(world, x, i):
+    world.c[0] = world.c[0] * 0.5 + world.b[i]
+
+
+def descend_anew(world, x, i):
+    loss = (world.c[1] * x).sum() ** 2
+    (grad,) = torch.autograd.grad(loss, world.c[1])
+    world.c[1] = (world.c[1].detach() - 0.01 * grad).requires_grad_()
+    return loss.detach()
+
+
+def remember(world, x, i):
+    world.loss = ((world.w[i] * x) ** 2).sum()
+    world.loss.backward()
+    return world.loss
+
+
 def double_if(world, x, i):
     if world.flag:
         world.b[i].mul_(2)
 
 
 STATEMENTS = [
-    differentiate, descend, clear, zero, shrink, swap, double_if,
+    differentiate, descend, clear, zero, shrink, swap, double_if, average, rebind, descend_anew, remember,
     lambda world, x, i: world.b[i].mul_(0.9).add_(x),
     lambda world, x, i: world.views[i].add_(1.0),
     lambda world, x, i: world.views[i].sum() + world.b[i].sum(),
     lambda world, x, i: world.b[i].copy_(world.b[1 - i]),
     lambda world, x, i: world.b[i].add_(torch.rand(3)),
     lambda world, x, i: x * world.rate,
+    lambda world, x, i: world.h.sum() + world.c[0].sum(),
+    lambda world, x, i: setattr(world, "h", world.h + 1 if i else world.c[0]),
     lambda world, x, i: world.b[i].__setitem__(1, x[0]),
     lambda world, x, i: (world.w[i] * 2)[1:].sum().backward(),
 ]  # fmt: skip
@@ -106,6 +131,10 @@ ACTS = [
     lambda world, i, number: world.held.append(world.b[i].detach()),
     lambda world, i, number: world.held.append(world.w[i].grad),
     lambda world, i, number: torch.manual_seed(number),
+    lambda world, i, number: setattr(world, "h", (world.b[i], world.c[0], world.w[i].detach())[number % 3]),
+    lambda world, i, number: world.c.__setitem__(0, (world.h, torch.ones(3), world.views[1])[number % 3]),
+    lambda world, i, number: world.held.append((world.h, world.c[i])[number % 2]),
+    lambda world, i, number: world.h.add_(1),
 ]  # fmt: skip
 
 RETURNS = [
@@ -115,6 +144,7 @@ RETURNS = [
     lambda world, results: world.b[0],
     lambda world, results: {"grad": world.w[0].grad, "w": world.w[0]},
     lambda world, results: world.b[0].detach(),
+    lambda world, results: world.h,
 ]
 
 

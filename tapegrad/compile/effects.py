@@ -1,29 +1,14 @@
-"""What a captured call leaves behind: all that is needed to leave it behind again without its Python.
-
-Note [Accounts]
-A captured call can be replayed if every array that goes into its program has a known source (``refs.py``), and every
-result that somebody still holds is accounted for: it is returned, it is what a known tensor's memory holds now, or a
-leaf's gradient. Results that are held elsewhere (a graph that is not freed, an object that the search can't see) can't
-be put there again without running Python, so such a call is captured anew each time.
-"""
+"""What a captured call leaves behind: all that is needed to leave it behind again without its Python."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.compile.capture import Capture, Seen
 from tapegrad.compile.guards import alike
-from tapegrad.compile.refs import Ref, Refs, Unaccounted
-from tapegrad.compile.trust import PLAIN
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.pending import Pending
-from tapegrad.execution.programs import shown
+from tapegrad.compile.refs import Ref
 from tapegrad.tape.node import Edge
-from tapegrad.tensor.spec import Size, Spec
-from tapegrad.tensor.tensor import Tensor, View, enliven, share, value_of, wrap
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, View, enliven, share, wrap
 
 
 class Written(NamedTuple):
@@ -67,6 +52,11 @@ class Made(NamedTuple):
         return tensor
 
     @property
+    def simple(self) -> bool:
+        """Whether it is a result as it is."""
+        return self.base is None and not self.writes
+
+    @property
     def slots(self) -> tuple[int, ...]:
         """The results that it is made of."""
         return (self.slot,) if self.base is None else (self.slot, self.base.slot)
@@ -91,6 +81,16 @@ class Returned(NamedTuple):
     edge: Edge | None = None
 
 
+class Bound(NamedTuple):
+    """A place that was rebound (``ref`` names it), and the tensor that it has now: one of those returned, so to say.
+
+    That is a new one (``"result"``), or the same as in another such place (``"again"``).
+    """
+
+    ref: Ref
+    now: Returned
+
+
 class Drawn(NamedTuple):
     """How many keys were taken from a generator's stream."""
 
@@ -104,6 +104,7 @@ class Effects(NamedTuple):
     written: tuple[Written, ...]
     counted: tuple[Counted, ...]
     graded: tuple[Graded, ...]
+    bound: tuple[Bound, ...]
     drawn: tuple[Drawn, ...]
     returned: tuple[Returned, ...]
 
@@ -117,6 +118,7 @@ class Effects(NamedTuple):
             and len(self.drawn) == len(other.drawn)
             and all(a[0] is b[0] and a[1] == b[1] for a, b in zip(self.drawn, other.drawn, strict=True))
             and all(_return_the_same(a, b) for a, b in zip(self.returned, other.returned, strict=True))
+            and _bind_the_same(self.bound, other.bound)
         )
 
     @property
@@ -124,8 +126,15 @@ class Effects(NamedTuple):
         """The results that are wanted, each once, in the order in which they are named first."""
         named = [one.slot for one in self.written]
         made = [one.made for one in self.graded if one.made is not None]
-        made += [one.of for one in self.returned if one.kind == "result"]
+        made += [one.of for one in (*(one.now for one in self.bound), *self.returned) if one.kind == "result"]
         return list(dict.fromkeys([*named, *(slot for one in made for slot in one.slots)]))
+
+
+def _bind_the_same(ours: tuple[Bound, ...], others: tuple[Bound, ...]) -> bool:
+    return len(ours) == len(others) and all(
+        one.ref.same(other.ref) and _return_the_same(one.now, other.now)
+        for one, other in zip(ours, others, strict=True)
+    )
 
 
 def _return_the_same(left: Returned, right: Returned) -> bool:
@@ -136,214 +145,3 @@ def _return_the_same(left: Returned, right: Returned) -> bool:
     if left.kind == "tensor":
         return left.of.same(right.of)
     return left.of == right.of and (left.edge is None) == (right.edge is None)
-
-
-# -- giving an account -------------------------------------------------------------------------------------------------
-
-
-def effects_of(capture: Capture, refs: Refs, results: Sequence[Any]) -> Effects:
-    """What a captured call leaves behind.
-
-    Raises:
-        Unaccounted: there is something that can't be left behind again without Python.
-    """
-    written: dict[int, Written] = {}
-    counted: dict[int, Counted] = {}
-    graded: list[Graded] = []
-    for seen in capture.seen.values():
-        _account_for_writes(capture, seen, refs, written, counted)
-        graded += _grade(capture, seen, refs)
-    firsts: dict[int, int] = {}
-    returned = tuple(
-        Returned("again", firsts[id(leaf)])
-        if isinstance(leaf, Tensor) and firsts.setdefault(id(leaf), number) != number
-        else _return(capture, leaf, refs)
-        for number, leaf in enumerate(results)
-    )
-    drawn = tuple(_draw(*stream) for stream in capture.streams.values())
-    effects = Effects(tuple(written.values()), tuple(counted.values()), tuple(graded), drawn, returned)
-    _check_memories(capture, refs, written)
-    return effects
-
-
-def _draw(stream: Any, root: int, offset: int) -> Drawn:
-    if stream.root != root:
-        raise Unaccounted("it seeds a random generator")
-    return Drawn(stream, stream.offset - offset)
-
-
-def _slot(capture: Capture, value: Any) -> int | None:
-    """Which result of the capture a value is."""
-    return value.slot if type(value) is Pending and value.program is capture else None
-
-
-def _account_for_writes(
-    capture: Capture, seen: Seen, refs: Refs, written: dict[int, Written], counted: dict[int, Counted]
-) -> None:
-    tensor, storage = seen.tensor, seen.tensor._storage
-    if seen.edge is not None:
-        raise Unaccounted(f"it uses a tensor of shape {list(tensor.shape)} that has a history")
-    what = f"a tensor of shape {list(tensor.shape)} that was there before"
-    if tensor._edge is not seen.edge:
-        raise Unaccounted(f"{what} has another history now")
-    if storage is None or not storage.live:
-        _account_for_data(capture, seen, refs, written)
-        return
-    if seen.storage is not None and storage is not seen.storage:
-        raise Unaccounted(f"the memory of {what} was replaced")
-    counter = tensor._counter or storage.counter
-    writes = counter.version - seen.version
-    slot = _slot(capture, storage.value)
-    if slot is None and (storage.value is not seen.value or writes):
-        raise Unaccounted(f"something was written to {what} that no operator computed")
-    if slot is not None and not seen.before:
-        raise Unaccounted("it writes to a memory of which is not known who else sees it")
-    if slot is not None:
-        written.setdefault(id(storage), Written(refs.of(tensor), slot))
-    if writes:
-        counted.setdefault(id(counter), Counted(refs.of(tensor), writes))
-
-
-def _account_for_data(capture: Capture, seen: Seen, refs: Refs, written: dict[int, Written]) -> None:
-    """As buffers get new elements of which no version tells: a tensor that shares its memory with nobody."""
-    tensor = seen.tensor
-    if tensor._value is seen.own:
-        return
-    slot = _slot(capture, tensor._value)
-    if slot is None or not seen.before or tensor._storage is not None or seen.storage is not None:
-        raise Unaccounted(f"the data of a tensor of shape {list(tensor.shape)} was replaced")
-    written[id(tensor)] = Written(refs.of(tensor), slot)
-
-
-def _grade(capture: Capture, seen: Seen, refs: Refs) -> list[Graded]:
-    grad, ref = seen.tensor._grad, refs.of(seen.tensor)
-    if grad is seen.grad:
-        return []
-    if ref.grad:
-        raise Unaccounted("a gradient of a gradient has changed")
-    if grad is None:
-        return [Graded(ref, None)]
-    if grad._edge is not None:
-        raise Unaccounted(f"the gradient of a tensor of shape {list(seen.tensor.shape)} has a history")
-    return [Graded(ref, made(capture, grad, f"the gradient of a tensor of shape {list(seen.tensor.shape)}"))]
-
-
-_OF_RESULTS = frozenset({"_storage", "_view", "_hooks", "_offset", "_lens", "_seen", "_lost_grad"})
-"""What a plain result may have had set."""
-
-
-def made(capture: Capture, tensor: Tensor, what: str) -> Made:
-    """How a new tensor was made.
-
-    Raises:
-        Unaccounted: there is more to it than its elements.
-    """
-    view = tensor._view
-    if view is None:
-        return _made_alone(capture, tensor, what, ())
-    base = _made_alone(capture, view.base, f"the base of {what}", (tensor,))
-    alone = _made_alone(capture, tensor, what, (view.base,))
-    recorded = tensor._edge is not None or view.base._edge is not None or view.leaf or view.made is not None
-    if recorded or tensor._storage.live or base.writes:  # type: ignore[union-attr]
-        raise Unaccounted(f"{what} is a view that was written to, or that has a history")
-    return alone._replace(base=base, offset=tensor._offset, lens=tensor._lens, creation=view.creation)
-
-
-def _made_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tensor, ...]) -> Made:
-    """How a new tensor was made, whose memory only these others share."""
-    slot, storage = _slot(capture, value_of(tensor)), tensor._storage
-    if slot is None or type(tensor) is not Tensor or tensor._spec.window:
-        raise Unaccounted(f"{what} is no plain result")
-    if tensor._hooks is not None or tensor.__dict__.keys() - _OF_RESULTS:
-        raise Unaccounted(f"something was set on {what}")
-    members = [] if storage is None else list(storage.living())
-    if any(member is not tensor and all(member is not other for other in sharers) for member in members):
-        raise Unaccounted(f"others share the memory of {what}")
-    return Made(slot, tensor._spec.replace(plain=True), 0 if storage is None else tensor._version)
-
-
-def _check_memories(capture: Capture, refs: Refs, written: dict[int, Written]) -> None:
-    """An argument, or a gradient, must not lie in a memory that is written to by another name.
-
-    Raises:
-        Unaccounted: one does.
-    """
-    owners: dict[int, Tensor] = {}
-    for seen in capture.seen.values():
-        storage = seen.tensor._storage
-        if storage is None or not storage.live or id(storage) not in written:
-            continue
-        other = owners.setdefault(id(storage), seen.tensor)
-        if other is not seen.tensor and (refs.of(other).moves or refs.of(seen.tensor).moves):
-            raise Unaccounted(f"{refs.of(seen.tensor)} shares memory that is written to with {refs.of(other)}")
-
-
-def _return(capture: Capture, leaf: Any, refs: Refs) -> Returned:
-    if not isinstance(leaf, Tensor):
-        if isinstance(leaf, (*PLAIN, Size, dtype, device)):
-            return Returned("value", leaf)
-        raise Unaccounted(f"it returns an object of type {type(leaf).__name__}")
-    seen = capture.seen.get(id(leaf))
-    if seen is not None:
-        if seen.before:
-            return Returned("tensor", refs.of(leaf))
-        raise Unaccounted("it returns another handle on a tensor that was there before")
-    for owner in capture.seen.values():
-        if owner.tensor._grad is leaf:
-            return Returned("tensor", Ref(refs.of(owner.tensor).of, True))
-    return _return_result(capture, leaf)
-
-
-def _return_result(capture: Capture, leaf: Tensor) -> Returned:
-    result = made(capture, leaf, "a tensor that it returns")
-    if leaf._edge is None and leaf._spec.requires_grad:
-        raise Unaccounted("it returns a new leaf")
-    if leaf._edge is not None and not is_used_up(leaf._edge, capture):
-        raise Unaccounted("it returns a tensor with a history: its backward pass may still be asked for")
-    return Returned("result", result, leaf._edge)
-
-
-_OF_NODES = frozenset({"_numbers", "versions", "output_storages"})
-"""What a node may have had set, and be used up."""
-
-
-def is_used_up(edge: Edge, capture: Capture) -> bool:
-    """Whether the graph at an edge has nothing of this call in it: what was saved for backward has been freed."""
-    stack, known = [edge[0]], set()
-    while stack:
-        node = stack.pop()
-        if id(node) in known:
-            continue
-        known.add(id(node))
-        if isinstance(node, AccumulateGrad):
-            seen = capture.seen.get(id(node.variable))
-            if seen is None or not seen.before or node.hook_slots is not None:
-                return False
-            continue
-        if not isinstance(node, OperatorNode) or node.hook_slots is not None or node.__dict__.keys() - _OF_NODES:
-            return False
-        if type(node.saved) is tuple and node.saved:
-            return False
-        stack += [following[0] for following in node.next_edges if following is not None]
-    return True
-
-
-def check_accounts(capture: Capture, effects: Effects, wanted: bytes) -> None:
-    """Every result that somebody holds must be accounted for.
-
-    Raises:
-        Unaccounted: one is not.
-    """
-    accounted = set(effects.slots)
-    kept = [slot for slot, held in enumerate(wanted) if held and slot not in accounted]
-    if kept:
-        raise Unaccounted(f"a result of {_maker(capture, kept[0])} is kept outside of it")
-
-
-def _maker(capture: Capture, slot: int) -> str:
-    first = 0
-    for instruction in capture.code:
-        first += instruction[0].count
-        if slot < first:
-            return shown(instruction)
-    return "an instruction"

@@ -9,11 +9,25 @@ strings by value; arrays of NumPy by their elements.
 from __future__ import annotations
 
 import collections
-from typing import Any
+from collections.abc import Iterator
+from operator import is_
+from types import FunctionType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compile.search import Search
+from tapegrad.compile.places import (
+    MISSING,
+    Absent,
+    Attribute,
+    Binding,
+    Cell,
+    Code,
+    Rebound,
+    can_be_rebound,
+    identity_of,
+)
+from tapegrad.compile.search import DEFAULTS, Search
 from tapegrad.compile.trust import PLAIN
 from tapegrad.tensor.tensor import Tensor
 
@@ -33,14 +47,16 @@ class Guards:
     "rates['lr'] was 0.1 and is 0.2"
     """
 
-    __slots__ = ("tensors", "unsure", "_places", "_lists", "_sets", "_keys", "_sizes", "_arrays", "_kept")
+    __slots__ = (
+        "tensors", "unsure", "_places", "_lists", "_sets", "_keys", "_sizes", "_arrays", "_kept", "_pinned", "_quick",
+    )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
         search = Search(roots)
         self.tensors: list[Tensor] = search.tensors
         self.unsure = search.unsure
-        self._kept = search.kept
-        self._places = [tuple(place) for place in search.places if type(place.container) not in _SEQUENCES]
+        self._kept, self._pinned = search.kept, search.pinned
+        self._places: list[tuple] = [tuple(place) for place in search.places if type(place.container) not in _SEQUENCES]
         self._lists: list[tuple] = []
         self._sets: list[tuple] = []
         self._keys: list[tuple] = []
@@ -48,6 +64,7 @@ class Guards:
         self._arrays = [(array, _contents(array), name) for array, name in search.arrays]
         for container, name in search.containers:
             self._add(container, name)
+        self._quick: _Quick | None = None
 
     def _add(self, container: Any, name: str) -> None:
         if isinstance(container, set):
@@ -64,12 +81,103 @@ class Guards:
         """Whether one of some objects was reached."""
         return any(id(thing) in self._kept for thing in things)
 
+    def rebound(self) -> tuple[list[Rebound], set[int]]:
+        """The places that hold another tensor than they did, and the identities of the tensors that other places have.
+
+        Such are also places that can't just be given another tensor.
+        """
+        found: dict[tuple, Rebound] = {}
+        stay = set(self._pinned)
+        for container, key, old, name in self._all_places():
+            if isinstance(old, Tensor):
+                binding = Binding(container, key, name)
+                new = binding.find()
+                if new is not old and isinstance(new, Tensor) and can_be_rebound(container):
+                    found[binding.identity] = Rebound(binding, old, new)
+                else:
+                    stay.add(id(old))
+        return list(found.values()), stay
+
+    def release(self, rebound: list[Rebound]) -> None:
+        """No longer compare these places, nor hold what was there."""
+        self._quick = None
+        freed = {binding.identity for binding, _, _ in rebound}
+        lists = {id(binding.container) for binding, _, _ in rebound}
+        for old in {id(old) for _, old, _ in rebound}:
+            self._kept.pop(old, None)
+        places = list(self._places)
+        for container, _, items, name in self._lists:
+            if id(container) in lists:
+                places += _items_of(container, items, name)
+                self._sizes.append((container, len(items), f"the items of {name}"))
+        self._lists = [listed for listed in self._lists if id(listed[0]) not in lists]
+        self._places = [place for place in places if identity_of(*place[:2]) not in freed]
+        self.tensors = [tensor for tensor in self.tensors if id(tensor) in self._kept]
+
+    def _all_places(self) -> Iterator[tuple]:
+        yield from self._places
+        for container, _, items, name in self._lists:
+            yield from _items_of(container, items, name)
+
+    def unchanged(self) -> bool:
+        """Whether nothing has changed; quicker than to find out what."""
+        quick = self._quick or self._prepared()
+        try:
+            for cell, expected in quick.cells:
+                if cell.cell_contents is not expected:
+                    return self.changed() is None
+            for container, key, expected in quick.items:
+                if container[key] is not expected:
+                    return self.changed() is None
+            for function, code, defaults, keyword_defaults in quick.functions:
+                if (
+                    function.__code__ is not code
+                    or function.__defaults__ is not defaults
+                    or function.__kwdefaults__ is not keyword_defaults
+                ):
+                    return self.changed() is None
+            for names, name in quick.absent:
+                if name in names:
+                    return False
+        except (KeyError, IndexError, ValueError, AttributeError):
+            return False
+        for container, size, _ in self._sizes:
+            if len(container) != size:
+                return False
+        for container, _, items, _ in self._lists:
+            if len(container) != len(items) or not all(map(is_, container, items)):
+                return self.changed() is None
+        for container, identities, _, _ in self._keys:
+            if tuple(map(id, container)) != identities:
+                return False
+        return not quick.more or self.changed() is None
+
+    def _prepared(self) -> _Quick:
+        quick = self._quick = _Quick([], [], [], [], bool(self._sets or self._arrays))
+        defaults = {
+            (id(place[0].owner), place[1]): place[2]
+            for place in self._places
+            if type(place[0]) is Attribute and type(place[0].owner) is FunctionType
+        }
+        for container, key, expected, _ in self._places:
+            kind = type(container)
+            if kind is Cell:
+                quick.cells.append((container.cell, expected))
+            elif kind is Absent and expected is MISSING:
+                quick.absent.append((container.inner, key))
+            elif kind is Code:
+                its = (defaults[id(container.function), descriptor] for descriptor in DEFAULTS)
+                quick.functions.append((container.function, expected, *its))
+            elif not (kind is Attribute and key in DEFAULTS):
+                quick.items.append((container, key, expected))
+        return quick
+
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
         try:
             for container, key, expected, name in self._places:
                 if container[key] is not expected and not alike(container[key], expected):
-                    return f"{name} was {_shown(expected)} and is {_shown(container[key])}"
+                    return _words(name, expected, container[key])
         except (KeyError, IndexError, AttributeError):
             return f"{name} is gone"
         for container, size, name in self._sizes:
@@ -90,6 +198,20 @@ class Guards:
         return None
 
 
+class _Quick(NamedTuple):
+    """What is compared, sorted for speed.
+
+    Closures' cells, items of containers, functions with their code and their defaults, names that are not there; and
+    whether there is more.
+    """
+
+    cells: list[tuple]
+    items: list[tuple]
+    functions: list[tuple]
+    absent: list[tuple]
+    more: bool
+
+
 _SEQUENCES = (list, collections.deque)
 
 
@@ -102,6 +224,11 @@ def alike(left: Any, right: Any) -> bool:
     return type(left) is type(right) and type(left) in PLAIN and (left is right or repr(left) == repr(right))
 
 
+def _items_of(container: Any, items: tuple, name: str) -> Iterator[tuple]:
+    """A sequence's items as places."""
+    return ((container, index, item, f"{name}[{index}]") for index, item in enumerate(items))
+
+
 def _all_alike(container: Any, items: tuple) -> bool:
     return len(container) == len(items) and all(
         one is other or alike(one, other) for one, other in zip(container, items, strict=True)
@@ -112,5 +239,8 @@ def _contents(array: np.ndarray) -> tuple:
     return array.shape, array.strides, array.dtype, array.tobytes()
 
 
-def _shown(value: Any) -> str:
-    return repr(value) if type(value) in PLAIN else f"another {type(value).__name__}"
+def _words(name: str, was: Any, now: Any) -> str:
+    if type(was) is type(now) and type(was) not in PLAIN:
+        return f"{name} is another {type(was).__name__} than it was"
+    was, now = (repr(value) if type(value) in PLAIN else f"a {type(value).__name__}" for value in (was, now))
+    return f"{name} was {was} and is {now}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.compile.effects import Effects, Returned
+from tapegrad.compile.effects import Effects, Made, Returned, Written
+from tapegrad.compile.refs import Ref
 from tapegrad.dispatch.nodes import OperatorNode
-from tapegrad.tensor.tensor import Tensor, counter_of
+from tapegrad.tensor.storage import Counter, Storage
+from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 
 
 def memory_of(tensor: Tensor) -> Any:
@@ -25,32 +27,61 @@ class Leaving:
     """
 
     def __init__(self, effects: Effects, arguments: Sequence[Any]) -> None:
-        self._effects = effects
-        lasting = [one.ref.fixed and not isinstance(memory_of(one.ref.of), Tensor) for one in effects.written]
-        pairs = list(zip(effects.written, lasting, strict=True))
-        self._storages = [(memory_of(one.ref.of), one.slot) for one, lasts in pairs if lasts]
-        self._written = [one for one, lasts in pairs if not lasts]
-        self._counters = [(counter_of(one.ref.of), one.writes) for one in effects.counted if one.ref.fixed]
+        self._drawn, self._returned = effects.drawn, effects.returned
+        counters = {id(counter_of(one.ref.of)): one for one in effects.counted if one.ref.fixed}
+        self._memories: list[tuple[Storage, int, Counter, int]] = []
+        self._written: list[Written] = []
+        for one in effects.written:
+            memory = memory_of(one.ref.of) if one.ref.fixed and not one.ref.of._spec.window else None
+            if type(memory) is Storage:
+                counted = counters.pop(id(memory.counter), None)
+                self._memories.append((memory, one.slot, memory.counter, 0 if counted is None else counted.writes))
+            else:
+                self._written.append(one)
+        self._counters = [(counter_of(one.ref.of), one.writes) for one in counters.values()]
         self._counted = [one for one in effects.counted if not one.ref.fixed]
+        self._gradients = [
+            (ref.of, made.slot, made.spec) for ref, made in effects.graded if made is not None and _is_simple(ref, made)
+        ]
+        self._graded = [one for one in effects.graded if not _is_simple(*one)]
+        easy = all(now.kind == "result" and now.edge is None and now.of.simple for _, now in effects.bound)
+        self._places = [(ref.of.container, ref.of.key, now.of.slot, now.of.spec) for ref, now in effects.bound if easy]
+        self._bound = () if easy else effects.bound
 
     def leave(self, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
         """Leave it behind, with these results, and give the leaves of what the call returns."""
-        effects = self._effects
-        for stream, keys in effects.drawn:
+        for stream, keys in self._drawn:
             stream.offset += keys
-        for storage, slot in self._storages:
-            storage.replace(found[slot])
+        for storage, slot, counter, writes in self._memories:
+            if len(storage.members) == 1 and storage.watcher is None:  # only the tensor that we know: no need to tell
+                storage.value = found[slot]
+                storage.edition += 1
+            else:
+                storage.replace(found[slot])
+            counter.version += writes
         for counter, writes in self._counters:
             counter.version += writes
         if self._written or self._counted:
             self._leave_elsewhere(found, arguments)
-        for (of, _), made in effects.graded:
-            leaf = arguments[of] if type(of) is int else of
-            leaf._grad = None if made is None else made.tensor(found)
+        for leaf, slot, spec in self._gradients:
+            leaf._grad = wrap(found[slot], spec)
+        for ref, made in self._graded:
+            ref.find(arguments)._grad = None if made is None else made.tensor(found)
+        for container, key, slot, spec in self._places:
+            container[key] = wrap(found[slot], spec)
+        if self._bound:
+            self._bind(found, arguments)
         given: list[Any] = []
-        for one in effects.returned:
+        for one in self._returned:
             given.append(_given(one, found, arguments, given))
         return given
+
+    def _bind(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
+        """Give places that are rebound their new tensors."""
+        bound: list[Any] = []
+        for ref, now in self._bound:
+            bound.append(_given(now, found, arguments, bound))
+            ref.of.bind(bound[-1])
 
     def _leave_elsewhere(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Write to what is another tensor in each call, or has no storage."""
@@ -62,6 +93,11 @@ class Leaving:
                 memory.replace(found[slot])
         for ref, writes in self._counted:
             counter_of(ref.find(arguments)).version += writes
+
+
+def _is_simple(ref: Ref, made: Made | None) -> bool:
+    """Whether a gradient is a result as it is, of a tensor that is the same in each call."""
+    return ref.fixed and made is not None and made.simple
 
 
 def _given(one: Returned, found: dict[int, Any], arguments: Sequence[Any], given: list[Any]) -> Any:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import types
+from collections import OrderedDict, defaultdict
 from typing import Any, NamedTuple
+
+from tapegrad.compile.trust import PLAIN
 
 MISSING: Any = object()
 """Stands for what is not there."""
@@ -32,6 +35,9 @@ class Cell:
         except ValueError:
             return MISSING
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.cell.cell_contents = value
+
 
 class Attribute:
     """An attribute that is kept in a slot as a container, whose key is its descriptor."""
@@ -46,6 +52,9 @@ class Attribute:
             return descriptor.__get__(self.owner)
         except AttributeError:
             return MISSING
+
+    def __setitem__(self, descriptor: Any, value: Any) -> None:
+        descriptor.__set__(self.owner, value)
 
 
 class Absent:
@@ -94,3 +103,54 @@ class Kind:
 
     def __getitem__(self, key: Any) -> Any:
         return type(self.thing)
+
+
+class Binding:
+    """A place that a call rebinds.
+
+    Attributes:
+        container, key, name: as of a ``Place``.
+        identity: what it has in common with other names of the same place.
+    """
+
+    __slots__ = ("container", "key", "name", "identity")
+
+    def __init__(self, container: Any, key: Any, name: str) -> None:
+        self.container, self.key, self.name = container, key, name
+        self.identity = identity_of(container, key)
+
+    def find(self) -> Any:
+        """What is there; ``MISSING`` if nothing is."""
+        try:
+            return self.container[self.key]
+        except (KeyError, IndexError):
+            return MISSING
+
+    def bind(self, thing: Any) -> None:
+        """Put something there."""
+        self.container[self.key] = thing
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Rebound(NamedTuple):
+    """A place that a call has rebound, and the tensors that it had before and has now."""
+
+    binding: Binding
+    old: Any
+    new: Any
+
+
+def can_be_rebound(container: Any) -> bool:
+    """Whether putting something else in its place is all that rebinding a place in this container does."""
+    return type(container) in (dict, OrderedDict, defaultdict, list, Cell, Attribute)
+
+
+def identity_of(container: Any, key: Any) -> tuple:
+    """What two places have in common that are the same."""
+    if isinstance(container, Cell):
+        container = container.cell
+    elif isinstance(container, Attribute):
+        container = container.owner
+    return id(container), (key if type(key) in PLAIN else id(key))

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.compile.capture import Capture, Seen
 from tapegrad.compile.guards import alike
+from tapegrad.compile.places import Binding, Rebound
 from tapegrad.execution.host import is_kept
 from tapegrad.execution.pending import NUMBERS, settled
 from tapegrad.tensor.tensor import Tensor
@@ -19,33 +20,48 @@ class Unaccounted(Exception):
 
 
 class Ref(NamedTuple):
-    """Which tensor is meant: argument number ``of``, or the tensor ``of``; or the ``.grad`` of that."""
+    """Which tensor is meant: argument number ``of``, the tensor ``of``, or what is in a place that is rebound at each
+    call (a ``Binding``); or the ``.grad`` of that.
+    """
 
     of: Any
     grad: bool = False
 
     def find(self, arguments: Sequence[Any]) -> Tensor:
         """The tensor that is meant in a call with these arguments."""
-        tensor = arguments[self.of] if type(self.of) is int else self.of
-        return tensor._grad if self.grad else tensor
+        of = self.of
+        if type(of) is int:
+            of = arguments[of]
+        elif type(of) is Binding:
+            of = of.find()
+        return of._grad if self.grad else of
 
     def same(self, other: Ref) -> bool:
         """Whether the same is meant."""
-        numbers = type(self.of) is int and type(other.of) is int
-        return self.grad == other.grad and (self.of == other.of if numbers else self.of is other.of)
+        if self.grad != other.grad or type(self.of) is not type(other.of):
+            return False
+        if type(self.of) is Binding:
+            return self.of.identity == other.of.identity
+        return self.of == other.of if type(self.of) is int else self.of is other.of
 
     @property
     def moves(self) -> bool:
         """Whether it may be another tensor in another call."""
-        return self.grad or type(self.of) is int
+        return self.grad or type(self.of) is int or type(self.of) is Binding
 
     @property
     def fixed(self) -> bool:
         """Whether it is the same tensor in each call."""
         return not self.moves
 
+    @property
+    def rebound(self) -> bool:
+        """Whether it is another tensor in each call, for the call rebinds its place."""
+        return type(self.of) is Binding and not self.grad
+
     def __str__(self) -> str:
-        what = f"argument {self.of}" if type(self.of) is int else f"a tensor of shape {list(self.of.shape)}"
+        what = f"argument {self.of}" if type(self.of) is int else str(self.of)
+        what = f"a tensor of shape {list(self.of.shape)}" if isinstance(self.of, Tensor) else what
         return f"the gradient of {what}" if self.grad else what
 
 
@@ -56,13 +72,17 @@ class Refs:
         capture: the call.
         arguments: its arguments.
         reached: the tensors that the function reaches.
+        rebound: the places that the call has rebound.
 
     Raises:
         Unaccounted: there are two ways to find one, which may not lead to the same tensor the next time.
     """
 
-    def __init__(self, capture: Capture, arguments: Sequence[Any], reached: Sequence[Tensor]) -> None:
-        self._found: dict[int, Ref] = {}
+    def __init__(
+        self, capture: Capture, arguments: Sequence[Any], reached: Sequence[Tensor], rebound: Sequence[Rebound]
+    ) -> None:
+        self._found: dict[int, Ref] = {id(one.old): Ref(one.binding) for one in reversed(rebound)}
+        self._olds = {one.binding.identity: one.old for one in rebound}
         self._grads: dict[tuple[int, bool], Tensor] = {}
         known = {id(tensor) for tensor in (*arguments, *reached)}
         for number, leaf in enumerate(arguments):
@@ -84,7 +104,9 @@ class Refs:
         return self._found.get(id(tensor)) or Ref(tensor)
 
     def meant(self, ref: Ref, arguments: Sequence[Any]) -> Tensor:
-        """The tensor that was meant when the call began; a ``.grad`` may be another by now."""
+        """The tensor that was meant when the call began; a ``.grad``, or a place, may have another by now."""
+        if ref.rebound:
+            return self._olds[ref.of.identity]
         return self._grads[id(ref.of), type(ref.of) is int] if ref.grad else ref.find(arguments)
 
 

@@ -98,6 +98,7 @@ class Search:
         containers: those found, each with a name: their sizes matter, too.
         arrays: the arrays of NumPy, which could be written to.
         tensors: the tensors.
+        pinned: the identities of tensors that are where they can't be replaced: in a tuple, for example.
         kept: all that was found: as long as it is held, identities mean something.
         unsure: why it can't be known whether something has changed, or None.
     """
@@ -121,6 +122,7 @@ class Search:
         self.containers: list[tuple[Any, str]] = []
         self.arrays: list[tuple[np.ndarray, str]] = []
         self.tensors: list[Tensor] = []
+        self.pinned: set[int] = set()
         self.kept: dict[int, Any] = {}
         self._classes: set[type] = set()
 
@@ -135,6 +137,8 @@ class Search:
             for place in self._places(thing, name):
                 if place.container is not None:
                     self.places.append(place)
+                elif isinstance(place.value, Tensor):
+                    self.pinned.add(id(place.value))
                 waiting.append((place.value, place.name))
 
     def _places(self, thing: Any, name: str) -> Iterator[Place]:
@@ -202,8 +206,8 @@ class Search:
         self.names |= said.names
         yield Place(Code(function), None, code, name)
         yield from self._of_closure(function)
-        yield Place(Attribute(function), _DEFAULTS, function.__defaults__, f"a default of {name}")
-        yield Place(Attribute(function), _KEYWORD_DEFAULTS, function.__kwdefaults__, f"a default of {name}")
+        for descriptor in DEFAULTS:
+            yield Place(Attribute(function), descriptor, descriptor.__get__(function), f"a default of {name}")
         yield from self._named(function.__dict__, name)
         for variable in sorted(said.globals):
             yield from self._global(function, variable)
@@ -347,7 +351,8 @@ class Search:
 
 
 _CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
-_DEFAULTS = types.FunctionType.__defaults__
-_KEYWORD_DEFAULTS = types.FunctionType.__kwdefaults__
+DEFAULTS: tuple[Any, ...] = types.FunctionType.__defaults__, types.FunctionType.__kwdefaults__
+"""The slots in which functions have the defaults of their arguments."""
+
 KEPT = frozenset(name for name in vars(Tensor) if name.startswith("_"))
 """The attributes that are ours of tensors."""

@@ -44,39 +44,42 @@ class State:
 
     @property
     def simple(self) -> bool:
-        """Whether nothing is set on the tensor but what ``States.changed`` looks at."""
-        return not self.spec.window and not self.hooks and not self.tensor.__dict__.keys() & {"_hooks", "_leaf_hooks"}
+        """Whether nothing is set on the tensor but what ``States.unchanged`` looks at."""
+        inside = self.tensor.__dict__
+        special = self.spec.window or self.edge is not None or self.hooks or self.attributes
+        graded = "_grad" in inside and "_accumulator" not in inside
+        return not (special or graded or inside.keys() & {"_hooks", "_leaf_hooks"})
 
 
 class States:
     """What some tensors were when a call began."""
 
-    __slots__ = ("ids", "_others", "_simple")
+    __slots__ = ("ids", "_states", "_simple", "_graded", "_others")
 
     def __init__(self, seen: Iterable[Seen]) -> None:
-        states = [State(one) for one in seen]
+        states = self._states = [State(one) for one in seen]
         self.ids = frozenset(id(state.tensor) for state in states)
         self._others = [state for state in states if not state.simple]
-        self._simple = [
-            (state.tensor, state.spec, state.storage, state.edge, state.grad, len(state.tensor.__dict__), state)
-            for state in states
-            if state.simple
-        ]
+        self._simple: list[tuple] = []
+        self._graded: list[tuple] = []
+        for tensor, state in ((state.tensor, state) for state in states if state.simple):
+            inside = tensor.__dict__
+            if "_accumulator" in inside:  # it is, or was, a leaf of a graph
+                inside.setdefault("_grad", None)
+                self._graded.append((inside, state.grad))
+            self._simple.append((tensor, state.spec, state.storage, inside, len(inside)))
+
+    def unchanged(self) -> bool:
+        """Whether nothing has changed; quicker than to find out what."""
+        for tensor, spec, storage, inside, size in self._simple:  # attributes are added, but never taken away
+            if tensor._spec is not spec or tensor._storage is not storage or len(inside) != size or tensor._edge:
+                return self.changed() is None
+        for inside, spec in self._graded:
+            grad, node = inside["_grad"], inside["_accumulator"]()
+            if (grad if grad is None else grad._spec) is not spec or (node is not None and node.hook_slots is not None):
+                return self.changed() is None
+        return all(state.change() is None for state in self._others)
 
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
-        for tensor, spec, storage, edge, grad, size, state in self._simple:
-            inside = tensor.__dict__  # read at once: these are the attributes of many tensors, at each call
-            present, maker = inside.get("_grad"), inside.get("_accumulator")
-            if (
-                tensor._spec is not spec
-                or tensor._edge is not edge
-                or inside.get("_storage") is not storage
-                or (present if present is None else present._spec) is not grad
-                or len(inside) != size
-                or (maker is not None and maker() is not None)
-            ):
-                change = state.change()
-                if change is not None:
-                    return change
-        return next((change for change in (state.change() for state in self._others) if change is not None), None)
+        return next((change for change in (state.change() for state in self._states) if change is not None), None)

@@ -3,12 +3,13 @@
 Note [Compiled steps]
 The first calls run the function as it is, and capture what it computes (``capture.py``). Each is compiled as one
 program (``programs.py``): its inputs are read from where they came from (``refs.py``), its results are where the call
-left them (``effects.py``), and the memory of what is written anew is given to the program to write into
-(``replay.py``). When two calls one after the other turn out the same, inputs and effects and all that Python could have
-read (``guards.py``), the next ones are *replayed*: nothing of the function is run but its program, as long as what it
-reaches in Python (``search.py``), and what its tensors are (``states.py``), stays what it was. Where that can't be
-known, Python is run at each call, and ``report()`` says why; the program is still one, and compiled once: numbers that
-change become inputs of it.
+left them (``effects.py``, ``accounts.py``), in new tensors if it gave new ones to its names (``rebinding.py``), and the
+memory of what is written anew is given to the program to write into (``reading.py``). When two calls one after the
+other turn out the same, inputs and effects and all that Python could have read (``guards.py``), the next ones are
+*replayed* (``replay.py``): nothing of the function is run but its program, as long as what it reaches in Python
+(``search.py``), and what its tensors are (``states.py``), stays what it was. Where that can't be known, Python is run
+at each call, and ``report()`` says why; the program is still one, and compiled once: numbers that change become inputs
+of it.
 """
 
 from __future__ import annotations
@@ -19,67 +20,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad.compile.accounts import begins, check_accounts, effects_of
 from tapegrad.compile.capture import Capture, capturing, hooks_of
-from tapegrad.compile.effects import check_accounts, effects_of
+from tapegrad.compile.cases import Case
 from tapegrad.compile.guards import Guards
+from tapegrad.compile.kinds import Likeness, ambient, are_ordinary, has_more, kind_of_call
+from tapegrad.compile.places import Rebound
 from tapegrad.compile.programs import Programs
+from tapegrad.compile.rebinding import rebound_by
 from tapegrad.compile.refs import Refs, Unaccounted, sources_of
 from tapegrad.compile.replay import Recorded, Replay, held_results, replaced_by, run_captured
-from tapegrad.compile.search import KEPT
 from tapegrad.compile.states import States
 from tapegrad.compile.trust import PLAIN
-from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.pending import recording, run
-from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, settle, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten
-
-PATIENCE = 4
-"""After so many calls of one kind in a row that can't be replayed, it is tried again only now and then."""
 
 KEPT_CASES = 64
 """How many kinds of calls are remembered."""
 
+WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
+"""What ``report()`` adds where a call changes what is no tensor."""
 
-class Case:
-    """Calls with arguments of the same kind, under the same modes.
-
-    Attributes:
-        last: the last call that could be accounted for, and what Python reached after it (``guards``).
-        states: what the tensors of that call were before it.
-        replay: how the next call is made without Python; None if that is not possible.
-        reason: why it is not.
-        runs: how many calls in a row Python was run for.
-        accounted: whether the last call could be accounted for.
-    """
-
-    def __init__(self) -> None:
-        self.last: Recorded | None = None
-        self.guards: Guards | None = None
-        self.states: States | None = None
-        self.replay: Replay | None = None
-        self.reason = "it is the first call of its kind"
-        self.runs = 0
-        self.accounted = True
-
-    def obstacle(self, leaves: list) -> str | None:
-        """Why the next call can't be replayed; None if it can."""
-        if self.replay is None:
-            return self.reason
-        assert self.guards is not None and self.states is not None
-        if any(id(leaf) in self.states.ids for leaf in leaves):
-            return "one of its arguments is a tensor that it reaches otherwise, too"
-        return self.states.changed() or self.guards.changed() or self.replay.obstacle(leaves)
-
-    @property
-    def resting(self) -> bool:
-        """Whether it has not been possible for so long that this call does not try."""
-        return self.runs > PATIENCE and bool(self.runs & (self.runs - 1))
-
-
-_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "_cases", "_programs", "_lock"})
+_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "_cases", "_last", "_programs", "_lock"})
 """The attributes of what ``compile`` gives, besides those of the function."""
 
 
@@ -97,6 +62,7 @@ class Compiled:
         self.function, self.fullgraph = function, fullgraph
         self.calls = self.replayed = 0
         self._cases: dict[Any, Case] = {}
+        self._last: Case | None = None
         self._programs = Programs()
         self._lock = threading.RLock()
 
@@ -129,7 +95,20 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.program.captures or not are_ordinary(thread.modes):
             return self.function(*args, **kwargs)  # part of a larger capture, or looked at from inside
-        self.calls += 1
+        inside = self.__dict__  # there are ``__getattr__`` and ``__setattr__``: all attributes take long
+        inside["calls"] += 1
+        last = inside["_last"]
+        leaves = None if last is None else last.likeness.leaves(args, kwargs)
+        if leaves is not None:
+            with inside["_lock"]:
+                replay = last.ready(leaves)
+                if replay is not None:
+                    inside["replayed"] += 1
+                    return replay.run(leaves)
+        return self._look_closely(args, kwargs)
+
+    def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make a call that does not look like the last one, or after which something may have changed."""
         leaves, tree = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
@@ -138,9 +117,10 @@ class Compiled:
             obstacle = case.obstacle(leaves)
             if obstacle is None:
                 self.replayed += 1
+                self._last = None if case.likeness is None else case
                 return case.replay.run(leaves)  # type: ignore[union-attr]
-        case.reason, case.replay = obstacle, None
-        case.runs += 1
+            case.reason, case.replay = obstacle, None
+            case.runs += 1
         if case.resting and not case.accounted:
             with deferring():
                 return self.function(*args, **kwargs)
@@ -163,13 +143,9 @@ class Compiled:
         return "\n".join(lines)
 
     def _case(self, leaves: list, tree: TreeSpec) -> Case:
-        firsts: dict[int, int] = {}
-        again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
-        flat = all(child.kind is None for group in tree.children for child in group.children)
-        shape = (tree.children[0].num_leaves, *(tree.children[1].context)) if flat else repr(tree)
-        key = tuple(map(kind_of, leaves)), again, shape, ambient(), training_of(self.function)
-        case = self._cases.pop(key, None) or Case()
-        self._cases[key] = case
+        kind = kind_of_call(self.function, leaves, tree)
+        case = self._cases.pop(kind, None) or Case(Likeness.of(leaves, kind, tree))
+        self._cases[kind] = case
         if len(self._cases) > KEPT_CASES:
             del self._cases[next(iter(self._cases))]
         return case
@@ -177,7 +153,7 @@ class Compiled:
     def _record(self, case: Case, args: tuple, kwargs: dict, leaves: list, tree: TreeSpec) -> Any:
         """Run the function, capture what it does, and run that as one program."""
         reached = self._reached(leaves) if not case.resting or case.guards is None else case.guards
-        before, modes = (reached.unsure or reached.changed() or ""), ambient()
+        before, modes = case.reason if case.resting else reached.unsure or "", ambient()
         with capturing(not self.fullgraph) as capture:
             for tensor in (*(leaf for leaf in leaves if isinstance(leaf, Tensor)), *reached.tensors):
                 capture.note(tensor, before=True)
@@ -226,14 +202,16 @@ class Compiled:
         given, tree = flatten(result)
         kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
         capture.forget_handles()
+        rebound, why = rebound_by(capture, reached, leaves)
+        kept += [why] if why else _histories(given, rebound)
         try:
-            refs = Refs(capture, leaves, reached.tensors)
-            sources, effects = sources_of(capture, refs), effects_of(capture, refs, given)
+            refs = Refs(capture, leaves, reached.tensors, rebound)
+            sources, effects = sources_of(capture, refs), effects_of(capture, refs, given, rebound)
             if ambient() != modes:
                 raise Unaccounted("it changes the modes of its caller")
             check_accounts(capture, effects, held_results(capture))
         except Unaccounted as error:
-            case.accounted, case.reason, case.last = False, str(error), None
+            case.accounted, case.reason, case.last = False, why_not or why or str(error), None
             finish(capture)
             return result
         replaced = replaced_by(sources, effects, refs, leaves)
@@ -243,6 +221,7 @@ class Compiled:
         states = States(seen for seen in capture.seen.values() if seen.before and refs.of(seen.tensor).fixed)
         kept += [f"it changes a tensor: {changes}"] if changes else []
         run_captured(new, capture, refs, leaves)
+        reached.release(rebound)
         for leaf in given:
             if isinstance(leaf, Tensor):
                 settle(leaf)
@@ -256,11 +235,11 @@ class Compiled:
         changed = reached.unsure or reached.changed()
         unlike = "it is the first that was captured" if case.last is None else new.unlike(case.last)
         if changed and not reached.unsure:
-            changed = f"the call itself changes what it reads: {changed}"
+            changed = f"the call itself changes what it reads: {changed}{WAY_OUT}"
         case.reason = why_not or changed or unlike or ""
         case.last, case.guards, case.states, case.accounted = new, reached, states, True
         if not case.reason:
-            case.replay, case.runs = Replay(new, leaves), 0
+            case.replay, case.runs = Replay(new, leaves, states.ids), 0
 
 
 @contextmanager
@@ -272,37 +251,6 @@ def deferring() -> Iterator[None]:
         yield
     finally:
         thread.modes = thread.modes.replace(deferred=before)
-
-
-def are_ordinary(modes: Modes) -> bool:
-    """Whether nobody looks at what is computed, nor has it computed in another way."""
-    seen = modes.intercepted or modes.watched or modes.saved_hooks or modes.results_watched or modes.recording
-    return not (seen or modes.level or modes.forward_level >= 0)
-
-
-def ambient() -> tuple:
-    """What is switched on."""
-    return thread.modes, get_default_dtype(), get_default_device()
-
-
-def training_of(function: Any) -> Any:
-    """Whether a module is in training mode, if it is one."""
-    return getattr(function, "training", getattr(getattr(function, "__self__", None), "training", None))
-
-
-def kind_of(leaf: Any) -> Any:
-    """What calls must have in common in an argument."""
-    if isinstance(leaf, Tensor):
-        grad, named = leaf._grad, tuple(leaf.__dict__.keys() - KEPT)
-        return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named
-    if type(leaf) in PLAIN:
-        return type(leaf), repr(leaf)
-    return id(leaf)  # that case's guards hold it, so that no other object can have its identity
-
-
-def has_more(tensor: Tensor) -> bool:
-    """Whether a tensor may have attributes that are not ours."""
-    return type(tensor) is not Tensor or bool(tensor.__dict__.keys() - KEPT)
 
 
 def _other(one: Any, other: Any) -> bool:
@@ -318,6 +266,15 @@ def containers_of(tree: Any) -> list[Any]:
     return []
 
 
+def _histories(given: list, rebound: list[Rebound]) -> list[str]:
+    """Why a call can't be replayed that returns the history of a tensor of which another one takes the place."""
+    olds = {id(one.old) for one in rebound}
+    edges = (leaf._edge for leaf in given if isinstance(leaf, Tensor) and leaf._edge is not None)
+    if olds and any(begins(edge, olds) for edge in edges):
+        return ["it returns a tensor whose history begins in a place that it rebinds; return detach() of it"]
+    return []
+
+
 def finish(capture: Capture) -> None:
     """Run what was captured, as any other program."""
     if capture.split is not None:
@@ -330,7 +287,8 @@ def compile(function: Callable | None = None, *, fullgraph: bool = True) -> Any:
     """A function, or a module, whose calls become one XLA program each, and are replayed without running its Python.
 
     Training steps can be compiled as they are: gradients, in-place updates, optimizers' state, buffers and random
-    numbers are found while the first calls run, and updated by the program. See Note [Compiled steps].
+    numbers are found while the first calls run, and updated by the program; names, items and attributes that are given
+    new tensors are given new ones by each call. See Note [Compiled steps].
 
     Args:
         function: what is called; without it, ``compile(...)`` is a decorator.

@@ -89,7 +89,25 @@ def views(torch):
     return told(torch, step, [state, row, handle], torch.tensor(2.0))
 
 
-@pytest.mark.parametrize("program", [momentum, normalized, views], ids=lambda program: program.__name__)
+def rebinding(torch):
+    weight, _, x, y = data(torch)
+    parameters, state = [weight], {"average": torch.zeros(2, 1), "step": torch.tensor(0.0), "loss": torch.zeros(())}
+
+    def step(x, y):
+        loss = ((x @ parameters[0] - y) ** 2).mean()
+        loss.backward()
+        state["loss"] = loss.detach()
+        grad, state["step"] = parameters[0].grad, state["step"] + 1
+        state["average"] = 0.9 * state["average"] + 0.1 * grad
+        with torch.no_grad():
+            moved = parameters[0] - 0.1 * state["average"] / (1 - 0.9 ** state["step"])
+        parameters[0] = moved.requires_grad_()
+        return state["loss"]
+
+    return [told(torch, step, parameters, x, y), account([*parameters, state["average"], state["step"]])]
+
+
+@pytest.mark.parametrize("program", [momentum, normalized, views, rebinding], ids=lambda program: program.__name__)
 def test_steps(program):
     agree(program, rtol=1e-5, atol=1e-6)
 

@@ -1,0 +1,125 @@
+"""Kinds of calls: what calls must have in common to be replayed alike, besides what they reach.
+
+Note [Calls that are recognized]
+To find out of which kind a call is takes longer than to replay it: its arguments are taken apart, and each is named.
+So each kind keeps what such a call looks like (``Likeness``); the next call is compared with the kind of the last one
+first. What does not look alike may be of the same kind nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from tapegrad.compile.guards import alike
+from tapegrad.compile.search import KEPT
+from tapegrad.compile.trust import PLAIN
+from tapegrad.execution.devices import get_default_device
+from tapegrad.execution.dtypes import get_default_dtype
+from tapegrad.execution.pending import is_tracer
+from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.trees import TreeSpec, flatten
+
+
+@cache
+def are_ordinary(modes: Modes) -> bool:
+    """Whether nobody looks at what is computed, nor has it computed in another way."""
+    seen = modes.intercepted or modes.watched or modes.saved_hooks or modes.results_watched or modes.recording
+    return not (seen or modes.level or modes.forward_level >= 0)
+
+
+def ambient() -> tuple:
+    """What is switched on."""
+    return thread.modes, get_default_dtype(), get_default_device()
+
+
+def training_of(function: Any) -> Any:
+    """Whether a module is in training mode, if it is one."""
+    return getattr(function, "training", getattr(getattr(function, "__self__", None), "training", None))
+
+
+def kind_of_call(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
+    """What calls of a function must have in common."""
+    firsts: dict[int, int] = {}
+    again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
+    shape = (tree.children[0].num_leaves, *tree.children[1].context) if is_flat(tree) else repr(tree)
+    return tuple(map(kind_of, leaves)), again, shape, ambient(), training_of(function)
+
+
+def is_flat(tree: TreeSpec) -> bool:
+    """Whether no argument is a container."""
+    return all(child.kind is None for group in tree.children for child in group.children)
+
+
+def kind_of(leaf: Any) -> Any:
+    """What calls must have in common in an argument."""
+    if isinstance(leaf, Tensor):
+        grad, named = leaf._grad, tuple(leaf.__dict__.keys() - KEPT)
+        return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named
+    if type(leaf) in PLAIN:
+        return type(leaf), repr(leaf)
+    return id(leaf)  # that case's guards hold it, so that no other object can have its identity
+
+
+class Likeness:
+    """What a call looks like whose arguments have nothing unusual. See Note [Calls that are recognized].
+
+    Args:
+        leaves: its arguments.
+        kinds: their kinds.
+        tree: how they are put together.
+    """
+
+    __slots__ = ("_names", "_tree", "_count", "_ambient", "_tensors", "_others")
+
+    def __init__(self, leaves: Sequence[Any], kinds: Sequence[Any], tree: TreeSpec) -> None:
+        self._names, self._tree = tuple(tree.children[1].context), None if is_flat(tree) else tree
+        self._count, self._ambient = len(leaves), ambient()
+        are_tensors = [isinstance(leaf, Tensor) for leaf in leaves]
+        self._tensors = [(i, kinds[i][1], kinds[i][3]) for i, tensor in enumerate(are_tensors) if tensor]
+        self._others = [(i, leaves[i]) for i, tensor in enumerate(are_tensors) if not tensor]
+
+    @classmethod
+    def of(cls, leaves: Sequence[Any], kind: tuple, tree: TreeSpec) -> Likeness | None:
+        """What a call of this kind looks like; None if there is more to its arguments than can be seen quickly."""
+        kinds, again = kind[:2]
+        for leaf, of in zip(leaves, kinds, strict=True):
+            if isinstance(leaf, Tensor) and (of[0] is not Tensor or of[1].level or not of[2] or of[4]):
+                return None
+        tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+        return cls(leaves, kinds, tree) if list(again) == tensors else None
+
+    def leaves(self, args: tuple, kwargs: dict[str, Any]) -> Sequence[Any] | None:
+        """The arguments of a call, if it looks like this."""
+        leaves = self._taken_apart(args, kwargs)
+        if leaves is None or len(leaves) != self._count or ambient() != self._ambient:
+            return None
+        for i, spec, graded in self._tensors:
+            leaf = leaves[i]
+            if type(leaf) is not Tensor or leaf._spec is not spec or leaf._edge is not None:
+                return None
+            grad = leaf._grad if leaf.__dict__ else None
+            if (grad if grad is None else grad._spec) is not graded or not leaf.__dict__.keys() <= KEPT:
+                return None
+            if is_tracer(leaf._value if spec.plain else leaf._storage.value):  # type: ignore[union-attr]
+                return None
+        for i, value in self._others:
+            if leaves[i] is not value and not alike(leaves[i], value):
+                return None
+        tensors = self._tensors
+        return leaves if len(tensors) < 2 or len({id(leaves[i]) for i, *_ in tensors}) == len(tensors) else None
+
+    def _taken_apart(self, args: tuple, kwargs: dict[str, Any]) -> Sequence[Any] | None:
+        if self._tree is not None:
+            leaves, tree = flatten((args, kwargs))
+            return leaves if tree == self._tree else None
+        if not (kwargs or self._names):
+            return args
+        return (*args, *kwargs.values()) if tuple(kwargs) == self._names else None
+
+
+def has_more(tensor: Tensor) -> bool:
+    """Whether a tensor may have attributes that are not ours."""
+    return type(tensor) is not Tensor or bool(tensor.__dict__.keys() - KEPT)

@@ -1,0 +1,136 @@
+"""Reading the inputs of a program that is replayed.
+
+Note [Who holds what is written over]
+What a step writes anew may be written into the old memory (Note [Memory that is given away] in
+``execution/whole.py``). That nobody else holds it is known from the reference count of its array: handles in jax's or
+NumPy's world on the same buffer XLA knows of itself. If somebody does, or another thread could be reading, it is
+copied. So it is where a place is rebound (``rebinding.py``), and somebody else holds the tensor that was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any
+
+from tapegrad.compile.effects import Effects
+from tapegrad.compile.refs import Ref, Source
+from tapegrad.execution.copies import copied
+from tapegrad.execution.pending import Pending
+from tapegrad.execution.whole import Whole
+from tapegrad.tape.modes import alone
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import settle, value_of
+
+
+class Inputs:
+    """Reads the inputs of a program; how each of them is read is settled once.
+
+    Args:
+        sources: where they come from.
+        whole: the program, which says what is written over.
+        effects: what a call leaves behind.
+    """
+
+    def __init__(self, sources: Sequence[Source], whole: Whole, effects: Effects) -> None:
+        self._constants = [of if kind in ("number", "constant") else None for kind, of in sources]
+        self._memories: list[tuple[int, Storage]] = []
+        self._written: list[tuple[int, Storage]] = []
+        self._rebound: list[tuple[int, Any, Any, int]] = []
+        self._others: list[tuple[int, Any, Any]] = []
+        self._lent: list[tuple[int, Ref]] = []
+        self._alters = bool(whole.donated)
+        for position, (kind, of) in enumerate(sources):
+            donated = position in whole.donated
+            if kind == "key":
+                self._others.append((position, _key, of))
+            elif kind in ("number", "constant"):
+                continue
+            elif donated and of.rebound:
+                self._rebound.append((position, of.of.container, of.of.key, _places(of, effects)))
+            elif of.fixed and (kind == "storage" or not (of.of._spec.plain or of.of._spec.window)):
+                (self._written if donated else self._memories).append((position, of.of._storage))
+            else:
+                self._others.append((position, _storage_of if kind == "storage" else _value_of, of))
+                self._lent += [(position, of)] if donated else []
+
+    def read(self, arguments: Sequence[Any]) -> list[Any]:
+        """The inputs of a call: those that are written over are nobody else's."""
+        inputs, lonely = self._constants.copy(), not self._alters or alone()
+        for position, storage in self._memories:
+            value = storage.value
+            inputs[position] = value if type(value) is not Pending else _settled(storage)
+        for position, storage in self._written:
+            value = storage.value
+            if type(value) is Pending or getrefcount(value) > 3 or not lonely:  # the memory's, ours, getrefcount's
+                value = None
+                value = _own(storage, lonely)
+            inputs[position] = value
+        for position, container, key, places in self._rebound:
+            tensor = container[key]
+            value = tensor._value
+            if type(value) is Pending:
+                value = None
+                value = _value(tensor)
+            if getrefcount(value) > 3 or getrefcount(tensor) > places + 2 or not lonely:
+                value = copied(value)
+            inputs[position] = value
+        for position, read, of in self._others:
+            inputs[position] = read(of, arguments)
+        for position, ref in self._lent:
+            _keep(inputs, position, ref, arguments, lonely)
+        return inputs
+
+
+def _places(ref: Ref, effects: Effects) -> int:
+    """How many of the places that are rebound share the tensor of one."""
+    mine = next(i for i, one in enumerate(effects.bound) if one.ref.same(ref))
+    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.bound)
+
+
+def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:
+    stream, number = taken
+    return stream.key_at(stream.offset + number)
+
+
+def _value(tensor: Any) -> Any:
+    if type(value_of(tensor)) is Pending:
+        settle(tensor)
+    value = value_of(tensor)
+    return value.settle() if type(value) is Pending else value
+
+
+def _settled(storage: Storage) -> Any:
+    if type(storage.value) is Pending:
+        storage.value = storage.value.settle()
+    return storage.value
+
+
+def _value_of(ref: Ref, arguments: Sequence[Any]) -> Any:
+    return _value(ref.find(arguments))
+
+
+def _storage_of(ref: Ref, arguments: Sequence[Any]) -> Any:
+    return _settled(ref.find(arguments)._storage)  # type: ignore[arg-type]
+
+
+def _own(storage: Storage, lonely: bool) -> Any:
+    """The array of a memory; a copy, if others hold it."""
+    value = _settled(storage)
+    held = getrefcount(value) - _stale(storage, value)
+    return value if held <= 3 and lonely else copied(value)
+
+
+def _keep(inputs: list[Any], position: int, ref: Ref, arguments: Sequence[Any], lonely: bool) -> None:
+    """Put a copy in place of an array that is to be written over and that others hold, too."""
+    held = getrefcount(inputs[position])
+    if held > 3:  # the memory's, ours, getrefcount's
+        storage = ref.find(arguments)._storage
+        held -= 0 if storage is None else _stale(storage, inputs[position])
+    if held > 3 or not lonely:
+        inputs[position] = copied(inputs[position])
+
+
+def _stale(storage: Storage, array: Any) -> int:
+    """How many tensors hold an array that they will not read any more, for their memory has it, too."""
+    return sum(member._value is array and not member._spec.plain for member in storage.living())

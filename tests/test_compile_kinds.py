@@ -1,0 +1,120 @@
+"""Calls that look like the last one, and are not; and what changes where it can hardly be seen."""
+
+import pytest
+from compiled_programs import X, compare, leaf
+
+import tapegrad as torch
+
+ONES = torch.ones(2)
+
+
+def program_of(function, calls):
+    """A program that makes these calls, one after the other; each thrice at first."""
+
+    def program(wrap):
+        step = wrap(function)
+        return lambda number: calls[max(number - 3, 0) % len(calls)](step), []
+
+    return program
+
+
+def attributed():
+    x = torch.ones(2)
+    x.scale = 3.0
+    return x
+
+
+def graded():
+    x = leaf(1.0, 1.0)
+    x.grad = torch.ones(2)
+    return x
+
+
+def written():
+    return torch.ones(2).add_(1)
+
+
+ARGUMENTS = {
+    "numbers": (lambda x, n: x * n if n is not True else x, [
+        lambda step: step(ONES, 1), lambda step: step(ONES, True), lambda step: step(ONES, 1.0),
+        lambda step: step(ONES, -0.0), lambda step: step(ONES, 0.0), lambda step: step(ONES, 0),
+    ]),
+    "names": (lambda x=ONES, y=ONES, *z: x * 2 + y, [
+        lambda step: step(X[0], y=X[1]), lambda step: step(X[0], X[1]), lambda step: step(y=X[0], x=X[1]),
+        lambda step: step(x=X[0], y=X[1]), lambda step: step(X[0]), lambda step: step(), lambda step: step(y=X[0]),
+    ]),
+    "tensors": (lambda x: (x * getattr(x, "scale", 2.0 if x.is_leaf and x.grad is not None else 1.0)).detach(), [
+        lambda step: step(torch.ones(2)), lambda step: step(attributed()), lambda step: step(graded()),
+        lambda step: step(written()), lambda step: step(leaf(1.0, 2.0)), lambda step: step(leaf(1.0, 2.0) * 2),
+        lambda step: step(X[0]), lambda step: step(X.t()[0][:2]), lambda step: step(torch.ones(2, dtype=torch.int64)),
+    ]),
+    "twice": (lambda x, y: (x is y, x + y), [
+        lambda step: step(X[0], X[1]), lambda step: step(ONES, ONES), lambda step: step(ONES, ONES.detach()),
+    ]),
+    "containers": (lambda x: x[0] + x[1], [
+        lambda step: step(X), lambda step: step([X, X]), lambda step: step((ONES, 2)), lambda step: step({0: X, 1: 1}),
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_of_another_kind(name):
+    function, calls = ARGUMENTS[name]
+    compare(program_of(function, calls), calls=2 * len(calls) + 4, replayed=True)
+
+
+def swap_code(helper, w):
+    helper.__code__ = (lambda x, *, factor=1.0: x * factor + 1).__code__
+
+
+def swap_keyword_default(helper, w):
+    helper.__kwdefaults__ = {"factor": 5.0}
+
+
+def shadow_a_builtin(helper, w):
+    helper.__globals__["max"] = lambda *numbers: 7.0
+
+
+def hook_the_accumulator(helper, w):
+    accumulator = w.expand_as(w).grad_fn.next_functions[0][0]
+    accumulator.register_hook(lambda grads, outputs: (w.grad.mul_(2), None)[1])
+    helper.accumulator = accumulator
+
+
+def give_a_gradient(helper, w):
+    w.grad = torch.full((2,), 2.0, dtype=torch.float32).add_(1)
+
+
+def take_the_gradient(helper, w):
+    w.grad = None
+
+
+UNSEEN = [swap_code, swap_keyword_default, shadow_a_builtin, hook_the_accumulator, give_a_gradient, take_the_gradient]
+
+
+@pytest.mark.parametrize("change", UNSEEN, ids=lambda change: change.__name__)
+def test_what_can_hardly_be_seen_is_seen(change):
+    def program(wrap):
+        w = leaf(1.0, 2.0)
+        globals().pop("max", None)
+
+        def helper(x, *, factor=2.0):
+            return x * max(factor, 1.0)
+
+        @wrap
+        def step(x):
+            loss = (helper(w) * x).sum() * (1 if w.grad is None else 2)
+            loss.backward()
+            return loss
+
+        def call(number):
+            if number == 5:
+                change(helper, w)
+            return step(ONES)
+
+        return call, [w]
+
+    try:
+        compare(program, calls=9, replayed=True)
+    finally:
+        globals().pop("max", None)
