@@ -38,15 +38,31 @@ def test_only_outputs_that_were_saved_are_looked_after():
     assert "node.output_storages" not in source_of(leaf(1.0, 2.0).sin().grad_fn.plan)
 
 
-def test_what_may_have_been_written_to_is_always_checked():
+def test_of_what_had_been_written_to_the_version_is_compared():
     x = leaf(1.0, 2.0)
     c = torch.ones(2)
     c += 1
     y = x * c
-    assert "value0 = node._checked_value(x0, 0)" in source(y)
+    same = "x0._spec is spec0 and (x0._counter or x0._storage.counter).version == node.versions[0]"
+    assert f"value0 = x0._storage.value if {same} else node._checked_value(x0, 0)" in source(y)
     c += 1
     with pytest.raises(RuntimeError, match="is at version 2; expected version 1 instead"):
         y.sum().backward()
+
+
+def test_gradients_that_pass_unchanged_cost_no_kernel():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    z = x + y
+    assert source(z)[-1] == "return (grad0, grad0, )"
+    assert source(x + torch.ones(2))[-1] == "return (grad0, None, )"
+    for other in (x + leaf(1.0), x + leaf(1.0).double(), x - y):  # summed, cast, negated
+        assert source(other)[-1] == "return bound(grad0)"
+    seed = torch.ones(2)
+    z.backward(seed)
+    x.grad.add_(1)
+    assert (x.grad.tolist(), y.grad.tolist(), seed.tolist()) == ([2, 2], [1, 1], [1, 1])
+    z.backward(seed * 2)  # nothing had been saved
+    assert (x.grad.tolist(), y.grad.tolist()) == ([4, 4], [3, 3])
 
 
 def test_an_output_without_a_gradient():

@@ -268,7 +268,7 @@ def test_the_command_prints_tables_and_writes_numbers_and_a_picture(monkeypatch,
 
 
 def test_the_command_measures_cold_starts(monkeypatch, tmp_path, capsys):
-    times = {"import": 0.4, "setup": 0.1, "first step": 0.3, "second step": 0.001}
+    times = {"import": 0.4, "setup": 0.1, "first step": 0.3, "work": 0.4, "second step": 0.001}
     monkeypatch.setattr(command.cold_start, "measured", lambda contestant, directory, quick: times)
     numbers = run_command(monkeypatch, tmp_path, "--cold-start")
     assert [one["ratio"] for one in numbers["cold_start"]] == [1.0] * len(numbers["cold_start"])

@@ -13,6 +13,7 @@ import pytest
 
 import tapegrad as torch
 from benchmarks.cold_start import COLD, Fresh, measured
+from tapegrad.execution import host
 from tapegrad.execution.persistent import persistent_cache, platform_caches
 from tapegrad.functions.registry import NAMESPACES, TENSOR, Signature
 from tapegrad.ops.operator import TABLE, general
@@ -115,6 +116,16 @@ def test_symmetric_factorization_finds_lapack():
     assert torch.linalg.ldl_factor(x).pivots.tolist() == [1, 2]
 
 
+def test_a_capture_makes_its_seed_without_a_kernel(monkeypatch):
+    x = torch.tensor([0.5, 1.0, 2.0], requires_grad=True)
+    step = torch.compile(lambda: (x * x).sum().backward())
+    monkeypatch.setattr(host, "_narrow_copy", None)
+    monkeypatch.setattr(host, "_seen", {})
+    host.ones.cache_clear()
+    step()
+    assert x.grad.tolist() == [1.0, 2.0, 4.0]
+
+
 # -- compiled by another process ---------------------------------------------------------------------------------------
 
 STEP = """
@@ -184,7 +195,7 @@ def test_a_directory_that_cannot_be_made(tmp_path):
 
 def test_a_life_is_measured(tmp_path):
     taken = measured(Fresh("tapegrad immediate", COLD), str(tmp_path), quick=True)
-    assert set(taken) == {"import", "import over jax", "setup", "first step", "second step"}
+    assert set(taken) == {"import", "import over jax", "setup", "first step", "work", "second step"}
     assert all(seconds > 0 for seconds in taken.values())
     with pytest.raises(RuntimeError, match=r"(?s)no such mode, nothing kept: .*invalid choice"):
         measured(Fresh("no such mode", COLD), str(tmp_path), quick=True)

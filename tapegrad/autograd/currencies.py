@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.dispatch.nodes import AccumulateGrad
-from tapegrad.execution.kernel import add_values
+from tapegrad.engine import on_values
+from tapegrad.execution.kernel import add_values, record_sum
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.node import Node
 from tapegrad.tensor.spec import core_type_name
@@ -16,13 +17,9 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 class Values:
     """Raw values, for a backward that is not recorded: one kernel call for each node."""
 
-    add = staticmethod(add_values)
-    add_into = staticmethod(add_into)
-
-    @staticmethod
-    def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
-        return node.apply_values(grads, needed)
-
+    add: Callable = staticmethod(add_values)
+    add_into: Callable | None = staticmethod(add_into)
+    run = staticmethod(on_values)
     seed = staticmethod(value_of)
     """What the user gave as the gradient of a root, as a gradient of this currency."""
 
@@ -41,6 +38,13 @@ class Values:
     @staticmethod
     def from_hooks(given: tuple, returned: Any, hook: Callable) -> list:
         return [None if grad is None else value_of(grad) for grad in checked_all(given, returned, hook)]
+
+
+class RecordedValues(Values):
+    """Raw values in deferred mode: nothing is put anywhere before the program is run."""
+
+    add = staticmethod(record_sum)
+    add_into = None
 
 
 class InferenceValues(Values):

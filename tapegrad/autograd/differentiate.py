@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from tapegrad.autograd import source_lines
-from tapegrad.autograd.currencies import InferenceValues, Tensors, Values
+from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
@@ -326,6 +326,8 @@ def currency_for(create_graph: bool) -> Any:
         currency = Tensors
     elif modes.inference:
         currency = InferenceValues
+    elif modes.deferred:
+        currency = RecordedValues
     for watcher in thread.backward_watchers:
         currency = watcher(currency)
     return Logged(currency) if log.isEnabledFor(logging.DEBUG) else currency

@@ -20,8 +20,10 @@ there, and all that can be computed are wanted. ``print(source_of(plan))`` shows
             return bound(grad0, value0)
 
 A tensor that has the spec which it was saved with, a plain one, has not been written to since: there is no version to
-compare. ``backward`` takes arrays only, ``bound`` also what a program computes or has computed in the meantime
-(``kernel.py``). Where the call was deferred, that of the backward kernel is written down in place of all this.
+compare; of one that had been written to before, the version is compared. ``backward`` takes arrays only, ``bound`` also
+what a program computes or has computed in the meantime (``kernel.py``). Where the call was deferred, that of the
+backward kernel is written down in place of all this. Where gradients pass unchanged, as through ``x + y``, no kernel is
+run at all.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from tapegrad.execution.host import is_traced
 from tapegrad.execution.pending import Call, call_lines, program_for, recording_names
 from tapegrad.tape.modes import thread
 from tapegrad.tape.sources import defined
+from tapegrad.tensor.tensor import look
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
@@ -47,7 +50,9 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     if plan.node_class.saved_values is not OperatorNode.saved_values:
         return some
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
-    names |= {"some": some, "thread": thread, "plan": plan}
+    names |= {"some": some, "thread": thread, "plan": plan, "look": look}
+    if passes(plan):
+        return defined(source_of(plan).splitlines(), "apply", names)
     full = (True,) * plan.slots
     names["bound"] = names["backward"] = plan.backward(plan.needed, full)
     call = None
@@ -66,6 +71,14 @@ def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
     return node.apply_some(grads, None)
 
 
+def passes(plan: Plan) -> bool:
+    """Whether each gradient that is wanted is that of the output, as it is."""
+    ends = zip(plan.positions, plan.needed, strict=True)
+    wanted = [position for position, needed in ends if needed]
+    here = not plan.mixed and not plan.level
+    return here and all(plan.op.passes(position, plan.specs[position], plan.out_specs) for position in wanted)
+
+
 def source_of(plan: Plan, call: Call | None = None) -> str:
     """The source of a plan's applier; ``call`` is how the call of the backward kernel is recorded, if it is."""
     return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in _lines(plan, call))
@@ -79,10 +92,13 @@ def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
     yield f"{', '.join(grads)}, = grads"
     yield f"if {' or '.join(special)}:"
     yield "    return some(node, grads, saved)"
+    if passes(plan):
+        yield f"return ({''.join('grad0, ' if needed else 'None, ' for needed in plan.needed)})"
+        return
     if plan.saved_specs:
         yield f"{', '.join(f'x{i}' for i in range(len(plan.saved_specs)))}, = saved"
     for i, spec in enumerate(plan.saved_specs):
-        yield f"value{i} = {_value(i, spec)}"
+        yield f"value{i} = {_value(i, spec, counted=not plan.modes.surviving)}"
     operands = [*grads, *(f"value{i}" for i in range(len(plan.saved_specs)))]
     if call is not None:
         yield from call_lines(call, operands, program_for("plan.device"))
@@ -97,9 +113,16 @@ def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
     yield f"    return bound({values})"
 
 
-def _value(index: int, spec: Any) -> str:
-    """How the value of a saved item is read."""
+def _value(index: int, spec: Any, counted: bool) -> str:
+    """How the value of a saved item is read; ``counted``: the node knows the versions of what was written to before."""
+    x = f"x{index}"
     if spec is None:
-        return f"x{index}"
-    checked = f"node._checked_value(x{index}, {index})"
-    return f"x{index}._value if x{index}._spec is spec{index} else {checked}" if spec.plain else checked
+        return x
+    checked = f"node._checked_value({x}, {index})"
+    if spec.plain:
+        return f"{x}._value if {x}._spec is spec{index} else {checked}"
+    if spec.inference or not counted:
+        return checked
+    value = f"look({x})" if spec.window else f"{x}._storage.value"
+    version = f"({x}._counter or {x}._storage.counter).version"
+    return f"{value} if {x}._spec is spec{index} and {version} == node.versions[{index}] else {checked}"

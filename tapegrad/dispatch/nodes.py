@@ -67,7 +67,7 @@ class AccumulateGrad(Node):
         self.sequence_nr = HIGHEST_SEQUENCE_NR
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
-        grad, variable = grads[0], self.variable
+        (grad,), variable = grads, self.variable
         if grad is not None and self._is_leaf():
             with _accumulating:
                 present = variable._grad
@@ -100,9 +100,10 @@ class AccumulateGrad(Node):
         Raises:
             RuntimeError: it is no leaf any more; it was detached, and written to.
         """
-        if edge_of(self.variable) is not None:
+        variable = self.variable
+        if (variable._edge if variable._view is None else edge_of(variable)) is not None:
             raise RuntimeError("leaf variable has been moved into the graph interior")
-        return self.variable._spec.requires_grad
+        return variable._spec.requires_grad
 
     def _post_accumulate(self) -> None:
         """Hooks of the leaf, which see its new ``.grad``."""
@@ -209,12 +210,13 @@ below: list[Callable] = []
 class OperatorNode(Node):
     """The backward of one call of an operator of the table. A subclass for each operator carries its name."""
 
-    __slots__ = ("plan", "saved")
+    __slots__ = ("plan", "saved", "versions")
 
     worker: Any = WorkerOfDevice()
     plan: Plan
     saved: tuple | Saves | Position | None
-    versions: tuple[int, ...] | None = None
+    versions: tuple[int, ...]
+    """Those at which inputs were saved; there only if one of them had been written to before."""
     _numbers: dict[int, Any]
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
@@ -303,7 +305,8 @@ class OperatorNode(Node):
 
     def _version_of(self, index: int) -> int:
         """The version at which a saved tensor was saved; outputs are new then."""
-        return 0 if self.versions is None or index >= len(self.versions) else self.versions[index]
+        versions = getattr(self, "versions", ())
+        return versions[index] if index < len(versions) else 0
 
     def _was_leaf(self, index: int) -> bool:
         """Whether a saved tensor was a leaf, as far as the edges tell."""
@@ -439,7 +442,8 @@ class OperatorNode(Node):
     def __dir__(self) -> list[str]:
         op = self.plan.op
         raw = (f"_raw_saved_{field}" for field in op.saved_tensor_fields(self))
-        others = (name for name in super().__dir__() if not name.startswith(("_saved_", "_raw_saved_")))
+        hidden = ("_saved_", "_raw_saved_", "versions")  # of these a node has some only
+        others = (name for name in super().__dir__() if not name.startswith(hidden))
         return [*others, *(f"_saved_{field}" for field in op.saved_fields()), *raw]
 
 

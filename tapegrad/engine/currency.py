@@ -8,6 +8,12 @@ from typing import Any, Protocol
 from tapegrad.tape.node import Node
 
 
+def on_values(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+    """Run a node's backward on raw values: the ``run`` of a currency that has nothing to add, so that the engine may
+    do without the call."""
+    return node.apply_values(grads, needed)
+
+
 class Currency(Protocol):
     """The engine's only view of gradients. It is chosen once per backward call.
 

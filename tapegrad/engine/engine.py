@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush
 from typing import Any
 
-from tapegrad.engine.currency import Currency
+from tapegrad.engine.currency import Currency, on_values
 from tapegrad.engine.graph_task import GraphTask
 from tapegrad.engine.queue import InputBuffer, ReadyQueue
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
@@ -162,6 +162,7 @@ class Engine:
         """The loop: take the most urgent ready node, run it, deliver its gradients."""
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
         run, release = task.currency.run, not task.keep_graph
+        plain = run is on_values
         add, add_into = task.currency.add, task.add_into
         queue, rank = ReadyQueue(), -task.depth
         task.queue = queue
@@ -174,7 +175,7 @@ class Engine:
             if exec_info:
                 grads = self._run_selected(task, node, buffer)
             elif node.hook_slots is None:
-                grads = run(node, buffer, None)
+                grads = node.apply_values(buffer, None) if plain else run(node, buffer, None)
             else:
                 grads = self._run_hooked(task, node, buffer, None)
             if release and (not exec_info or exec_info[node].needed):
@@ -182,6 +183,7 @@ class Engine:
             edges, node = node.next_edges, None
             if len(edges) != len(grads):
                 raise ValueError(wrong_number(task.node, grads))
+            urgent = -queue[0][1] if queue else -1  # the highest number among the nodes that are ready
             position = -1
             for edge in edges:
                 position += 1  # quicker than enumerate or zip
@@ -201,16 +203,16 @@ class Engine:
                 else:
                     inputs = [grads[position]]
                 if not exec_info or successor in exec_info:
-                    if node is None and not queue:
-                        node, buffer = successor, inputs  # the only one that is ready so far: it need not queue
-                    else:
-                        heappush(queue, (rank, -successor.sequence_nr, tick(), successor, inputs))
+                    order = successor.sequence_nr
+                    if order <= urgent:
+                        heappush(queue, (rank, -order, tick(), successor, inputs))
+                        continue
+                    if node is not None:  # it was the most urgent, so it was ready before its equals
+                        heappush(queue, (rank, -urgent, -1, node, buffer))
+                    node, buffer, urgent = successor, inputs, order  # it need not queue
             grads = inputs = ()  # what was delivered belongs to its receivers
-            if queue:
-                if node is None:
-                    _, _, _, node, buffer = heappop(queue)
-                else:  # it was ready before all that wait, so it goes before its equals
-                    _, _, _, node, buffer = heappushpop(queue, (rank, -node.sequence_nr, -1, node, buffer))
+            if node is None and queue:
+                _, _, _, node, buffer = heappop(queue)
 
     def _step(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run one node with its hooks, as the loop above does, and return a gradient for each of its edges."""

@@ -22,7 +22,7 @@ from tapegrad.execution.devices import device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import WIDE, Kernel, Opaque
 from tapegrad.execution.pending import recording, settled
-from tapegrad.tape.modes import switched
+from tapegrad.tape.modes import switched, thread
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
 _SEEN_ENOUGH = 4  # how often a small shape comes before a kernel is compiled for it
@@ -60,7 +60,7 @@ def from_host(array: np.ndarray, on: device) -> Any:
     >>> from_host(np.arange(3), device("cpu")).dtype
     dtype('int64')
     """
-    if recording.program.captures:
+    if recording.program.captures and thread.modes.deferred:
         return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
     if array.nbytes <= _COPIED_BY_KERNEL and not committed():
         key = array.shape, array.dtype

@@ -22,6 +22,9 @@ from tapegrad.tape.modes import thread
 WORTH_DONATING = 1 << 18
 """From how many bytes on it pays."""
 
+FEW = WORTH_DONATING // 16
+"""So many numbers take as many bytes, or fewer."""
+
 _into, _into_wide = (Kernel(jnp.add, name="accumulate", wide=wide, reuse=True).run for wide in (False, True))
 
 
@@ -33,7 +36,9 @@ def add_into(left: Any, right: Any) -> Any:
     >>> float(add_into(total, total + 1)[0]), total.is_deleted()
     (1.0, True)
     """
-    if thread.modes.deferred or getattr(left, "nbytes", 0) < WORTH_DONATING or not (is_here(left) and is_here(right)):
+    if getattr(left, "size", 0) < FEW or left.nbytes < WORTH_DONATING:  # the first of them is quick to tell
+        return add_values(left, right)
+    if thread.modes.deferred or not (is_here(left) and is_here(right)):
         return add_values(left, right)
     if left.shape != right.shape or left.dtype != right.dtype:
         return add_values(left, right)

@@ -16,11 +16,12 @@ from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts, shows_the_same
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.pointwise import accepts
+from tapegrad.functions.quick_writes import quick, quick_alone, quick_of_two
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import converted, is_number, no_overload, wrong_type
 from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
-from tapegrad.ops import assignment
-from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.ops import assignment, elementwise
+from tapegrad.ops.operator import Operator, broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
@@ -54,6 +55,15 @@ AUGMENTED = {
     "__ior__": "__or__", "__ixor__": "__xor__", "__ilshift__": "__lshift__", "__irshift__": "__rshift__",
 }  # fmt: skip
 """Augmented assignments and the methods that they call, or are twins of."""
+
+QUICK: dict[str, tuple[Operator, ...]] = {
+    **dict.fromkeys(("add_",), (elementwise.add, elementwise.add_scaled)),
+    **dict.fromkeys(("sub_", "subtract_"), (elementwise.sub, elementwise.sub_scaled)),
+    **dict.fromkeys(("mul_", "multiply_"), (elementwise.mul,)),
+    **dict.fromkeys(("div_", "divide_", "true_divide_"), (elementwise.div,)),
+    "copy_": (assignment.copy,),
+}
+"""The methods that come down to an operator of two operands, and to one with ``alpha``: Note [Quick writes]."""
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -180,6 +190,12 @@ def declare_twins() -> None:
     methods = NAMESPACES["Tensor"]
     for name in TWINS:
         methods[f"{name}_"] = in_place(f"{name}_", methods[name])
+    for name, operators in QUICK.items():
+        methods[name] = quick(methods[name], *operators)
+    for name in ("addcmul_", "addcdiv_"):
+        methods[name] = quick_of_two(methods[name], getattr(elementwise, name[:-1]), "value")
+    methods["lerp_"] = quick_of_two(methods["lerp_"], elementwise.lerp)
+    methods["zero_"] = quick_alone(methods["zero_"], assignment.zero)
     for name, method in AUGMENTED.items():
         methods[name] = augmented(in_place(name, methods[method]) if method.endswith("__") else methods[method])
     functions = NAMESPACES["torch"]

@@ -64,6 +64,15 @@ class Formula:
         self.function = function
         self.names = parameters_of(function).names
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether it is ``lambda g: g``."""
+        code = getattr(self.function, "__code__", None)
+        return self.names == ("g",) and code is not None and code.co_code == _IDENTITY
+
+
+_IDENTITY = (lambda g: g).__code__.co_code
+
 
 class Operator:
     """An entry of the table. Call it on tensors and it records; call it on arrays or tracers and it computes.
@@ -267,6 +276,12 @@ class Operator:
         """The gradient of one input: its formula, with broadcasting undone and the dtype that of the input."""
         grad = self.formula(position).function(*arguments)
         return None if grad is None else self.restore(grad, spec)
+
+    def passes(self, position: int, spec: Spec, out_specs: Sequence[Spec]) -> bool:
+        """Whether the gradient of the argument at ``position`` is that of the output, as it is."""
+        (out, *others) = out_specs
+        same = spec.shape == out.shape and spec.dtype is out.dtype and not others
+        return same and not self.joint and self.formula(position).is_identity
 
     def restore(self, grad: Any, spec: Spec) -> Any:
         """Give a gradient the dtype of the input it belongs to (and its shape, for kinds that broadcast)."""

@@ -334,8 +334,8 @@ def may_reuse(storage: Storage) -> bool:
 
 def write(tensor: Tensor, value: Any) -> None:
     """Replace the data of a tensor; all that share its memory see it, and its version goes up by one."""
-    put(tensor, value)
-    (tensor._counter or tensor._storage.counter).bump()  # type: ignore[union-attr]
+    storage = put(tensor, value)
+    (tensor._counter or storage.counter).bump()
 
 
 def count_write(tensor: Tensor) -> None:
@@ -344,11 +344,14 @@ def count_write(tensor: Tensor) -> None:
     counter_of(tensor).bump()
 
 
-def put(tensor: Tensor, value: Any) -> None:
-    """``write`` without counting it."""
-    if recording.program.captures:
-        recording.program.note(tensor)
-    storage, spec = enliven(tensor), tensor._spec
+def put(tensor: Tensor, value: Any) -> Storage:
+    """``write`` without counting it; gives the memory that was written to."""
+    program, storage = recording.program, tensor._storage
+    if program.captures:
+        program.note(tensor)
+    if storage is None or not storage.live:
+        storage = enliven(tensor)
+    spec = tensor._spec
     if spec.level:
         _put_lifted(tensor, storage, value)
     elif not spec.window or shows_all(tensor, storage):
@@ -359,6 +362,7 @@ def put(tensor: Tensor, value: Any) -> None:
         storage.replace(write_window(storage.value, memory_layout(storage), value, *place, reuse=reuse))
     if spec.window:
         tensor._value, tensor._seen = value, storage.edition
+    return storage
 
 
 def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
