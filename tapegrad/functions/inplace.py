@@ -18,7 +18,7 @@ from tapegrad.functions.naming import renamed
 from tapegrad.functions.pointwise import accepts
 from tapegrad.functions.quick_writes import quick, quick_alone, quick_of_two
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
-from tapegrad.functions.scalars import converted, is_number, no_overload, wrong_type
+from tapegrad.functions.scalars import cast_number, converted, is_number, no_overload, wrong_type
 from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.ops import assignment, elementwise
 from tapegrad.ops.operator import Operator, broadcast_shapes, cast
@@ -273,7 +273,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _copy_number(self: Tensor, number: Any) -> Tensor:
     if not is_number(number):
-        raise wrong_type("copy_", "src", 1, number)
+        raise wrong_type("copy_", "other", 1, number)
     refuse_in_place(self)
-    result = assignment.fill(before_write(self), converted(number, self.dtype))
+    result = assignment.fill(before_write(self), cast_number(number, self.dtype))
     return become(self, renamed(result, "torch::autograd::CopyBackwards"))

@@ -87,6 +87,15 @@ def converted(value: Any, to: dtype) -> Any:
     return float(value) if type(value) is int else value
 
 
+def cast_number(value: Any, to: dtype) -> Any:
+    """A number as copying it into a tensor of this dtype makes it: integers wrap around, floats become infinite."""
+    value = python_number(value)
+    if type(value) is complex or _fits(value, to):
+        return converted(value, to)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return converted(np.asarray(value).astype(to.numpy).astype(float if to.is_floating_point else int).item(), to)
+
+
 def _fits(value: Any, to: dtype) -> bool:
     if to.category == BOOL:
         return True

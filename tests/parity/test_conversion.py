@@ -146,7 +146,10 @@ f"{torch.ones(2):.2f}"
 f"{torch.ones(2)}"
 format(torch.tensor(True), "")
 "%f %d %s" % (torch.tensor(2.0), torch.tensor(2.0), torch.tensor(2.0))
-hash(torch.ones(1)) == hash(torch.ones(1))
+torch.ones(2).copy_(1e300), torch.ones(2, dtype=torch.float16).copy_(-1e6)
+torch.ones(2, dtype=torch.int8).copy_(300), torch.ones(2, dtype=torch.uint8).copy_(-1)
+torch.ones(2).copy_("a")
+x, y = torch.ones(1), torch.ones(1); hash(x) == hash(x), hash(x) == hash(y)
 x = torch.ones(1); {x: 3}[x]
 2 in torch.tensor([1, 2]), 5.0 in torch.tensor([1, 2]), torch.tensor(2) in torch.tensor([1, 2])
 "a" in torch.tensor([1, 2])
