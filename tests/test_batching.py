@@ -131,9 +131,14 @@ def written_in_place():
     return (x,)
 
 
+def halves_and_numbers():
+    x = torch.tensor([1.0, 3.0, 0.7])
+    return [y for z in (x.half(), x.bfloat16()) for y in (z * 0.1, z + 257, z * 1e6, torch.lerp(z, z * 2, 0.1), 1.1**z)]
+
+
 PROGRAMS = [
     vectors_and_scalars, numbers_of_every_kind, masks_and_integers, a_large_input, complex_numbers, drawn_numbers,
-    extreme_numbers, written_in_place,
+    extreme_numbers, written_in_place, halves_and_numbers,
 ]  # fmt: skip
 
 
@@ -180,6 +185,16 @@ def test_other_numbers_in_the_same_program(batches):
         with torch.deferred():
             found = program(number)
         assert [one.tolist() for one in found] == [[number, 2 * number], number + 1.5, 4]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("at_once", [1, 1024])
+def test_numbers_that_become_infinite_in_a_compiled_function(at_once, monkeypatch, batches):
+    monkeypatch.setattr("tapegrad.execution.whole.AT_ONCE", at_once)
+    step = torch.compile(lambda x: (x * 1e300, x / 1e300))
+    assert [[y.tolist() for y in step(torch.tensor([1.0, -2.0]))] for _ in range(4)] == [
+        [[float("inf"), float("-inf")], [0.0, -0.0]]
+    ] * 4
 
 
 def test_a_compiled_function(monkeypatch, batches):

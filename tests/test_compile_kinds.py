@@ -1,11 +1,15 @@
 """Calls that look like the last one, and are not; and what changes where it can hardly be seen."""
 
+import enum
+
 import pytest
 from compiled_programs import X, compare, leaf
 
 import tapegrad as torch
 
 ONES = torch.ones(2)
+INTEGERS = torch.tensor([1, 2])
+FACTORS = {ONES: 5.0}
 
 
 def program_of(function, calls):
@@ -34,6 +38,17 @@ def written():
     return torch.ones(2).add_(1)
 
 
+def hooked():
+    x = leaf(1.0, 2.0)
+    x.register_hook(lambda grad: grad * 10)
+    return x
+
+
+def gradient_of(x):
+    (x * 3).sum().backward()
+    return x.grad * 1
+
+
 ARGUMENTS = {
     "numbers": (lambda x, n: x * n if n is not True else x, [
         lambda step: step(ONES, 1), lambda step: step(ONES, True), lambda step: step(ONES, 1.0),
@@ -53,6 +68,18 @@ ARGUMENTS = {
     ]),
     "containers": (lambda x: x[0] + x[1], [
         lambda step: step(X), lambda step: step([X, X]), lambda step: step((ONES, 2)), lambda step: step({0: X, 1: 1}),
+    ]),
+    "keys": (lambda items: [x * key for key, x in items.items()], [
+        lambda step: step({1: INTEGERS}), lambda step: step({1.0: INTEGERS}), lambda step: step({True: INTEGERS}),
+    ]),
+    "hooks": (gradient_of, [
+        lambda step: step(leaf(1.0, 2.0)), lambda step: step(hooked()), lambda step: step(leaf(1.0, 2.0)),
+    ]),
+    "what is reached otherwise": (lambda x: x * 2 if x is ONES else x * 3, [
+        lambda step: step(ONES), lambda step: step(X[0]), lambda step: step(X[0]), lambda step: step(X[0]),
+    ]),
+    "what is a key elsewhere": (lambda x: x * FACTORS.get(x, 1.0), [
+        lambda step: step(ONES), lambda step: step(X[0]), lambda step: step(X[0]), lambda step: step(X[0]),
     ]),
 }  # fmt: skip
 
@@ -118,3 +145,65 @@ def test_what_can_hardly_be_seen_is_seen(change):
         compare(program, calls=9, replayed=True)
     finally:
         globals().pop("max", None)
+
+
+@pytest.mark.parametrize("name", ["storage_offset", "_is_view", "_base", "_version"])
+def test_who_asks_where_a_tensor_lies_is_not_replayed(name):
+    asking = {
+        "storage_offset": lambda x: x * x.storage_offset(),
+        "_is_view": lambda x: x * 2 if x._is_view() else x,
+        "_base": lambda x: x if x._base is None else x._base * 2,
+        "_version": lambda x: x * 2 if x._version > 1 else x,
+    }
+    calls = [
+        lambda step: step(torch.ones(3)[:2]), lambda step: step(torch.ones(3)[1:]), lambda step: step(written()),
+        lambda step: step(written().add_(1)), lambda step: step(torch.ones(2, 1).view(2)), lambda step: step(ONES),
+    ]  # fmt: skip
+    compare(program_of(asking[name], [*calls, *calls[::-1]]), calls=12, replayed=False)
+
+
+class Rates:
+    rate, other = 1.0, 2.0
+
+
+class Kind(enum.Enum):
+    ONLY = [1.0]
+
+
+def trade_attributes(rates, numbers):
+    del rates.unused
+    rates.rate = 3.0
+
+
+def trade_class_attributes(rates, numbers):
+    del Rates.other
+    Rates.rate = 5.0
+
+
+def replace_by_an_equal(rates, numbers):
+    numbers.clear()
+    numbers.add(1.0)
+
+
+def write_into_an_enum(rates, numbers):
+    Kind.ONLY.value[0] = 7.0
+
+
+AS_MANY = [trade_attributes, trade_class_attributes, replace_by_an_equal, write_into_an_enum]
+
+
+@pytest.mark.parametrize("change", AS_MANY, ids=lambda change: change.__name__)
+def test_changes_that_leave_as_many_as_there_were(change):
+    def program(wrap):
+        rates, numbers = Rates(), {1}
+        rates.unused, Rates.other, Rates.rate, Kind.ONLY.value[0] = 0.0, 2.0, 1.0, 1.0
+        step = wrap(lambda x: (x * rates.rate * Kind.ONLY.value[0], x * sum(numbers)))
+
+        def call(number):
+            if number == 4:
+                change(rates, numbers)
+            return step(INTEGERS)
+
+        return call, []
+
+    compare(program, calls=7, replayed=True)

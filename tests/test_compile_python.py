@@ -157,6 +157,7 @@ def test_what_is_read_is_compared(name):
 
 COUNTER, GENERATOR, ITERATOR = itertools.count(1.0), (float(i) for i in range(99)), iter([float(i) for i in range(99)])
 CLOCK, STREAM, RANDOM = time, np.random.default_rng(0), random.Random(0)
+SCALED, POLYNOMIAL = np.vectorize(lambda x: x * FACTOR), np.poly1d([1.0, 2.0])
 
 
 @functools.lru_cache
@@ -179,6 +180,8 @@ REFUSED = {
     "random": (lambda: random.random(), "random"),
     "np.random": (lambda: np.random.rand(), "rand"),
     "what is remembered": (remembered, "lru_cache"),
+    "a function that numpy holds": (lambda: float(SCALED(2.0)), "numpy.vectorize"),
+    "an object of numpy": (lambda: POLYNOMIAL(2.0), "numpy.poly1d"),
 }
 
 

@@ -183,8 +183,18 @@ def advance(state, x):
     state["h"], state["n"] = state["h"] + x, state["n"] + 1
 
 
+def set_by_name(wrap):
+    names = types.SimpleNamespace(h=torch.zeros(2), other=0.0)
+
+    @wrap
+    def step(x):
+        names.__setattr__("h", x * 2)
+
+    return lambda number: step(ONES * number), [lambda: names.h]
+
+
 REPLAYED = [rebind_everywhere, functional_sgd, adam, last_loss, shared_and_viewed, written_once_made, holds_the_old,
-            gradients_of_the_old, two_functions]  # fmt: skip
+            gradients_of_the_old, two_functions, set_by_name]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", REPLAYED, ids=lambda program: program.__name__)

@@ -7,6 +7,10 @@ from functools import lru_cache
 from types import CodeType
 from typing import NamedTuple
 
+_SETTERS = frozenset({"__setattr__", "__delattr__"})
+_OWN = _SETTERS | {"__init__", "__post_init__"}
+"""Who sets attributes by ``object.__setattr__`` that are known: those that others mention, or that a new object has."""
+
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
 
 
@@ -32,6 +36,8 @@ def mentions(code: CodeType) -> Mentions:
     ['len', 'shape']
     """
     found, names, modules = set(), set(code.co_names), set()
+    if code.co_name in _OWN:
+        names -= _SETTERS
     for instruction in dis.get_instructions(code):
         if instruction.opname in _GLOBAL:
             found.add(instruction.argval)

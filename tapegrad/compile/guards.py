@@ -48,7 +48,8 @@ class Guards:
     """
 
     __slots__ = (
-        "tensors", "unsure", "_places", "_lists", "_sets", "_keys", "_sizes", "_arrays", "_kept", "_pinned", "_quick",
+        "tensors", "unsure", "_places", "_lists", "_sets", "_keys", "_names", "_sizes", "_arrays", "_kept", "_pinned",
+        "_quick",
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
@@ -60,6 +61,7 @@ class Guards:
         self._lists: list[tuple] = []
         self._sets: list[tuple] = []
         self._keys: list[tuple] = []
+        self._names: list[tuple] = []
         self._sizes: list[tuple] = []
         self._arrays = [(array, _contents(array), name) for array, name in search.arrays]
         for container, name in search.containers:
@@ -68,11 +70,13 @@ class Guards:
 
     def _add(self, container: Any, name: str) -> None:
         if isinstance(container, set):
-            self._sets.append((container, frozenset(container), name))
+            self._sets.append((container, tuple(container), name))
         elif type(container) in _SEQUENCES:
             items = tuple(container)
             self._lists.append((container, tuple(map(id, items)), items, name))
-        elif isinstance(container, dict) and not name.startswith("the attributes of"):
+        elif name.startswith("the attributes of"):
+            self._names.append((container, tuple(container), next(reversed(container), None), name))
+        elif isinstance(container, dict):
             self._keys.append((container, tuple(map(id, container)), tuple(container), name))
         else:
             self._sizes.append((container, len(container), name))
@@ -144,6 +148,9 @@ class Guards:
         for container, size, _ in self._sizes:
             if len(container) != size:
                 return False
+        for container, names, last, _ in self._names:  # what is new is the last
+            if len(container) != len(names) or next(reversed(container), None) is not last:
+                return self.changed() is None
         for container, _, items, _ in self._lists:
             if len(container) != len(items) or not all(map(is_, container, items)):
                 return self.changed() is None
@@ -183,6 +190,9 @@ class Guards:
         for container, size, name in self._sizes:
             if len(container) != size:
                 return f"{name} were {size} and are {len(container)}"
+        for container, names, _, name in self._names:
+            if tuple(container) != names:
+                return f"{name} are others than they were, or in another order"
         for container, identities, items, name in self._lists:
             if tuple(map(id, container)) != identities and not _all_alike(container, items):
                 return f"{name} has other items than it had"
@@ -190,7 +200,7 @@ class Guards:
             if tuple(map(id, container)) != identities:
                 return f"{name} has other keys than it had, or in another order"
         for container, elements, name in self._sets:
-            if container != elements:
+            if not _all_alike(container, elements):
                 return f"{name} has other elements than it had"
         for array, contents, name in self._arrays:
             if _contents(array) != contents:

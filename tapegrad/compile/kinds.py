@@ -8,10 +8,12 @@ first. What does not look alike may be of the same kind nevertheless.
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from tapegrad.compile.capture import hooks_of
 from tapegrad.compile.guards import alike
 from tapegrad.compile.search import KEPT
 from tapegrad.compile.trust import PLAIN
@@ -57,10 +59,18 @@ def kind_of(leaf: Any) -> Any:
     """What calls must have in common in an argument."""
     if isinstance(leaf, Tensor):
         grad, named = leaf._grad, tuple(leaf.__dict__.keys() - KEPT)
-        return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named
+        hooks = tuple(map(id, hooks_of(leaf)))
+        return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named, hooks
     if type(leaf) in PLAIN:
         return type(leaf), repr(leaf)
     return id(leaf)  # that case's guards hold it, so that no other object can have its identity
+
+
+def has_plain_keys(tree: TreeSpec) -> bool:
+    """Whether the keys of all dictionaries are strings: ``1``, ``1.0`` and ``True`` are equal, but not alike."""
+    if tree.kind is dict and any(type(key) is not str for key in tree.context):
+        return False
+    return tree.kind not in (OrderedDict, defaultdict) and all(map(has_plain_keys, tree.children))
 
 
 class Likeness:
@@ -85,8 +95,10 @@ class Likeness:
     def of(cls, leaves: Sequence[Any], kind: tuple, tree: TreeSpec) -> Likeness | None:
         """What a call of this kind looks like; None if there is more to its arguments than can be seen quickly."""
         kinds, again = kind[:2]
+        if not has_plain_keys(tree):
+            return None
         for leaf, of in zip(leaves, kinds, strict=True):
-            if isinstance(leaf, Tensor) and (of[0] is not Tensor or of[1].level or not of[2] or of[4]):
+            if isinstance(leaf, Tensor) and (of[0] is not Tensor or of[1].level or not of[2] or of[4] or of[5]):
                 return None
         tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
         return cls(leaves, kinds, tree) if list(again) == tensors else None
@@ -101,7 +113,9 @@ class Likeness:
             if type(leaf) is not Tensor or leaf._spec is not spec or leaf._edge is not None:
                 return None
             grad = leaf._grad if leaf.__dict__ else None
-            if (grad if grad is None else grad._spec) is not graded or not leaf.__dict__.keys() <= KEPT:
+            if (grad if grad is None else grad._spec) is not graded:
+                return None
+            if leaf.__dict__ and (not leaf.__dict__.keys() <= KEPT or any(True for _ in hooks_of(leaf))):
                 return None
             if is_tracer(leaf._value if spec.plain else leaf._storage.value):  # type: ignore[union-attr]
                 return None

@@ -89,10 +89,14 @@ class Replay:
         recorded: what it is.
         arguments: those of the call that was recorded.
         fixed: the identities of tensors that are the same in each call.
+        known: the arguments that the function reaches otherwise, too, by position: Python may have noticed.
     """
 
-    def __init__(self, recorded: Recorded, arguments: Sequence[Any], fixed: Collection[int]) -> None:
+    def __init__(
+        self, recorded: Recorded, arguments: Sequence[Any], fixed: Collection[int], known: dict[int, Any]
+    ) -> None:
         whole, effects, self._tree = recorded.whole, recorded.effects, recorded.tree
+        self._known = known
         self._run = whole.run
         self._inputs = Inputs(recorded.sources, whole, effects)
         self._leaving = Leaving(effects, arguments)
@@ -108,7 +112,7 @@ class Replay:
         self._unshared = [ref for ref in moving if memory_of(ref.find(arguments)) is ref.find(arguments)]
         self._fixed = {id(ref.find(arguments)._storage) for ref in refs if not ref.moves}
         plain = all(ref.find(arguments)._spec.plain for ref in self._moving if not ref.grad)
-        self._looks = bool(self._unshared) or not plain or any(ref.grad for ref in self._moving)
+        self._looks = bool(self._unshared or known) or not plain or any(ref.grad for ref in self._moving)
 
     def unobstructed(self, arguments: Sequence[Any]) -> bool:
         """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
@@ -121,6 +125,9 @@ class Replay:
         change = self._holdings.changed(arguments)
         if change is not None:
             return change
+        for position, tensor in self._known.items():
+            if arguments[position] is not tensor:
+                return f"argument {position} was a tensor that it reaches otherwise, too, and is another"
         known = set()
         for ref in self._moving:
             tensor = ref.find(arguments)

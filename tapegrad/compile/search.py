@@ -28,7 +28,7 @@ import numpy as np
 
 from tapegrad.compile.code import mentions
 from tapegrad.compile.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
-from tapegrad.compile.trust import DYNAMIC, PLAIN, is_standard, is_trusted, stateful_names, suspect_function
+from tapegrad.compile.trust import DYNAMIC, OF_TENSORS, PLAIN, is_standard, is_trusted, stateful_names, suspect_function
 from tapegrad.tensor.tensor import Tensor
 
 MOST = 20_000
@@ -64,7 +64,7 @@ _ATOMS = (
     datetime.time, datetime.timedelta, datetime.tzinfo, range, slice, types.EllipsisType, types.NotImplementedType,
     types.CodeType, types.GenericAlias, types.UnionType, types.MemberDescriptorType, types.GetSetDescriptorType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType,
-    type(threading.Lock()), type(threading.RLock()), type(MISSING),
+    type(threading.Lock()), type(threading.RLock()), type(MISSING), type(np.mean), np.finfo, np.iinfo,
     type(vars(Place)["container"]),
 )  # fmt: skip
 """What has no state that could change, or none that matters."""
@@ -81,7 +81,7 @@ _WRAPPERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 """What only wraps others, and cannot be changed."""
 
 
-_HARMLESS = ("typing", "numpy", "abc", "_abc", "dataclasses")
+_HARMLESS = ("typing", "abc", "_abc", "dataclasses")
 """Modules of which all objects, apart from those that are known otherwise, have no state."""
 
 _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collections")
@@ -115,7 +115,10 @@ class Search:
                 self.unsure = str(error)
                 return
             if len(self.names) == known:
-                return
+                break
+        mentioned = sorted(self.names & OF_TENSORS)
+        if mentioned:
+            self.unsure = f"it mentions {mentioned[0]} of tensors"
 
     def _begin(self) -> None:
         self.places: list[Place] = []
@@ -308,7 +311,10 @@ class Search:
                 yield from (Place(None, None, getattr(thing, part, None), name) for part in parts)
                 return
         kind = type(thing)
-        if isinstance(thing, enum.Enum) or kind in _ATOMS or isinstance(thing, np.generic | np.dtype | datetime.tzinfo):
+        if isinstance(thing, enum.Enum):
+            yield Place(None, None, thing.value, f"{name}.value")
+            return
+        if kind in _ATOMS or isinstance(thing, np.generic | np.dtype | datetime.tzinfo):
             return
         module = kind.__module__
         if is_trusted(module) and not module.startswith("numpy"):

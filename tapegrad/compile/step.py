@@ -239,7 +239,8 @@ class Compiled:
         case.reason = why_not or changed or unlike or ""
         case.last, case.guards, case.states, case.accounted = new, reached, states, True
         if not case.reason:
-            case.replay, case.runs = Replay(new, leaves, states.ids), 0
+            known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
+            case.replay, case.runs = Replay(new, leaves, states.ids, known), 0
 
 
 @contextmanager

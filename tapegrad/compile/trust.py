@@ -30,22 +30,24 @@ _IMPURE_BUILTINS = frozenset({
 })  # fmt: skip
 
 DYNAMIC = frozenset({
-    "getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "attrgetter",
-    "methodcaller", "deepcopy", "copy", "asdict", "astuple", "replace", "fields",
+    "getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "__setattr__",
+    "__delattr__", "attrgetter", "methodcaller", "deepcopy", "copy", "asdict", "astuple", "replace", "fields",
 })  # fmt: skip
 """Who mentions one of these may use attributes that it does not mention."""
 
 _STATEFUL = {
     "tapegrad": frozenset({
         "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng", "get_state", "set_state",
-        "clone_state", "get_offset", "set_offset", "save", "load", "set_execution", "_version", "grad_fn", "data_ptr",
-        "untyped_storage", "reset_stats", "stats",
+        "clone_state", "get_offset", "set_offset", "save", "load", "set_execution", "reset_stats", "stats",
     }),
     "numpy": frozenset({
         "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save", "savetxt", "savez", "tofile", "seterr",
     }),
 }  # fmt: skip
 """What in the libraries has to do with state that is not compared."""
+
+OF_TENSORS = frozenset({"_version", "grad_fn", "data_ptr", "untyped_storage", "storage_offset", "_is_view", "_base"})
+"""What a tensor knows of itself that is not compared."""
 
 _NUMPY_RANDOM = frozenset({
     "rand", "randn", "randint", "random_sample", "choice", "permutation", "shuffle", "normal", "uniform",

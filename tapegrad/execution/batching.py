@@ -30,7 +30,7 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution.kernel import scoped
-from tapegrad.execution.pending import NUMBERS, Aval, Call, aval
+from tapegrad.execution.pending import NUMBERS, Aval, Call, aval, quiet_numbers
 
 TINY = 16
 """How many elements a result has at most, in programs that are batched."""
@@ -268,8 +268,11 @@ class _Layout:
 
 
 def _numbers_as(dtypes: set[np.dtype], wide: bool) -> dict[type, Aval]:
-    """What jax takes Python numbers for, among arrays of these dtypes; without those for which that is not simple."""
-    floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)}
+    """What jax takes Python numbers for, among arrays of these dtypes; without those for which that is not simple.
+
+    Such are half floats: what is computed with them is computed in float32, and numbers are not rounded before.
+    """
+    floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize > 2}
     integer = np.dtype("int64" if wide else "int32")
     found: dict[type, Aval] = {}
     if dtypes <= floating | {integer}:
@@ -314,7 +317,8 @@ class Batched:
     def run(self, inputs: Sequence[Any]) -> dict[int, Any]:
         """The results that are wanted, by slot."""
         arrays = [[inputs[i] for i in positions] for positions in self._arrays]
-        numbers = [np.array([inputs[i] for i in positions], dtype) for positions, dtype in self._numbers]
+        with quiet_numbers():
+            numbers = [np.array([inputs[i] for i in positions], dtype) for positions, dtype in self._numbers]
         others = tuple(inputs[i] for i in self._others)
         wanted = self._machine(arrays, numbers, others, *self._schedule, self._which)
         found: dict[int, Any] = {}

@@ -29,7 +29,7 @@ import jax
 
 from tapegrad.execution.batching import Batched, batched, is_fine, machine
 from tapegrad.execution.kernel import scoped
-from tapegrad.execution.pending import Call, Program, runners
+from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
 from tapegrad.execution.pieces import Piece, cut, run_through
 
 MOST_STRUCTURES = 1024
@@ -89,7 +89,8 @@ def compiled(function: Callable, wide: bool, donated: int = 0) -> Callable:
 def first_call(run: Callable, arguments: Iterable[Any]) -> Any:
     """Call what was compiled for the first time, and count it and how long it takes."""
     start = perf_counter()
-    results = run(*arguments)
+    with quiet_numbers():
+        results = run(*arguments)
     counters.compile_seconds += perf_counter() - start
     counters.compiled += 1
     return results
