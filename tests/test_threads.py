@@ -352,6 +352,15 @@ def interrupt_the_main_thread():
     signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
+@pytest.fixture
+def interruptible():
+    """Interrupts are what they are at a terminal, also in a process that was told to ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_while_a_stand_in_works_comes_when_it_has_finished():
     finished, returned = [], threading.Event()
 
