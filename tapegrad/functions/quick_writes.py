@@ -3,7 +3,7 @@
 Note [Quick writes]
 The way through an in-place method is long: what may not be written to is refused; operands are checked and converted;
 the result is compared with the tensor, which takes over its history. Nearly all of that is settled by the modes and the
-specs. So a method that has gone the long way once does, for calls of the same kind, only what is left: it runs the
+specs. So a method that has gone the long way twice does, for calls of the same kind, only what is left: it runs the
 operator and writes the result. That is so where nothing is recorded and nobody watches, where the tensor does not show
 a place of its memory several times, and where the result fits it without a cast. What is looked at each time is
 whether the other operand shows the same memory (Note [Overlapping memory] in ``inplace_rules.py``).
@@ -25,6 +25,9 @@ from tapegrad.tensor.tensor import Tensor, write, writing
 
 QUICK = "in place"
 """The first item of the keys by which an operator's plans for this are found among its others."""
+
+SEEN_ONCE: Any = False
+"""In place of a plan: many kinds of calls come once only, and to write a plan costs more than the long way."""
 
 FITS_ALL = 2**15
 """Floats below this fit into all floating types; of others some methods look whether they do."""
@@ -55,7 +58,7 @@ def quick(twin: Callable[..., Tensor], op: Operator, scaled: Operator | None = N
         else:
             operator, key, operands = op, (QUICK, thread.modes, self._spec, kind), (other,)
         run, storage = operator.plans.get(key), self._storage
-        if run is None or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
+        if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
             return _long_way(twin, operator, key, self, args, kwargs)
         return _written(self, run(self, *operands))
 
@@ -77,7 +80,7 @@ def quick_of_two(twin: Callable[..., Tensor], op: Operator, *names: str) -> Call
                 plain = plain and (x is self or storage is None or x._storage is not storage)
             else:
                 plain = plain and type(x) is float and -FITS_ALL < x < FITS_ALL
-        if run is None or not plain:
+        if not run or not plain:
             return _long_way(twin, op, key, self, args, kwargs)
         return _written(self, run(self, *operands))
 
@@ -91,7 +94,7 @@ def quick_alone(twin: Callable[..., Tensor], op: Operator) -> Callable[..., Tens
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         key = (QUICK, thread.modes, self._spec)
         run = op.plans.get(key)
-        if run is None or args or kwargs:
+        if not run or args or kwargs:
             return _long_way(twin, op, key, self, args, kwargs)
         return _written(self, run(self))
 
@@ -107,9 +110,11 @@ def _written(tensor: Tensor, result: Tensor) -> Tensor:
 def _long_way(
     twin: Callable[..., Tensor], op: Operator, key: tuple, tensor: Tensor, args: tuple, kwargs: dict[str, Any]
 ) -> Tensor:
-    """Call a method as it is; if all went well, the next call of its kind need not go this way."""
+    """Call a method as it is; when that went well a second time, the next call of its kind need not go this way."""
     result = twin(tensor, *args, **kwargs)
     if key not in op.plans:
+        op.plans[key] = SEEN_ONCE
+    elif op.plans[key] is SEEN_ONCE:
         op.plans[key] = _shortcut(op, key[1], key[2:])
     return result
 

@@ -1,6 +1,6 @@
 """In-place methods that were called so before: what the short way does, and where it must not be taken.
 
-Every program makes a call of one kind more than once, for only the first goes the long way: Note [Quick writes].
+Every program makes calls of one kind several times, for only the first two go the long way: Note [Quick writes].
 """
 
 import pytest
@@ -34,13 +34,13 @@ def every_method_more_than_once(torch):
     with torch.no_grad():
         for name, numbers in METHODS.items():
             for other in (q, q.sum(), p, *numbers):
-                for _ in range(3):
+                for _ in range(5):
                     seen.append(getattr(p, name)(other) is p)
             seen.append(state(p))
-        for _ in range(3):
+        for _ in range(5):
             p.add_(q, alpha=0.5).sub_(q, alpha=0.25).add_(q, alpha=2).subtract_(1.5, alpha=2.0)
         seen.append(state(p, q))
-        for _ in range(3):
+        for _ in range(5):
             p.zero_().add_(1.0)
             p /= q
             p -= 2
@@ -52,7 +52,7 @@ def averages_of_gradients(torch):
     p, g = leaf(torch), torch.tensor([2.0, 0.5, 1.0])
     m, v = torch.zeros(3), torch.zeros(3)
     with torch.no_grad():
-        for _ in range(3):
+        for _ in range(5):
             m.lerp_(g, 0.1)
             v.mul_(0.99).addcmul_(g, g, value=0.01)
             p.addcdiv_(m, v, value=-0.25)
@@ -65,13 +65,13 @@ def averages_of_gradients(torch):
 @program
 def outside_no_grad(torch):
     a, x, accounts = torch.ones(3), leaf(torch), []
-    for _ in range(3):
+    for _ in range(5):
         a.add_(2.0).mul_(a).copy_(a)
         accounts.append(state(a))
     y = a * x
     a.add_(2.0)
     with torch.no_grad():
-        for _ in range(2):
+        for _ in range(4):
             x.add_(2.0)
     accounts += [attempt(lambda: x.add_(2.0)), attempt(lambda: x.zero_()), attempt(y.sum().backward), state(x)]
     a.add_(x)
@@ -82,8 +82,8 @@ def outside_no_grad(torch):
 def those_who_share_the_memory_see_it(torch):
     base = torch.arange(6.0)
     row, whole, detached = base[2:5], base.view(6), base.detach()
-    before = [base.add_(1.0).tolist() for _ in range(3)]
-    for _ in range(3):
+    before = [base.add_(1.0).tolist() for _ in range(5)]
+    for _ in range(5):
         row.mul_(2.0)
         whole.sub_(base)
         detached.add_(torch.ones(6), alpha=0.5)
@@ -95,11 +95,11 @@ def memory_that_is_shared_in_part(torch):
     m = torch.arange(8.0)
     m.add_(0.0)
     a, b, c = m[:4], m[2:6], torch.ones(4)
-    for _ in range(3):
+    for _ in range(5):
         a.add_(c)
         a.copy_(c)
     mine, other = torch.ones(4), torch.ones(4)
-    for _ in range(3):
+    for _ in range(5):
         mine.add_(other.view(4)).add_(mine.view(4))
     return attempt(lambda: a.add_(b)), attempt(lambda: a.copy_(b)), attempt(lambda: a.add_(a)), state(m, a, b, mine)
 
@@ -107,7 +107,7 @@ def memory_that_is_shared_in_part(torch):
 @program
 def what_does_not_fit(torch):
     x, wide, i, outcomes = torch.ones(2), torch.ones(3, dtype=torch.float64), torch.tensor([1, 2]), []
-    for _ in range(3):
+    for _ in range(5):
         outcomes += [attempt(lambda: x.add_(wide)), attempt(lambda: i.mul_(0.5)), attempt(lambda: x.sub_(True))]
         outcomes += [attempt(lambda: x.add_(1 + 2j)), attempt(lambda: x.add_(2**64)), attempt(lambda: i.zero_())]
         outcomes += [attempt(lambda: x.add_(1.0, alpha=1j)), attempt(lambda: i.add_(i, alpha=0.5))]
@@ -120,9 +120,9 @@ def what_does_not_fit(torch):
 def an_expanded_tensor(torch):
     row = torch.ones(1, 3)
     shown = row.expand(2, 3)
-    for _ in range(3):
+    for _ in range(5):
         row.add_(1.0)
-    return [attempt(lambda: shown.add_(1.0)) for _ in range(3)], shown.zero_().tolist(), state(row)
+    return [attempt(lambda: shown.add_(1.0)) for _ in range(5)], shown.zero_().tolist(), state(row)
 
 
 @program
@@ -130,12 +130,12 @@ def inference_tensors(torch):
     c = torch.ones(2)
     with torch.inference_mode():
         a = torch.ones(2)
-        for _ in range(3):
+        for _ in range(5):
             a.add_(1.0)
             c.add_(a)
     c.add_(1.0)
     before = a.tolist()
-    return before, [attempt(lambda: a.add_(1.0)) for _ in range(2)], state(c)
+    return before, [attempt(lambda: a.add_(1.0)) for _ in range(4)], state(c)
 
 
 @program
@@ -149,9 +149,9 @@ def a_class_that_overrides_functions(torch):
             return super().__torch_function__(function, types, args, kwargs or {})
 
     plain, own = torch.ones(3), torch.ones(3).as_subclass(Watching)
-    for _ in range(2):
+    for _ in range(4):
         plain.add_(1.0).add_(plain)
-    for _ in range(2):
+    for _ in range(4):
         plain.add_(own)
         own.mul_(2.0)
     return [name for name in calls if name in ("add_", "mul_")], plain.tolist()
@@ -165,20 +165,20 @@ def test_program(function):
 @pytest.mark.parametrize(("method", "op", "other"), [
     ("add_", elementwise.add, 0.25), ("mul_", elementwise.mul, 0.25), ("copy_", assignment.copy, None),
 ])  # fmt: skip
-def test_the_second_call_takes_the_short_way(method, op, other):
+def test_calls_that_come_again_take_the_short_way(method, op, other):
     x = tapegrad.ones(7)
-    for _ in range(2):  # the first write changes what is known of the tensor
+    for _ in range(4):  # the first write changes what is known of the tensor
         getattr(x, method)(tapegrad.ones(7) if other is None else other)
     assert [run for key, run in op.plans.items() if key[:3] == (QUICK, thread.modes, x._spec) and run]
 
 
 def test_what_must_be_cast_never_does():
     x, y = tapegrad.ones(7), tapegrad.ones(7, dtype=tapegrad.float64)
-    for _ in range(3):
+    for _ in range(5):
         x.add_(y)
     plans, modes = elementwise.add.plans.items(), thread.modes
     runs = [run for key, run in plans if key[:2] == (QUICK, modes) and key[3] is y._spec]
-    assert runs == [None, None]
+    assert runs and None in runs and not any(runs)
     with pytest.raises(TypeError):
         x.mul_(y, alpha=2.0)
     with pytest.raises(TypeError):
