@@ -2,6 +2,7 @@
 
 import random
 
+import jax
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ import tapegrad as torch
 from tapegrad.execution import batching, programs
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.pending import recording
+from tapegrad.tensor.tensor import value_of, wrap
 
 pytestmark = pytest.mark.once("programs are deferred here")
 
@@ -259,6 +261,19 @@ def test_programs_of_many_kernels_are_not(monkeypatch, batches):
             found = x.sin(), x.roll(1), x.roll(2), x * x
         assert [one.tolist() for one in found[1:]] == [[2, 3, 1], [1, 2, 3], [9, 1, 4]]
     assert batches == [None]  # and it is not tried again
+
+
+def test_programs_with_a_kernel_that_jax_cannot_map_are_not(batches):
+    def asked(x):
+        return jax.pure_callback(lambda x: -np.asarray(x), jax.ShapeDtypeStruct((), np.float32), x)
+
+    negated = Kernel(asked, name="negated", wide=False).bind()
+    x = torch.tensor(2.0)
+    for _ in range(3):
+        with torch.deferred():
+            found = [wrap(negated(value_of(x * number)), x._spec) for number in range(4)]
+        assert [one.item() for one in found] == [0, -2, -4, -6]
+    assert len(batches) == 1  # and it is not tried again
 
 
 def test_the_first_time_kernels_run_one_by_one_the_second_time_one_program_is_compiled():

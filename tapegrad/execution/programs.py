@@ -137,9 +137,13 @@ class Structure:
             return run_through(self.code, inputs, Call.run)
         if self._batched is not None:
             return self._batched.run(inputs)
-        self._batched = batched(self.code, self.slots, inputs)
-        self._fine = self._batched is not None
-        return first_call(self._batched.run, [inputs]) if self._batched else self._run_pieces(inputs)
+        try:
+            new = batched(self.code, self.slots, inputs)
+            found = None if new is None else first_call(new.run, [inputs])
+        except Exception:  # jax can't map a kernel, as a callback that says nothing of it: pieces need not
+            new = found = None
+        self._batched, self._fine = new, new is not None
+        return self._run_pieces(inputs) if found is None else found
 
     def _run_pieces(self, inputs: list[Any]) -> list[Any]:
         found: list[Any] = [None] * len(self.wanted)
