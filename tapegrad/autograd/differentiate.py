@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import operator
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tapegrad.autograd import source_lines
+from tapegrad.autograd import remembered, source_lines
 from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
@@ -338,11 +338,29 @@ def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:
     return any(isinstance(tensor, Tensor) and is_traced(value_of(tensor)) for tensor in (*roots, *seeds))
 
 
-def execute(*arguments: Any) -> list[Any]:
-    """Run the engine. The graph that it frees remembers where the call was made: Note [Positions]."""
+def execute(
+    roots: list[Edge],
+    seeds: list[Any],
+    keep_graph: bool,
+    create_graph: bool,
+    accumulate_grad: bool,
+    outputs: list[Edge],
+    currency: Any,
+    bound: Callable[[], bool],
+) -> list[Any]:
+    """Run the engine, or what is remembered of a pass before: Note [Remembered passes].
+
+    The graph that is freed remembers where the call was made: Note [Positions].
+    """
     outer, thread.backward_call = thread.backward_call, here()
+    plain = currency is RecordedValues and len(roots) == 1 and seeds[0] is not None and not outputs
+    plain = plain and engine.current_task is None
+    captured: list[Any] = []
     try:
-        captured = engine.execute(*arguments)
+        if not (plain and remembered.run(roots[0], seeds[0], keep_graph, bound)):
+            captured = engine.execute(
+                roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, bound
+            )
     finally:
         thread.backward_call = outer
     if engine.current_task is None and not thread.modes.level:

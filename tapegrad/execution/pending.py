@@ -166,9 +166,10 @@ class Program:
         slots: where an input is: by its identity, or a number by type and value.
         settled: values that were pending, and are inputs as arrays.
         device: where it is run; None where there is only one device.
+        held: whether it waits, however long it grows.
     """
 
-    __slots__ = ("code", "values", "inputs", "slots", "settled", "device")
+    __slots__ = ("code", "values", "inputs", "slots", "settled", "device", "held")
 
     captures = False
     """Whether all that the thread computes belongs to it, also what depends on nothing that is pending."""
@@ -180,6 +181,7 @@ class Program:
         self.inputs: list[Any] = []
         self.slots: dict[Any, int] = {}
         self.settled: list[Pending] = []
+        self.held = False
 
     def operand(self, given: Any) -> int:
         """The slot of an argument of the next instruction.
@@ -204,13 +206,23 @@ class Program:
             self.settled.append(given)
         return slot
 
+    def known(self, given: Any) -> int | None:
+        """The slot of an argument, if it has one already."""
+        if type(given) is Pending:
+            if given.program is self:
+                return given.slot
+            slot = self.slots.get(id(given))
+            return self.slots.get(id(given.array)) if slot is None and given.program is None else slot
+        return self.slots.get(number_key(given) if type(given) in NUMBERS else id(given))
+
     def demand(self) -> None:
         """Somebody wants the elements of a result."""
         run(self)
 
     def grown(self) -> None:
         """It is long."""
-        run(self)
+        if not self.held:
+            run(self)
 
     def note(self, tensor: Any) -> None:
         """A tensor is going to be written to; those who capture want to know."""

@@ -1,0 +1,384 @@
+"""Backward passes that come back are not walked again.
+
+Note [Remembered passes]
+A training loop builds the same graph again and again, of other nodes. In deferred mode all that a backward pass does
+to it is to record instructions, and to accumulate what they will compute; so if a graph is wired as one before, and
+what its nodes saved stands at the same places of the program, the pass will record the very same instructions. A
+``Pass`` remembers them. Instead of counting dependencies, queueing nodes, running each and adding up, ``fits`` compares
+the graph with the one that was remembered, the program is extended by the instructions, the nodes let go what they
+saved, and the leaves accumulate.
+
+What ``fits`` compares is all that the engine, the nodes and their appliers would have looked at: the classes and plans
+of the nodes, their order, where each edge leads, that there are no hooks, that nothing was freed or written to since it
+was saved. It does so in C: each comparison is one of two lists, got by mapping an ``attrgetter`` over the nodes. Where
+anything differs the engine does the work, and raises the errors.
+
+Only plain passes are remembered: from one root, everything accumulated into leaves, nothing but operators' nodes
+between. The first time that a pass looks as one before (``Kind``) the engine runs it under observation; if it can't be
+remembered, or what was remembered does not fit later, this is tried more and more rarely.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import chain, compress, islice, repeat
+from operator import attrgetter, gt, is_
+from typing import Any, cast
+
+from tapegrad.autograd.currencies import RecordedValues
+from tapegrad.autograd.running import engine
+from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.engine.currency import Currency
+from tapegrad.execution.devices import only_device
+from tapegrad.execution.pending import Pending, Program, Traced, new, recording
+from tapegrad.tape.modes import thread
+from tapegrad.tape.node import Edge, Node
+from tapegrad.tensor.tensor import Tensor
+
+FEWEST = 16
+"""A graph with fewer nodes than this is as quickly walked."""
+
+MOST_KINDS = 1024
+MOST_NODES = 1 << 18
+"""How many kinds of passes are known, and how many nodes all those have that are remembered."""
+
+Way = tuple[int, int]
+"""How a node is found: which edge of which node leads to it."""
+
+next_edges, hook_slots, sequence_nr = attrgetter("next_edges"), attrgetter("hook_slots"), attrgetter("sequence_nr")
+plan, saved, output_storages = attrgetter("plan"), attrgetter("saved"), attrgetter("output_storages")
+spec, value = attrgetter("_spec"), attrgetter("_value")
+edge_of_leaf, view_of_leaf = attrgetter("variable._edge"), attrgetter("variable._view")
+
+
+SEED = -1
+"""In place of a slot: what arrives is what the pass began with."""
+
+
+class Unlike(Exception):
+    """A graph is not as the one that was remembered."""
+
+
+class Pass:
+    """What a backward pass recorded, and all that must be as it was for it to record the same again.
+
+    Attributes:
+        code: the instructions; ``count``: how many results they have.
+        first: how many results the program had before.
+        ways, leaf_ways: how the operators' nodes are found, in the order in which they ran, and the leaves.
+        results: for each leaf where its gradient is, and what is known of it; a slot below ``first`` was there before.
+    """
+
+    def __init__(self, observed: Observed, program: Program, first: int, length: int, inputs: int, seed: Any) -> None:
+        self.code = program.code[length:]
+        self.first, self.count = first, len(program.values) - first
+        nodes, leaves = observed.nodes, [leaf for leaf, _ in observed.arrived]
+        self._note_graph(nodes, leaves)
+        self._note_saved(nodes, program, seed, inputs)
+        self.results = [self._note_result(program, grad, seed) for _, grad in observed.arrived]
+
+    @staticmethod
+    def _note_result(program: Program, grad: Any, seed: Any) -> tuple[int, Any]:
+        slot = SEED if grad is seed else None if grad is None else program.known(grad)
+        if slot is None or (slot < 0 and grad is not seed):
+            raise Unlike
+        return slot, getattr(grad, "aval", None)
+
+    def _note_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
+        """How the nodes are wired: one edge for each by which it is found, and where the others lead."""
+        numbers: dict[Any, int] = {node: number for number, node in enumerate([*nodes, *leaves])}
+        ways: dict[int, Way] = {}
+        others: list[tuple[int, int, int]] = []
+        self.undefined: list[Way] = []
+        self.input_nrs: list[tuple[int, int, int]] = []
+        for number, node in enumerate(nodes):
+            for position, edge in enumerate(node.next_edges):
+                if edge is None:
+                    self.undefined += [(number, position)] * node.plan.needed[position]
+                    continue
+                end = numbers[edge[0]]
+                if ways.setdefault(end, (number, position)) != (number, position):
+                    others.append((number, position, end))
+                if edge[0].input_slots != 1:
+                    self.input_nrs.append((number, position, edge[1]))
+        self.ways = [ways[number] for number in range(1, len(nodes))]
+        self.leaf_ways = [ways[number] for number in range(len(nodes), len(numbers))]
+        self.others = [(number, position) for number, position, _ in others]
+        self.ends = [end for _, _, end in others]
+        self.plans = list(map(plan, nodes))
+        self._check_graph(nodes, leaves)
+
+    def _note_saved(self, nodes: list[OperatorNode], program: Program, seed: Any, inputs: int) -> None:
+        """Where in the program all is that the nodes read.
+
+        Of most nodes what was saved is read as it is; of others, that have saved what had been written to, or whose
+        outputs have storages, by the nodes themselves (``careful``).
+        """
+        self.careful = [number for number, node in enumerate(nodes) if is_careful(node)]
+        self.ordinary = [not is_careful(node) for node in nodes]
+        self.with_numbers = [number for number, plan in enumerate(self.plans) if plan.saved_numbers]
+        self.releasing = [plan.releases and not plan.saved_numbers for plan in self.plans]
+        self.savers = [bool(node.plan.saved_outputs) and not is_careful(node) for node in nodes]
+        items = list(chain.from_iterable(map(saved, compress(nodes, self.ordinary))))
+        self.tensors = [isinstance(item, Tensor) for item in items]
+        self.values = [not is_tensor for is_tensor in self.tensors]
+        self.specs = list(map(spec, compress(items, self.tensors)))
+        values = self._values(nodes, seed)
+        slots = [program.known(value) for value in values]
+        self.inner = [slot is not None and slot >= 0 for slot in slots]
+        self.inner_slots = [slot for slot in slots if slot is not None and slot >= 0]
+        outer = [index for index, slot in enumerate(slots) if slot is not None and slot < 0]
+        outer.sort(key=lambda index: -(slots[index] or 0))  # in the order in which the program came to know them
+        self.outer, self.outer_slots = outer, [slots[index] for index in outer]
+        if not {-1 - number for number in range(inputs, len(program.inputs))} <= set(self.outer_slots):
+            raise Unlike  # the program has an input that came from elsewhere
+
+    def _values(self, nodes: list[OperatorNode], seed: Any) -> list[Any]:
+        """All that the nodes read, and the seed."""
+        kept = list(map(saved, compress(nodes, self.ordinary)))
+        if list(map(type, kept)).count(tuple) != len(kept):
+            raise Unlike  # it has been freed, or packed by hooks
+        items = list(chain.from_iterable(kept))
+        tensors = list(compress(items, self.tensors))
+        if list(map(spec, tensors)) != self.specs:
+            raise Unlike
+        values = list(map(value, tensors))
+        values += compress(items, self.values)
+        for number in self.careful:
+            values += nodes[number].saved_values()
+        values.append(seed)
+        return values
+
+    def nodes_from(self, root: Any) -> tuple[list[OperatorNode], list[AccumulateGrad]]:
+        """The nodes and leaves of a graph that is wired as the one remembered.
+
+        Raises:
+            Unlike: it is not.
+        """
+        nodes = [root]
+        add = nodes.append
+        try:
+            for number, position in self.ways:
+                add(nodes[number].next_edges[position][0])
+            leaves = [nodes[number].next_edges[position][0] for number, position in self.leaf_ways]
+            self._check_graph(nodes, leaves)
+        except (TypeError, IndexError, AttributeError):
+            raise Unlike from None
+        return nodes, leaves
+
+    def _check_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
+        """Raises ``Unlike`` if the nodes are not wired and ordered so that the engine would do the same."""
+        edges: list[Any] = list(map(next_edges, nodes))
+        ends = (edges[number][position][0] for number, position in self.others)
+        numbers = list(map(sequence_nr, nodes))
+        like = (
+            list(map(plan, nodes)) == self.plans
+            and list(map(type, leaves)).count(AccumulateGrad) == len(set(leaves)) == len(self.leaf_ways)
+            and all(map(is_, ends, map([*nodes, *leaves].__getitem__, self.ends)))
+            and all(edges[number][position][1] == nr for number, position, nr in self.input_nrs)
+            and all(edges[number][position] is None for number, position in self.undefined)
+            and list(map(hook_slots, nodes)).count(None) == len(nodes)
+            and list(map(hook_slots, leaves)).count(None) == len(leaves)
+            and list(map(edge_of_leaf, leaves)).count(None) == len(leaves)
+            and list(map(view_of_leaf, leaves)).count(None) == len(leaves)
+            and all(map(gt, numbers, islice(numbers, 1, None)))
+        )
+        if not like:
+            raise Unlike
+
+    def fits(self, nodes: list[OperatorNode], program: Program, seed: Any) -> bool:
+        """Whether what the nodes saved is where it was in the program; arrays get the slots that they would get."""
+        if len(program.values) != self.first:
+            return False
+        savers = list(compress(nodes, self.savers))
+        if list(map(output_storages, savers)).count(None) != len(savers):
+            return False
+        try:
+            values = self._values(nodes, seed)
+            places = map(program.values.__getitem__, self.inner_slots)
+            if not all(map(is_, compress(values, self.inner), places)):
+                return False
+            outer = list(map(values.__getitem__, self.outer))
+            slots = list(map(program.slots.get, map(id, outer)))
+            if slots != self.outer_slots:  # numbers are found otherwise, and arrays may be new
+                slots = [slot or program.operand(value) for slot, value in zip(slots, outer, strict=True)]
+            return slots == self.outer_slots and len(program.values) == self.first  # no window had to be read again
+        except (Unlike, RuntimeError, AttributeError, Traced):  # the engine will raise what the user is to see
+            return False
+
+    def release(self, nodes: list[OperatorNode]) -> None:
+        """Have the nodes let go what they saved."""
+        deque(map(setattr, compress(nodes, self.releasing), repeat("saved"), repeat(thread.backward_call)), maxlen=0)
+        for number in self.with_numbers:
+            nodes[number].release_variables()
+
+    def record(self, program: Program, seed: Any) -> list[Any]:
+        """Extend the program, and return the gradient of each leaf."""
+        program.code.extend(self.code)
+        values = program.values
+        values.extend(map(new, repeat(Pending, self.count)))
+        grads = []
+        for slot, aval in self.results:
+            if slot >= self.first:
+                grad = values[slot]
+                grad.program, grad.slot, grad.aval = program, slot, aval
+            grads.append(values[slot] if slot >= 0 else seed)
+        return grads
+
+
+def is_careful(node: OperatorNode) -> bool:
+    """Whether what a node saved may have been written to, before or since."""
+    plain = all(spec is None or spec.plain for spec in node.plan.saved_specs)
+    return not plain or (bool(node.plan.saved_outputs) and node.output_storages is not None)
+
+
+class Observed(RecordedValues):
+    """Values of a pass that is observed: leaves get what arrives at them when all is known."""
+
+    def __init__(self) -> None:
+        self.nodes: list[OperatorNode] = []
+        self.arrived: list[tuple[AccumulateGrad, Any]] = []
+
+    def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        if type(node) is AccumulateGrad:
+            self.arrived.append((node, grads[0]))
+            return ()
+        results = node.apply_values(grads, needed)
+        if isinstance(node, OperatorNode):
+            self.nodes.append(node)
+        return results
+
+
+class Kind:
+    """Passes that look alike before their nodes are looked at.
+
+    Attributes:
+        passes: those that are remembered.
+        walked: how many were left to the engine; ``due``: with which of them one is observed.
+    """
+
+    __slots__ = ("passes", "walked", "due")
+
+    FIRST = 2
+    """With which of them one is observed first."""
+
+    def __init__(self) -> None:
+        self.passes: list[Pass] = []
+        self.walked, self.due = 0, self.FIRST
+
+
+MOST_ALIKE = 4
+"""How many passes of a kind are remembered."""
+
+_kinds: OrderedDict[tuple, Kind] = OrderedDict()
+_remembering = threading.RLock()
+
+
+def kind_of(key: tuple) -> Kind:
+    """The kind with this key, which is the last to be forgotten from here on."""
+    with _remembering:
+        kind = _kinds.get(key)
+        if kind is None:
+            kind = _kinds[key] = Kind()
+            if len(_kinds) > MOST_KINDS:
+                _kinds.popitem(last=False)
+        else:
+            _kinds.move_to_end(key)
+    return kind
+
+
+def remember(kind: Kind, new: Pass) -> None:
+    """Keep a pass, in place of those that came last the longest time ago, if there are too many."""
+    with _remembering:
+        kind.passes = [*kind.passes[1 - MOST_ALIKE :], new]
+        nodes = sum(len(known.plans) for kind in _kinds.values() for known in kind.passes)
+        while nodes > MOST_NODES and len(_kinds) > 1:
+            _, forgotten = _kinds.popitem(last=False)
+            nodes -= sum(len(known.plans) for known in forgotten.passes)
+
+
+def forget_passes() -> None:
+    """Forget all passes."""
+    with _remembering:
+        _kinds.clear()
+
+
+def run(edge: Edge, seed: Any, keep_graph: bool, bound: Callable[[], bool]) -> bool:
+    """Run the pass from ``edge`` if it is known, or to get to know it; say whether it was run.
+
+    It accumulates into leaves, on values, and is the outermost of this thread.
+    """
+    program, (root, output_nr) = recording.program, edge
+    if only_device() is None or program.captures or not isinstance(root, OperatorNode):
+        return False
+    kind = kind_of((thread.modes, len(program.values), root.plan, output_nr))
+    for known in kind.passes:
+        try:
+            nodes, leaves = known.nodes_from(root)
+        except Unlike:
+            continue
+        if known.fits(nodes, program, seed):
+            grads = known.record(program, seed)
+            if not keep_graph:
+                known.release(nodes)
+            accumulate(zip(leaves, grads, strict=True))
+            return True
+    kind.walked += 1
+    if kind.walked < kind.due:
+        return False
+    kind.due = 2 * kind.walked
+    if not is_simple(root):
+        return False
+    observe(kind, edge, seed, keep_graph, bound)
+    return True
+
+
+def observe(kind: Kind, edge: Edge, seed: Any, keep_graph: bool, bound: Callable[[], bool]) -> None:
+    """Have the engine run the pass, and remember it if that is possible."""
+    program, observed = recording.program, Observed()
+    length, first, inputs = len(program.code), len(program.values), len(program.inputs)
+    program.held = True
+    try:
+        engine.execute([edge], [seed], True, False, True, [], cast(Currency, observed), bound)
+        with suppress(Unlike):
+            if recording.program is program:
+                remember(kind, Pass(observed, program, first, length, inputs, seed))
+    finally:
+        program.held = False
+        if not keep_graph:
+            for node in observed.nodes:
+                node.release_variables()
+        accumulate(observed.arrived)
+
+
+def accumulate(grads: Iterable[tuple[AccumulateGrad, Any]]) -> None:
+    """Give the leaves what has arrived at them."""
+    for leaf, grad in grads:
+        leaf.apply_values([grad], None)
+
+
+def is_simple(root: OperatorNode) -> bool:
+    """Whether a graph is made of leaves and operators' nodes alone that have no hooks and no ways of their own."""
+    found: set[Node] = {root}
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if node.hook_slots is not None or not (type(node) is AccumulateGrad or is_usual(cast(Hashable, type(node)))):
+            return False
+        ends = {edge[0] for edge in node.next_edges if edge is not None} - found
+        found |= ends
+        stack += ends
+    return len(found) >= FEWEST
+
+
+@cache
+def is_usual(node_class: Hashable) -> bool:
+    """Whether the nodes of a class do what all nodes of operators do."""
+    methods = ("apply_values", "apply_some", "saved_values", "release_variables")
+    return issubclass(cast(type, node_class), OperatorNode) and all(
+        getattr(node_class, name) is getattr(OperatorNode, name) for name in methods
+    )
