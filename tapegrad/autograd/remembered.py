@@ -34,7 +34,7 @@ from tapegrad.autograd.running import engine
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.execution.devices import only_device
-from tapegrad.execution.pending import Pending, Program, Traced, new, recording
+from tapegrad.execution.pending import Program, Traced, pending, recording
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor
@@ -51,7 +51,8 @@ Way = tuple[int, int]
 
 next_edges, hook_slots, sequence_nr = attrgetter("next_edges"), attrgetter("hook_slots"), attrgetter("sequence_nr")
 plan, saved, output_storages = attrgetter("plan"), attrgetter("saved"), attrgetter("output_storages")
-spec, value = attrgetter("_spec"), attrgetter("_value")
+spec, value, stored_value = attrgetter("_spec"), attrgetter("_value"), attrgetter("_storage.value")
+versions, counter, version = attrgetter("versions"), attrgetter("_counter"), attrgetter("_storage.counter.version")
 edge_of_leaf, view_of_leaf = attrgetter("variable._edge"), attrgetter("variable._view")
 
 
@@ -92,7 +93,7 @@ class Pass:
         """How the nodes are wired: one edge for each by which it is found, and where the others lead."""
         numbers: dict[Any, int] = {node: number for number, node in enumerate([*nodes, *leaves])}
         ways: dict[int, Way] = {}
-        others: list[tuple[int, int, int]] = []
+        crossing: list[tuple[int, int, int]] = []
         self.undefined: list[Way] = []
         self.input_nrs: list[tuple[int, int, int]] = []
         for number, node in enumerate(nodes):
@@ -102,31 +103,40 @@ class Pass:
                     continue
                 end = numbers[edge[0]]
                 if ways.setdefault(end, (number, position)) != (number, position):
-                    others.append((number, position, end))
+                    crossing.append((number, position, end))
                 if edge[0].input_slots != 1:
                     self.input_nrs.append((number, position, edge[1]))
         self.ways = [ways[number] for number in range(1, len(nodes))]
         self.leaf_ways = [ways[number] for number in range(len(nodes), len(numbers))]
-        self.others = [(number, position) for number, position, _ in others]
-        self.ends = [end for _, _, end in others]
+        self.crossing = [(number, position) for number, position, _ in crossing]
+        self.ends = [end for _, _, end in crossing]
         self.plans = list(map(plan, nodes))
         self._check_graph(nodes, leaves)
 
     def _note_saved(self, nodes: list[OperatorNode], program: Program, seed: Any, inputs: int) -> None:
         """Where in the program all is that the nodes read.
 
-        Of most nodes what was saved is read as it is; of others, that have saved what had been written to, or whose
-        outputs have storages, by the nodes themselves (``careful``).
+        Of most nodes what was saved is read as it is: the values of plain tensors, those in the storages of tensors
+        that had been written to before, and what is no tensor. Other nodes are asked for what they saved (``careful``).
         """
-        self.careful = [number for number, node in enumerate(nodes) if is_careful(node)]
-        self.ordinary = [not is_careful(node) for node in nodes]
         self.with_numbers = [number for number, plan in enumerate(self.plans) if plan.saved_numbers]
         self.releasing = [plan.releases and not plan.saved_numbers for plan in self.plans]
-        self.savers = [bool(node.plan.saved_outputs) and not is_careful(node) for node in nodes]
-        items = list(chain.from_iterable(map(saved, compress(nodes, self.ordinary))))
+        self.ordinary = list(map(is_ordinary, nodes))
+        self.careful = [number for number, ordinary in enumerate(self.ordinary) if not ordinary]
+        ordinary = list(compress(nodes, self.ordinary))
+        self.savers = [bool(node.plan.saved_outputs) and is_ordinary(node) for node in nodes]
+        self.versioned = [is_ordinary(node) and hasattr(node, "versions") for node in nodes]
+        items = list(chain.from_iterable(map(saved, ordinary)))
         self.tensors = [isinstance(item, Tensor) for item in items]
-        self.values = [not is_tensor for is_tensor in self.tensors]
         self.specs = list(map(spec, compress(items, self.tensors)))
+        self.plain = [isinstance(item, Tensor) and item._spec.plain for item in items]
+        self.stored = [isinstance(item, Tensor) and not item._spec.plain for item in items]
+        self.others = [not isinstance(item, Tensor) for item in items]
+        self.counted = [
+            not item._spec.plain
+            for node in compress(nodes, self.versioned)
+            for item in cast(tuple, node.saved)[: len(node.versions)]
+        ]
         values = self._values(nodes, seed)
         slots = [program.known(value) for value in values]
         self.inner = [slot is not None and slot >= 0 for slot in slots]
@@ -143,11 +153,16 @@ class Pass:
         if list(map(type, kept)).count(tuple) != len(kept):
             raise Unlike  # it has been freed, or packed by hooks
         items = list(chain.from_iterable(kept))
-        tensors = list(compress(items, self.tensors))
-        if list(map(spec, tensors)) != self.specs:
-            raise Unlike
-        values = list(map(value, tensors))
-        values += compress(items, self.values)
+        if list(map(spec, compress(items, self.tensors))) != self.specs:
+            raise Unlike  # it has been written to
+        values = list(map(value, compress(items, self.plain)))
+        stored = list(compress(items, self.stored))
+        if stored:
+            expected = compress(chain.from_iterable(map(versions, compress(nodes, self.versioned))), self.counted)
+            if list(map(version, stored)) != list(expected) or list(map(counter, stored)).count(None) != len(stored):
+                raise Unlike
+            values += map(stored_value, stored)
+        values += compress(items, self.others)
         for number in self.careful:
             values += nodes[number].saved_values()
         values.append(seed)
@@ -173,7 +188,7 @@ class Pass:
     def _check_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
         """Raises ``Unlike`` if the nodes are not wired and ordered so that the engine would do the same."""
         edges: list[Any] = list(map(next_edges, nodes))
-        ends = (edges[number][position][0] for number, position in self.others)
+        ends = (edges[number][position][0] for number, position in self.crossing)
         numbers = list(map(sequence_nr, nodes))
         like = (
             list(map(plan, nodes)) == self.plans
@@ -218,22 +233,23 @@ class Pass:
 
     def record(self, program: Program, seed: Any) -> list[Any]:
         """Extend the program, and return the gradient of each leaf."""
-        program.code.extend(self.code)
-        values = program.values
-        values.extend(map(new, repeat(Pending, self.count)))
-        grads = []
-        for slot, aval in self.results:
-            if slot >= self.first:
-                grad = values[slot]
-                grad.program, grad.slot, grad.aval = program, slot, aval
-            grads.append(values[slot] if slot >= 0 else seed)
-        return grads
+        made = {slot: pending(program, slot, aval) for slot, aval in self.results if slot >= self.first}
+        program.extend(self.code, self.count, made)
+        return [seed if slot < 0 else program.values[slot] for slot, _ in self.results]
 
 
-def is_careful(node: OperatorNode) -> bool:
-    """Whether what a node saved may have been written to, before or since."""
-    plain = all(spec is None or spec.plain for spec in node.plan.saved_specs)
-    return not plain or (bool(node.plan.saved_outputs) and node.output_storages is not None)
+def is_ordinary(node: OperatorNode) -> bool:
+    """Whether what a node saved can be read as it is."""
+    if node.plan.saved_outputs and node.output_storages is not None:
+        return False
+    return not isinstance(node.saved, tuple) or all(map(is_readable, node.saved))
+
+
+def is_readable(item: Any) -> bool:
+    """Whether a saved item is no tensor, a plain one, or one that shows all of its storage and shares no counter."""
+    if not isinstance(item, Tensor) or item._spec.plain:
+        return True
+    return not (item._spec.window or item._spec.inference) and item._storage is not None and item._counter is None
 
 
 class Observed(RecordedValues):

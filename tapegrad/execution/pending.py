@@ -26,6 +26,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import islice, repeat
 from typing import Any
 
 import jax
@@ -126,6 +127,17 @@ class Pending:
         return f"Pending({self.aval.dtype}{list(self.shape)})"
 
 
+def pending(program: Program, slot: int, aval: Aval) -> Pending:
+    """The value that a program computes as one of its results."""
+    value = new(Pending)
+    value.program, value.slot, value.aval = program, slot, aval
+    return value
+
+
+UNSEEN = new(Pending)
+"""Stands among the values of a program for those that nobody will see."""
+
+
 def settled(value: Any) -> Any:
     """The array that a value is; computed now if it is pending. Anything else as it is."""
     return value.settle() if type(value) is Pending else value
@@ -167,9 +179,10 @@ class Program:
         settled: values that were pending, and are inputs as arrays.
         device: where it is run; None where there is only one device.
         held: whether it waits, however long it grows.
+        unseen: a range of slots whose results nobody has seen, and the slots in it of which that is not so.
     """
 
-    __slots__ = ("code", "values", "inputs", "slots", "settled", "device", "held")
+    __slots__ = ("code", "values", "inputs", "slots", "settled", "device", "held", "unseen")
 
     captures = False
     """Whether all that the thread computes belongs to it, also what depends on nothing that is pending."""
@@ -182,6 +195,7 @@ class Program:
         self.slots: dict[Any, int] = {}
         self.settled: list[Pending] = []
         self.held = False
+        self.unseen: tuple[range, Sequence[int]] = (range(0), ())
 
     def operand(self, given: Any) -> int:
         """The slot of an argument of the next instruction.
@@ -214,6 +228,15 @@ class Program:
             slot = self.slots.get(id(given))
             return self.slots.get(id(given.array)) if slot is None and given.program is None else slot
         return self.slots.get(number_key(given) if type(given) in NUMBERS else id(given))
+
+    def extend(self, code: list[tuple], count: int, made: dict[int, Pending]) -> None:
+        """Append instructions with ``count`` results, of which nobody will see any but those that were ``made``."""
+        self.code.extend(code)
+        first = len(self.values)
+        self.values.extend(repeat(UNSEEN, count))
+        for slot, result in made.items():
+            self.values[slot] = result
+        self.unseen = range(first, first + count), tuple(made)
 
     def demand(self) -> None:
         """Somebody wants the elements of a result."""
@@ -421,7 +444,15 @@ def run(program: Program) -> None:
 
 def wanted_of(program: Program) -> bytes:
     """For each result of a program whether somebody holds it."""
-    return bytes(map(_HELD.__lt__, map(sys.getrefcount, program.values)))
+    values, (unseen, but) = program.values, program.unseen
+    if not unseen:
+        return bytes(map(_HELD.__lt__, map(sys.getrefcount, values)))
+    before, after = islice(values, unseen.start), islice(values, unseen.stop, None)
+    between = bytearray(len(unseen))
+    for slot, held in zip(but, map(sys.getrefcount, map(values.__getitem__, but)), strict=True):
+        between[slot - unseen.start] = held > _HELD
+    wanted = [bytes(map(_HELD.__lt__, map(sys.getrefcount, some))) for some in (before, after)]
+    return bytes(between).join(wanted)
 
 
 def run_pending() -> None:
