@@ -379,6 +379,62 @@ def test_a_long_loop_compiles_its_body_only(fresh):
     assert np.allclose(found, found[0])
 
 
+def cell_loop(steps, width=3, before=lambda x: x):
+    """A recurrent cell with two states, which begin as one array; its input is cut in pieces, one for each step."""
+    xs = torch.linspace(-1, 1, 24 * width).reshape(24, width).requires_grad_()
+    w = torch.full((width, width), 0.1, requires_grad=True)
+    h = c = torch.zeros(width)
+    for x in before(xs).unbind()[:steps]:
+        gate = (h @ w + x).sigmoid()
+        c = gate * c + (1 - gate) * (h + x).tanh()
+        h = gate * c.tanh()
+    (h * h).sum().backward()
+    return h, w.grad, xs.grad
+
+
+def test_a_recurrent_cell_gives_the_same(fresh):
+    expected = numbers_of(cell_loop(24))
+    for _ in range(3):
+        with torch.deferred():
+            found = cell_loop(24)
+        for one, other in zip(numbers_of(found), expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_a_loop_is_compiled_when_it_comes_for_the_first_time(fresh):
+    """And only what stands beside it when it comes again; its first and its last period are no pieces of their own."""
+    counts = []
+    for _ in range(4):
+        with torch.deferred():
+            cell_loop(24)
+        counts.append(fresh().compiled)
+    assert counts[0] >= 2
+    assert counts[1:] == [counts[1]] * 3
+    assert counts[1] <= 4
+
+
+def test_what_is_compiled_for_a_loop_serves_programs_that_begin_otherwise(fresh):
+    with torch.deferred():
+        cell_loop(24)
+    before = fresh().compiled
+    with torch.deferred():
+        cell_loop(24, before=lambda xs: xs * 2)
+    assert fresh().misses == 2
+    assert fresh().compiled - before <= 1
+
+
+def test_a_kernel_alone_is_not_compiled_as_a_program(fresh):
+    x = torch.ones(3)
+    for _ in range(3):
+        with torch.deferred():
+            assert (-x).tolist() == [-1] * 3
+    assert fresh().compiled == 0
+    for _ in range(3):
+        with torch.deferred():
+            assert x.unbind()[1].item() == 1  # the others need not be computed
+    assert fresh().compiled == 1
+
+
 def test_a_program_that_grows_too_long_is_run(monkeypatch, fresh):
     with torch.deferred():
         x = torch.zeros(3)

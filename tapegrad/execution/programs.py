@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import jax
 
 from tapegrad.execution.batching import Batched, batched, is_fine, machine
+from tapegrad.execution.carried import kept
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
 from tapegrad.execution.pieces import Piece, cut, run_through
@@ -44,34 +45,33 @@ SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION = 0.05, 0.001
 """About what XLA takes to compile a kernel by itself, and a piece: measured on small kernels, on a CPU."""
 
 SEEN_ENOUGH = 2
-"""How often a piece comes, in any programs, to be compiled."""
-
-REPEATS = 3
-"""How often a piece comes in one program to be compiled at once."""
+"""How often a piece comes, in any programs, to be compiled; at once, if it comes so often in the first."""
 
 
 class Executable:
     """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("piece", "seen", "compiled")
+    __slots__ = ("piece", "count", "seen", "compiled")
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
+        self.count = sum(piece.wanted)
         self.seen = 0
         self.compiled: Callable | None = None
 
     def run(self, arguments: list, often: bool) -> list[Any]:
         """The results that are wanted, for these arguments; ``often``: it comes several times in one program."""
+        piece = self.piece
         if self.compiled is not None:
-            return self.compiled(*arguments)
+            return self.compiled(*arguments)[: self.count]
         self.seen += 1
-        if self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled():
-            return self.piece.run_by_kernels(arguments)
-        self.compiled = compiled(self.piece.inlined, self.piece.wide)
+        if piece.lone or (self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()):
+            return piece.run_by_kernels(arguments)
+        self.compiled = compiled(piece.inlined(kept(piece.code, piece.wanted, arguments)), piece.wide)
         results = first_call(self.compiled, arguments)
-        for call in self.piece.calls:
+        for call in piece.calls:
             call.compiled_with_others += 1
-        return results
+        return results[: self.count]
 
     def _is_cheaper_compiled(self) -> bool:
         """Whether its kernels, one by one, would take longer to compile, of which others may make use, too."""
@@ -160,7 +160,7 @@ class Structure:
             placed = list(cut(self.code, self.wanted))
             counts = Counter(place.piece for place in placed)
             self._steps = [
-                Step(arguments, executable_of(piece), self._often or counts[piece] >= REPEATS, results, done)
+                Step(arguments, executable_of(piece), self._often or counts[piece] >= SEEN_ENOUGH, results, done)
                 for piece, arguments, results, done in placed
             ]
         return self._steps

@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 
+from tapegrad.execution.carried import kept
 from tapegrad.execution.pending import Call
 from tapegrad.execution.pieces import run_through
 from tapegrad.execution.programs import Structure, compiled, first_call
@@ -42,7 +43,8 @@ class Whole:
         wanted = bytearray(size)
         for slot in results:
             wanted[slot] = 1
-        self._structure = None if len(code) <= AT_ONCE else Structure(code, bytes(wanted), often=True)
+        self._wanted = bytes(wanted)
+        self._structure = None if len(code) <= AT_ONCE else Structure(code, self._wanted, often=True)
         self.donated = () if self._structure else tuple(replaced)
         self._code = code
         self._compiled: Callable | None = None
@@ -54,19 +56,20 @@ class Whole:
             if self._structure is not None:
                 found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
                 return {slot: found[slot] for slot in self.results}
-            return dict(zip(self.results, self._run_at_once(inputs), strict=True))
+            return dict(zip(self.results, self._run_at_once(inputs), strict=False))  # some may stand behind them
 
     def _run_at_once(self, inputs: list[Any]) -> Sequence[Any]:
         run, first = self._compiled, self._compiled is None
         if run is None:
-            run = self._compiled = self._compile(len(inputs))
+            run = self._compiled = self._compile(inputs)
         given = [inputs[i] for i in self._order]
         inputs.clear()  # what is donated nobody may hold
         return first_call(run, given) if first else run(*given)
 
-    def _compile(self, count: int) -> Callable:
-        code, constants, wanted = self._code, self.constants, self.results
-        rest = (i for i in range(count) if i not in constants and i not in self.donated)
+    def _compile(self, inputs: list[Any]) -> Callable:
+        code, constants = self._code, self.constants
+        wanted = (*self.results, *kept(code, self._wanted, inputs))
+        rest = (i for i in range(len(inputs)) if i not in constants and i not in self.donated)
         order = self._order = (*self.donated, *rest)
 
         def program(*given: Any) -> list[Any]:

@@ -1,0 +1,105 @@
+"""What goes through a loop, and is given out so that XLA computes it once.
+
+Note [What XLA computes twice]
+XLA fuses what computes a value into all who read it, when it takes that to be ``CHEAP``, and computes it once for each.
+With a value that goes through a loop, as the gradient of the state of a recurrent cell, this has no end: the tenth
+period computes the nine before it once more, each of its readers for itself. Then compiling takes a time that grows
+with the square of the periods, and running, too. What somebody outside wants, XLA does not compute twice. So of a value
+on a cheap way from one period to the next that is read several times (``carried``) we say that it is wanted, and drop
+it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+import jax
+
+from tapegrad.execution.pending import NUMBERS, Call
+from tapegrad.execution.pieces import loops
+
+CHEAP = frozenset((
+    "abs", "add", "add_any", "and", "bitcast_convert_type", "broadcast_in_dim", "ceil", "clamp", "complex", "conj",
+    "convert_element_type", "copy", "eq", "floor", "ge", "gt", "imag", "iota", "le", "lt", "max", "min", "mul", "ne",
+    "neg", "not", "or", "pad", "real", "reshape", "rev", "round", "select_n", "sign", "slice", "square", "squeeze",
+    "sub", "transpose", "xor",
+))  # fmt: skip
+"""The operations that XLA rather does several times than write what they give to memory, as jaxprs call them."""
+
+KEPT_BYTES = 4 << 20
+"""So many bytes may always be given out only for XLA's sake; more, if a piece is given twice as many."""
+
+SHORTEST_LOOP = 32
+"""How many instructions a loop has at least, with all its periods, for us to look at what goes through it."""
+
+
+def kept(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> list[int]:
+    """The results to give out besides those that are wanted, in a program or piece with these arguments.
+
+    See Note [What XLA computes twice]. There are none if they are large, for they take memory until all is done.
+
+    Args:
+        code: the instructions.
+        wanted: for each result whether it is wanted.
+        arguments: the arrays and numbers that instructions take.
+    """
+    known = [aval for call, *_ in code for aval in call.avals if aval is not None]
+
+    def is_cheap(instruction: tuple) -> bool:
+        call, *slots = instruction
+        values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
+        kinds = [x if isinstance(x, NUMBERS) else jax.ShapeDtypeStruct(x.shape, x.dtype) for x in values]
+        return computed_twice(call, tuple(kinds))
+
+    found = [slot for slot in carried(code, lambda instruction: True) if not wanted[slot]]
+    if found:
+        found = [slot for slot in carried(code, is_cheap) if not wanted[slot]]
+    total = sum(known[slot].nbytes for slot in found)
+    return found if total <= max(KEPT_BYTES, sum(getattr(value, "nbytes", 0) for value in arguments) // 2) else []
+
+
+@lru_cache(maxsize=1024)
+def computed_twice(call: Call, operands: tuple) -> bool:
+    """Whether XLA may compute the results of a kernel once for each reader, given its operands' shapes and dtypes."""
+    with jax.enable_x64(call.kernel.wide):
+        return CHEAP.issuperset(operations(call.kernel.function.trace(*operands).jaxpr))
+
+
+def operations(jaxpr: Any) -> Iterator[str]:
+    """The names of what is done in a jaxpr, and in what it calls."""
+    for equation in jaxpr.eqns:
+        inner = equation.params.get("jaxpr")
+        if inner is None:
+            yield equation.primitive.name
+        else:
+            yield from operations(inner)
+
+
+def carried(code: Sequence[tuple], is_cheap: Callable[[tuple], bool]) -> list[int]:
+    """The results in loops on which depends what a later period does, and which depend on an earlier one themselves.
+
+    Only those that are read several times, and only as far as all that is between them ``is_cheap``.
+    """
+    firsts = list(accumulate((call.count for call, *_ in code), initial=0))
+    readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
+    found: list[int] = []
+    for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
+        places = range(start, start + period * times)
+        period_of = {slot: (i - start) // period for i in places for slot in range(firsts[i], firsts[i + 1])}
+        cheap = [i for i in places if is_cheap(code[i])]
+        late: set[int] = set()
+        for i in cheap:
+            now = (i - start) // period
+            if any(slot in late or period_of.get(slot, now) < now for slot in code[i][1:]):
+                late.update(range(firsts[i], firsts[i + 1]))
+        early: set[int] = set()
+        for i in reversed(cheap):
+            now, slots = (i - start) // period, code[i][1:]
+            needed = not early.isdisjoint(range(firsts[i], firsts[i + 1]))
+            early.update(slot for slot in slots if needed or period_of.get(slot, now) < now)
+        found += sorted(slot for slot in late & early if readers[slot] > 1)
+    return found
