@@ -1,5 +1,7 @@
 """How long programs are cut into pieces, and what pieces give besides what is wanted."""
 
+from functools import partial
+
 import jax
 import numpy as np
 import pytest
@@ -52,19 +54,18 @@ def test_which_pieces_are_others_with_equal_arguments(general, code, arguments):
 
 
 def test_what_is_wanted_of_one_period_alone_is_given_by_all_if_it_is_small():
-    def program(width_of_extra):
-        extra = torch.ones(width_of_extra, 1) * 0.5
-        kept_values = []
-        h = torch.linspace(0, 1, 4)
+    def program(state, extra):
+        h, more, held = torch.linspace(0, 1, state), torch.ones(extra), []
         for number in range(120):
-            large = extra + h
-            h = (large.mean(0) * h).sin()
+            value = h.mean() + more
+            h = (value.mean() * h).sin()
             if number == 7:
-                kept_values.append(large)
-        return h, kept_values
+                held.append(value)
+        return h, held
 
-    kinds = [len({place.piece for place in cut(*recorded(lambda width=width: program(width))[:2])}) for width in (1, 1000)]
-    assert kinds[0] < kinds[1]
+    programs = (partial(program, 64, 1), partial(program, 4, 64))
+    small, large = ({place.piece for place in cut(*recorded(each)[:2])} for each in programs)
+    assert len(small) < len(large)
 
 
 @pytest.mark.parametrize("want", [1, 50])
