@@ -388,13 +388,46 @@ def other_shapes(number, x, w):
     return ()
 
 
+def asked_for(number, x, w):
+    return torch.autograd.grad(total(x, w), (w, x) if number < 3 else (x, w))
+
+
+def asked_for_and_accumulated(number, x, w):
+    z = total(x, w)
+    if number % 2:
+        z.backward()
+        return ()
+    return torch.autograd.grad(z, (x, w))
+
+
+def asked_for_some(number, x, w):
+    return torch.autograd.grad(total(x, w), (x, w) if number < 3 else (x,))
+
+
+def asked_for_twice(number, x, w):
+    z = total(x, w)
+    first = torch.autograd.grad(z, (x, w, x), retain_graph=number != 3)
+    return (*first, *torch.autograd.grad(z, (x, w)))
+
+
+def asked_for_one_that_is_not_used(number, x, w):
+    other = leaf()
+    return torch.autograd.grad(total(x, w), (x, w) if number < 3 else (x, w, other))
+
+
+def asked_for_an_inner_one(number, x, w):
+    y = x * w
+    return torch.autograd.grad((y * y).sum(), (x, w) if number < 3 else (y,))
+
+
 STEP_PROGRAMS = [
     training, accumulating, accumulating_in_place, reading_before, hook_on_tensor, hook_on_node, hook_before_node,
     hook_on_leaf, hook_after_leaf, retaining, written_since, leaf_written_since, output_written_since, data_replaced,
     twice_through, part_was_freed, detached, another_leaf, exchanged, other_order, renumbered, another_number,
     another_seed, grown_seed, passing, not_recorded, frozen, no_leaf_any_more, views, written_view, in_place,
     several_outputs, one_of_several_outputs, saved_by_hooks, looked_at, custom, only_some, recorded, several_roots,
-    other_shapes,
+    other_shapes, asked_for, asked_for_and_accumulated, asked_for_some, asked_for_twice,
+    asked_for_one_that_is_not_used, asked_for_an_inner_one,
 ]  # fmt: skip
 
 
@@ -411,7 +444,7 @@ def test_every_step_gives_what_it_gives_at_once(step, eager):
 
 REMEMBERED = [
     accumulating, hook_on_tensor, hook_on_node, retaining, written_since, detached, passing, views, in_place,
-    several_outputs,
+    several_outputs, asked_for, asked_for_and_accumulated,
 ]  # fmt: skip
 
 

@@ -281,9 +281,7 @@ def run_backward(
                 seed = cast(seed, dtype=spec.dtype)
             inputs.append(None if seed is None else currency.seed(seed))
         bound = partial(are_traced, roots, seeds)
-        captured = execute(
-            root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, bound
-        )
+        captured = execute(root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, bound)
         for index, value in enumerate(captured):
             if value is None and not allow_unused:
                 raise RuntimeError(source_lines.unused(index, targets[index], roots))
@@ -353,14 +351,14 @@ def execute(
     The graph that is freed remembers where the call was made: Note [Positions].
     """
     outer, thread.backward_call = thread.backward_call, here()
-    plain = currency is RecordedValues and len(roots) == 1 and seeds[0] is not None and not outputs
-    plain = plain and engine.current_task is None
-    captured: list[Any] = []
+    plain = currency is RecordedValues and len(roots) == 1 and seeds[0] is not None
+    plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
+    captured = None
     try:
-        if not (plain and remembered.run(roots[0], seeds[0], keep_graph, bound)):
-            captured = engine.execute(
-                roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, bound
-            )
+        if plain:
+            captured = remembered.run(roots[0], seeds[0], keep_graph, outputs, bound)
+        if captured is None:
+            captured = engine.execute(roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, bound)
     finally:
         thread.backward_call = outer
     if engine.current_task is None and not thread.modes.level:

@@ -13,16 +13,17 @@ of the nodes, their order, where each edge leads, that there are no hooks, that 
 was saved. It does so in C: each comparison is one of two lists, got by mapping an ``attrgetter`` over the nodes. Where
 anything differs the engine does the work, and raises the errors.
 
-Only plain passes are remembered: from one root, everything accumulated into leaves, nothing but operators' nodes
-between. The first time that a pass looks as one before (``Kind``) the engine runs it under observation; if it can't be
-remembered, or what was remembered does not fit later, this is tried more and more rarely.
+Only plain passes are remembered: from one root to all leaves, which accumulate or are asked for (``autograd.grad``),
+with nothing but operators' nodes between. The first time that a pass looks as one before (``Kind``) the engine runs it
+under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and more
+rarely.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import chain, compress, islice, repeat
@@ -323,72 +324,85 @@ def forget_passes() -> None:
         _kinds.clear()
 
 
-def run(edge: Edge, seed: Any, keep_graph: bool, bound: Callable[[], bool]) -> bool:
-    """Run the pass from ``edge`` if it is known, or to get to know it; say whether it was run.
+def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound: Callable[[], bool]) -> Any:
+    """Run the pass from ``edge`` if it is known, or to get to know it; it is on values, and the thread's outermost.
 
-    It accumulates into leaves, on values, and is the outermost of this thread.
+    Returns:
+        The gradients at ``targets``; an empty list if there are none, and the leaves have accumulated. None if the pass
+        was not run: the engine is to do it.
     """
     program, (root, output_nr) = recording.program, edge
     if only_device() is None or program.captures or not isinstance(root, OperatorNode):
-        return False
+        return None
     kind = kind_of((thread.modes, len(program.values), root.plan, output_nr))
     for known in kind.passes:
         try:
             nodes, leaves = known.nodes_from(root)
         except Unlike:
             continue
-        if known.fits(nodes, program, seed):
+        if are_ends(targets, leaves) and known.fits(nodes, program, seed):
             grads = known.record(program, seed)
             if not keep_graph:
                 known.release(nodes)
-            accumulate(zip(leaves, grads, strict=True))
-            return True
+            return delivered(zip(leaves, grads, strict=True), targets)
     kind.walked += 1
     if kind.walked < kind.due:
-        return False
+        return None
     kind.due = 2 * kind.walked
-    if not is_simple(root):
-        return False
-    observe(kind, edge, seed, keep_graph, bound)
-    return True
+    found = leaves_of(root)
+    if not found or not are_ends(targets, found):
+        return None
+    return observe(kind, edge, seed, keep_graph, targets, bound)
 
 
-def observe(kind: Kind, edge: Edge, seed: Any, keep_graph: bool, bound: Callable[[], bool]) -> None:
+def observe(
+    kind: Kind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound: Callable[[], bool]
+) -> list[Any]:
     """Have the engine run the pass, and remember it if that is possible."""
-    program, observed = recording.program, Observed()
+    program, seen = recording.program, Observed()
     length, first, inputs = len(program.code), len(program.values), len(program.inputs)
     program.held = True
     try:
-        engine.execute([edge], [seed], True, False, True, [], cast(Currency, observed), bound)
+        engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), bound)
         with suppress(Unlike):
             if recording.program is program:
-                remember(kind, Pass(observed, program, first, length, inputs, seed))
+                remember(kind, Pass(seen, program, first, length, inputs, seed))
     finally:
         program.held = False
         if not keep_graph:
-            for node in observed.nodes:
+            for node in seen.nodes:
                 node.release_variables()
-        accumulate(observed.arrived)
+        captured = delivered(seen.arrived, targets)
+    return captured
 
 
-def accumulate(grads: Iterable[tuple[AccumulateGrad, Any]]) -> None:
-    """Give the leaves what has arrived at them."""
-    for leaf, grad in grads:
+def are_ends(targets: Sequence[Edge], leaves: Collection[Node]) -> bool:
+    """Whether gradients are wanted of all leaves, or are to be accumulated in all: then no node is left out."""
+    return not targets or {node for node, _ in targets} == set(leaves)
+
+
+def delivered(arrived: Iterable[tuple[AccumulateGrad, Any]], targets: Sequence[Edge]) -> list[Any]:
+    """What has arrived at the targets; without any, the leaves accumulate."""
+    if targets:
+        found = dict(arrived)
+        return [found.get(node) for node, _ in targets]  # type: ignore[call-overload]
+    for leaf, grad in arrived:
         leaf.apply_values([grad], None)
+    return []
 
 
-def is_simple(root: OperatorNode) -> bool:
-    """Whether a graph is made of leaves and operators' nodes alone that have no hooks and no ways of their own."""
+def leaves_of(root: OperatorNode) -> list[Node]:
+    """The leaves of a graph of leaves and operators' nodes alone that have no hooks; none of another or a small one."""
     found: set[Node] = {root}
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
         if node.hook_slots is not None or not (type(node) is AccumulateGrad or is_usual(cast(Hashable, type(node)))):
-            return False
+            return []
         ends = {edge[0] for edge in node.next_edges if edge is not None} - found
         found |= ends
         stack += ends
-    return len(found) >= FEWEST
+    return [node for node in found if type(node) is AccumulateGrad] if len(found) >= FEWEST else []
 
 
 @cache
