@@ -108,8 +108,10 @@ def memory_is_given_back():
     if resident() > PLENTY:
         import jax
 
+        from tapegrad.autograd import remembered
         from tapegrad.ops import operator
 
+        remembered.forget_passes()
         operator.forget_plans()
         programs.forget_programs()
         jax.clear_caches()

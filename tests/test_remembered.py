@@ -1,6 +1,7 @@
 """Backward passes that come back: remembered ones give what the engine gives; where anything differs, it is asked."""
 
 import contextlib
+import gc
 import threading
 import warnings
 import weakref
@@ -420,6 +421,121 @@ def asked_for_an_inner_one(number, x, w):
     return torch.autograd.grad((y * y).sum(), (x, w) if number < 3 else (y,))
 
 
+def number_after_write(number, x, w):
+    y = x * w
+    y.mul_(2)
+    y.clamp(-1.0, 1.0).sum().backward()
+    return ()
+
+
+def packed_after_write(number, x, w):
+    y = x * w
+    y.mul_(2)
+    z = y * y
+    _ = z.grad_fn._raw_saved_self
+    z.sum().backward()
+    return ()
+
+
+def saved_grad(number, x, w):
+    if x.grad is None:
+        x.grad = torch.ones(3)
+    ((w * x.grad.detach()).exp() + x).sum().backward()
+    return ()
+
+
+def saved_grad_data(number, x, w):
+    if x.grad is None:
+        x.grad = torch.ones(3)
+    ((w * x.grad.data).exp() + x).sum().backward()
+    return ()
+
+
+def saved_grad_itself(number, x, w):
+    if x.grad is None:
+        x.grad = torch.ones(3)
+    ((w * x.grad).exp() + x).sum().backward()
+    return ()
+
+
+def grad_shares_memory(number, x, w):
+    buffer = torch.ones(6)
+    x.grad = buffer[:3] if number >= 3 else torch.ones(3)
+    ((w * buffer[3:]).exp() + x).sum().backward()
+    return ()
+
+
+def grad_is_data_of_a_leaf(number, x, w):
+    x.grad, w.grad = w.data, None
+    (w * w + x).sum().backward()
+    return ()
+
+
+def grad_is_a_saved_output(number, x, w):
+    e = w.exp()
+    x.grad = e.data if number >= 2 else torch.ones(3)
+    (e + x).sum().backward()
+    return ()
+
+
+def stale_window(number, x, w):
+    y = x * w
+    v = y[:2]
+    y.mul_(2)
+    z = v * v
+    kept = None
+    if number % 2:
+        kept = w.detach() * 2
+    else:
+        y.data.mul_(2)
+    z.sum().backward()
+    return (kept,)
+
+
+def refused_by_a_leaf(number, x, w):
+    x.grad = w.grad = None
+    if number == 3:
+        with torch.inference_mode():
+            x.grad = torch.ones(3)
+    z = (w * w + x).sum()
+    try:
+        z.backward()
+    except RuntimeError:
+        x.grad = None
+        z.backward()
+    return ()
+
+
+def refused_by_a_leaf_that_was_moved(number, x, w):
+    t = torch.ones(3, requires_grad=True)
+    e = w.exp()
+    z = (e * e + t * 3).sum()
+    kept = None
+    if number % 2:
+        t.requires_grad_(False)
+        t.mul_(x)
+    else:
+        kept = x.detach() * 2
+    try:
+        z.backward()
+    except RuntimeError:
+        e.sum().backward()
+    return (kept,)
+
+
+def packed_by_hand(number, x, w):
+    seen = []
+
+    def unpack(kept):
+        seen.append(None if x.grad is None else x.grad.tolist())
+        return kept
+
+    z = w.exp() * w
+    z.grad_fn._raw_saved_self.register_hooks(lambda kept: kept, unpack)
+    (z + x).sum().backward()
+    return seen
+
+
 STEP_PROGRAMS = [
     training, accumulating, accumulating_in_place, reading_before, hook_on_tensor, hook_on_node, hook_before_node,
     hook_on_leaf, hook_after_leaf, retaining, written_since, leaf_written_since, output_written_since, data_replaced,
@@ -427,7 +543,9 @@ STEP_PROGRAMS = [
     another_seed, grown_seed, passing, not_recorded, frozen, no_leaf_any_more, views, written_view, in_place,
     several_outputs, one_of_several_outputs, saved_by_hooks, looked_at, custom, only_some, recorded, several_roots,
     other_shapes, asked_for, asked_for_and_accumulated, asked_for_some, asked_for_twice,
-    asked_for_one_that_is_not_used, asked_for_an_inner_one,
+    asked_for_one_that_is_not_used, asked_for_an_inner_one, number_after_write, packed_after_write, saved_grad,
+    saved_grad_data, saved_grad_itself, grad_shares_memory, grad_is_data_of_a_leaf, grad_is_a_saved_output,
+    stale_window, refused_by_a_leaf, refused_by_a_leaf_that_was_moved, packed_by_hand,
 ]  # fmt: skip
 
 
@@ -476,8 +594,15 @@ def test_without_a_look_at_the_graph_results_would_be_wrong(step, eager, monkeyp
 
 @pytest.mark.parametrize("step", [written_since, leaf_written_since, twice_through], ids=lambda step: step.__name__)
 def test_without_a_look_at_what_was_saved_errors_would_be_missed(step, eager, monkeypatch):
-    monkeypatch.setattr(remembered.Pass, "fits", lambda self, nodes, program, seed: len(program.values) == self.first)
+    monkeypatch.setattr(
+        remembered.Pass, "fits", lambda self, nodes, leaves, program, seed: len(program.values) == self.first
+    )
     assert differs(step)
+
+
+def test_without_a_look_at_the_gradients_that_are_there_values_would_be_wrong(eager, monkeypatch):
+    monkeypatch.setattr(remembered, "may_accumulate_last", lambda nodes, leaves: True)
+    assert differs(saved_grad_data)
 
 
 # -- any program -------------------------------------------------------------------------------------------------------
@@ -577,6 +702,42 @@ def test_nothing_of_a_graph_is_kept_alive(eager):
             (y * y).sum().backward()
             del x, y
     assert [reference() for reference in watched] == [None] * len(watched)
+
+
+def test_no_class_is_kept_alive(eager):
+    def step():
+        class Passing(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+
+        x = leaf()
+        y = Passing.apply(x)
+        watched.append(weakref.ref(type(y.grad_fn)))
+        y.sum().backward()
+
+    watched = []
+    with torch.deferred():
+        for _ in range(STEPS):
+            step()
+    gc.collect()
+    assert [reference() for reference in watched] == [None] * STEPS
+
+
+def test_every_call_counts_as_a_task_of_the_engine(eager):
+    ids = []
+    with torch.deferred():
+        for number in range(4):
+            x, w = leaf(), leaf(1.0, 2.0, 3.0)
+            total(x, w).backward()
+            if number % 2:
+                x.register_hook(lambda grad: ids.append(torch._C._current_graph_task_id()))
+                (x * 2).sum().backward()
+    assert ids[1] - ids[0] == 3
 
 
 def test_threads_have_their_own_programs(eager):

@@ -10,8 +10,9 @@ saved, and the leaves accumulate.
 
 What ``fits`` compares is all that the engine, the nodes and their appliers would have looked at: the classes and plans
 of the nodes, their order, where each edge leads, that there are no hooks, that nothing was freed or written to since it
-was saved. It does so in C: each comparison is one of two lists, got by mapping an ``attrgetter`` over the nodes. Where
-anything differs the engine does the work, and raises the errors.
+was saved, and that it makes no difference when the leaves accumulate. It does so in C: each comparison is one of two
+lists, got by mapping an ``attrgetter`` over the nodes. Where anything differs the engine does the work, and raises the
+errors.
 
 Only plain passes are remembered: from one root to all leaves, which accumulate or are asked for (``autograd.grad``),
 with nothing but operators' nodes between. The first time that a pass looks as one before (``Kind``) the engine runs it
@@ -34,6 +35,7 @@ from tapegrad.autograd.currencies import RecordedValues
 from tapegrad.autograd.running import engine
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
 from tapegrad.engine.currency import Currency
+from tapegrad.engine.graph_task import next_task_id
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.pending import Program, Traced, pending, recording
 from tapegrad.tape.modes import thread
@@ -44,7 +46,7 @@ FEWEST = 16
 """A graph with fewer nodes than this is as quickly walked."""
 
 MOST_KINDS = 1024
-MOST_NODES = 1 << 18
+MOST_NODES = 1 << 17
 """How many kinds of passes are known, and how many nodes all those have that are remembered."""
 
 Way = tuple[int, int]
@@ -134,12 +136,14 @@ class Pass:
         self.stored = [isinstance(item, Tensor) and not item._spec.plain for item in items]
         self.others = [not isinstance(item, Tensor) for item in items]
         self.counted = [
-            not item._spec.plain
+            isinstance(item, Tensor) and not item._spec.plain
             for node in compress(nodes, self.versioned)
             for item in cast(tuple, node.saved)[: len(node.versions)]
         ]
         values = self._values(nodes, seed)
         slots = [program.known(value) for value in values]
+        if any(slot is not None and slot >= self.first for slot in slots):
+            raise Unlike  # a window was read anew while the nodes ran
         self.inner = [slot is not None and slot >= 0 for slot in slots]
         self.inner_slots = [slot for slot in slots if slot is not None and slot >= 0]
         outer = [index for index, slot in enumerate(slots) if slot is not None and slot < 0]
@@ -206,12 +210,12 @@ class Pass:
         if not like:
             raise Unlike
 
-    def fits(self, nodes: list[OperatorNode], program: Program, seed: Any) -> bool:
+    def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], program: Program, seed: Any) -> bool:
         """Whether what the nodes saved is where it was in the program; arrays get the slots that they would get."""
         if len(program.values) != self.first:
             return False
         savers = list(compress(nodes, self.savers))
-        if list(map(output_storages, savers)).count(None) != len(savers):
+        if list(map(output_storages, savers)).count(None) != len(savers) or not may_accumulate_last(nodes, leaves):
             return False
         try:
             values = self._values(nodes, seed)
@@ -223,7 +227,13 @@ class Pass:
             if slots != self.outer_slots:  # numbers are found otherwise, and arrays may be new
                 slots = [slot or program.operand(value) for slot, value in zip(slots, outer, strict=True)]
             return slots == self.outer_slots and len(program.values) == self.first  # no window had to be read again
-        except (Unlike, RuntimeError, AttributeError, Traced):  # the engine will raise what the user is to see
+        except (
+            Unlike,
+            RuntimeError,
+            AttributeError,
+            IndexError,
+            Traced,
+        ):  # the engine will raise what the user is to see
             return False
 
     def release(self, nodes: list[OperatorNode]) -> None:
@@ -340,7 +350,8 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound:
             nodes, leaves = known.nodes_from(root)
         except Unlike:
             continue
-        if are_ends(targets, leaves) and known.fits(nodes, program, seed):
+        if are_ends(targets, leaves) and known.fits(nodes, leaves, program, seed):
+            next_task_id()  # the call counts as one of the engine's
             grads = known.record(program, seed)
             if not keep_graph:
                 known.release(nodes)
@@ -349,8 +360,8 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound:
     if kind.walked < kind.due:
         return None
     kind.due = 2 * kind.walked
-    found = leaves_of(root)
-    if not found or not are_ends(targets, found):
+    found = graph_of(root)
+    if found is None or not are_ends(targets, found[1]) or not may_accumulate_last(*found):
         return None
     return observe(kind, edge, seed, keep_graph, targets, bound)
 
@@ -364,7 +375,7 @@ def observe(
     program.held = True
     try:
         engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), bound)
-        with suppress(Unlike):
+        with suppress(Unlike, AttributeError, IndexError, KeyError, RuntimeError):  # what was saved is of no usual kind
             if recording.program is program:
                 remember(kind, Pass(seen, program, first, length, inputs, seed))
     finally:
@@ -391,24 +402,57 @@ def delivered(arrived: Iterable[tuple[AccumulateGrad, Any]], targets: Sequence[E
     return []
 
 
-def leaves_of(root: OperatorNode) -> list[Node]:
-    """The leaves of a graph of leaves and operators' nodes alone that have no hooks; none of another or a small one."""
-    found: set[Node] = {root}
-    stack: list[Node] = [root]
+def may_accumulate_last(nodes: Sequence[OperatorNode], leaves: Sequence[AccumulateGrad]) -> bool:
+    """Whether the leaves can accumulate when all nodes have run, as if each had when its gradient was there.
+
+    So it is if that neither fails nor changes what a node has saved: the gradients that are there have memory of their
+    own, and what is added to them is of their kind.
+    """
+    present = [(leaf.variable._grad, leaf.variable) for leaf in leaves if leaf.variable._grad is not None]
+    if not present:
+        return True
+    grads = {id(grad) for grad, _ in present}
+    kept = (items for items in map(saved, nodes) if type(items) is tuple)
+    if not all(is_own(grad, tensor) for grad, tensor in present) or not grads.isdisjoint(map(id, chain(*kept))):
+        return False
+    storages = [made for made in map(output_storages, nodes) if made is not None]
+    counters = {id(made.counter) for outputs in storages for made in outputs.values()}
+    return not any(grad._storage is not None and id(grad._storage.counter) in counters for grad, _ in present)
+
+
+def is_own(grad: Tensor, tensor: Tensor) -> bool:
+    """Whether no other tensor shares the memory of a gradient of a leaf, to which another can be added."""
+    spec, storage = grad._spec, grad._storage
+    alike = spec.shape == tensor._spec.shape and spec.dtype is tensor._spec.dtype and not spec.inference
+    return alike and not spec.window and (storage is None or len(list(storage.living())) == 1)
+
+
+def graph_of(root: OperatorNode) -> tuple[list[OperatorNode], list[AccumulateGrad]] | None:
+    """The nodes and the leaves of a graph of which a pass may be remembered; None of one that is small or special."""
+    found: set[Any] = {root}
+    stack: list[Any] = [root]
+    nodes: list[OperatorNode] = []
+    leaves: list[AccumulateGrad] = []
     while stack:
         node = stack.pop()
-        if node.hook_slots is not None or not (type(node) is AccumulateGrad or is_usual(cast(Hashable, type(node)))):
-            return []
+        if type(node) is AccumulateGrad:
+            usual = node.variable._edge is None and node.variable._view is None
+            leaves.append(node)
+        else:
+            usual = (
+                isinstance(node, OperatorNode) and is_usual(cast(Hashable, type(node))) and type(node.saved) is tuple
+            )
+            nodes.append(node)
+        if not usual or node.hook_slots is not None:
+            return None
         ends = {edge[0] for edge in node.next_edges if edge is not None} - found
         found |= ends
         stack += ends
-    return [node for node in found if type(node) is AccumulateGrad] if len(found) >= FEWEST else []
+    return (nodes, leaves) if len(found) >= FEWEST else None
 
 
 @cache
 def is_usual(node_class: Hashable) -> bool:
-    """Whether the nodes of a class do what all nodes of operators do."""
+    """Whether the nodes of an operator do what those of all operators do."""
     methods = ("apply_values", "apply_some", "saved_values", "release_variables")
-    return issubclass(cast(type, node_class), OperatorNode) and all(
-        getattr(node_class, name) is getattr(OperatorNode, name) for name in methods
-    )
+    return all(getattr(node_class, name) is getattr(OperatorNode, name) for name in methods)
