@@ -67,6 +67,10 @@ class Unlike(Exception):
     """A graph is not as the one that was remembered."""
 
 
+MISFITS = Unlike, RuntimeError, AttributeError, IndexError, KeyError
+"""What is raised where a graph is looked at that is not as expected. The user sees what the engine says of it."""
+
+
 class Pass:
     """What a backward pass recorded, and all that must be as it was for it to record the same again.
 
@@ -227,13 +231,7 @@ class Pass:
             if slots != self.outer_slots:  # numbers are found otherwise, and arrays may be new
                 slots = [slot or program.operand(value) for slot, value in zip(slots, outer, strict=True)]
             return slots == self.outer_slots and len(program.values) == self.first  # no window had to be read again
-        except (
-            Unlike,
-            RuntimeError,
-            AttributeError,
-            IndexError,
-            Traced,
-        ):  # the engine will raise what the user is to see
+        except (*MISFITS, Traced):
             return False
 
     def release(self, nodes: list[OperatorNode]) -> None:
@@ -375,7 +373,7 @@ def observe(
     program.held = True
     try:
         engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), bound)
-        with suppress(Unlike, AttributeError, IndexError, KeyError, RuntimeError):  # what was saved is of no usual kind
+        with suppress(*MISFITS):
             if recording.program is program:
                 remember(kind, Pass(seen, program, first, length, inputs, seed))
     finally:
