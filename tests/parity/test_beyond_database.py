@@ -156,7 +156,11 @@ def test_functions_of_one(name):
 
 @pytest.mark.parametrize("name", UNARY)
 def test_extremes_of_functions_of_one(name):
-    compare(name, Given(MANY, values=extremes(name, EXTREMES)))
+    """In rows of five that lie apart: of more, PyTorch computes as many in vectors as the processor allows.
+
+    There some formulas are others: in a vector ``elu`` has the gradient nan at nan, behind the last one it has 1.
+    """
+    compare(name, Given(MANY, values=extremes(name, EXTREMES), layout="every other"))
 
 
 @pytest.mark.parametrize("name", BINARY)
