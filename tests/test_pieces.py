@@ -33,7 +33,7 @@ def states(steps, width=4, cell=lambda h, c: ((h * 0.5 + c).tanh(), (c - h).sin(
 
 
 def test_pieces_of_a_loop_are_equal():
-    placed = list(cut(*recorded(lambda: states(180))[:2]))
+    placed = list(cut(*recorded(lambda: states(120))[:2]))
     assert len(placed) > 3
     assert len({place.piece for place in placed}) == 1
     assert placed[0].arguments[:2] != placed[1].arguments[:2]  # the first begins with one array twice

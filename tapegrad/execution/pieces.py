@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.execution.pending import Call
 
-SHORT = 256
+SHORT = 192
 """Programs of so many instructions are one piece, and pieces have about so many at most."""
 
 LONGEST_PERIOD = 512
@@ -195,8 +195,8 @@ def localized(code: Sequence[tuple], first: int) -> Local:
 def stretches_of(kinds: Sequence[int], broad: Collection[int] = ()) -> Iterator[tuple[int, int]]:
     """Where to cut a program of which the kernels are given: pairs (start, stop). What is ``broad`` stands alone.
 
-    >>> list(stretches_of([1, 2, 3])), list(stretches_of([7] * 512 + [8, 9], {8}))
-    ([(0, 3)], [(0, 256), (256, 512), (512, 513), (513, 514)])
+    >>> list(stretches_of([1, 2, 3])), list(stretches_of([7] * 384 + [8, 9], {8}))
+    ([(0, 3)], [(0, 192), (192, 384), (384, 385), (385, 386)])
     """
     if len(kinds) <= SHORT:
         yield 0, len(kinds)
@@ -237,7 +237,7 @@ def periods_in_a_piece(period: int, times: int) -> int:
     """How many periods make a piece: as many as are not too long, preferably so that nothing is left over.
 
     >>> periods_in_a_piece(13, 50), periods_in_a_piece(1, 4096), periods_in_a_piece(300, 7)
-    (10, 256, 1)
+    (10, 128, 1)
     """
     most = max(1, min(times, SHORT // period))
     return next((count for count in range(most, most // 2, -1) if times % count == 0), most)
