@@ -38,6 +38,7 @@ from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.pending import Program, Traced, pending, recording
+from tapegrad.execution.programs import recalled
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor
@@ -130,17 +131,17 @@ class Pass:
         self.releasing = [plan.releases and not plan.saved_numbers for plan in self.plans]
         self.ordinary = list(map(is_ordinary, nodes))
         self.careful = [number for number, ordinary in enumerate(self.ordinary) if not ordinary]
-        ordinary = list(compress(nodes, self.ordinary))
-        self.savers = [bool(node.plan.saved_outputs) and is_ordinary(node) for node in nodes]
-        self.versioned = [is_ordinary(node) and hasattr(node, "versions") for node in nodes]
-        items = list(chain.from_iterable(map(saved, ordinary)))
+        ordinary = list(zip(nodes, self.ordinary, strict=True))
+        self.savers = [easy and bool(node.plan.saved_outputs) for node, easy in ordinary]
+        self.versioned = [easy and hasattr(node, "versions") for node, easy in ordinary]
+        items = list(chain.from_iterable(map(saved, compress(nodes, self.ordinary))))
         self.tensors = [isinstance(item, Tensor) for item in items]
         self.specs = list(map(spec, compress(items, self.tensors)))
-        self.plain = [isinstance(item, Tensor) and item._spec.plain for item in items]
-        self.stored = [isinstance(item, Tensor) and not item._spec.plain for item in items]
-        self.others = [not isinstance(item, Tensor) for item in items]
+        self.stored = list(map(is_stored, items))
+        self.plain = [tensor and not stored for tensor, stored in zip(self.tensors, self.stored, strict=True)]
+        self.others = [not tensor for tensor in self.tensors]
         self.counted = [
-            isinstance(item, Tensor) and not item._spec.plain
+            is_stored(item)
             for node in compress(nodes, self.versioned)
             for item in cast(tuple, node.saved)[: len(node.versions)]
         ]
@@ -254,9 +255,14 @@ def is_ordinary(node: OperatorNode) -> bool:
     return not isinstance(node.saved, tuple) or all(map(is_readable, node.saved))
 
 
+def is_stored(item: Any) -> bool:
+    """Whether a saved item is a tensor whose value its storage has."""
+    return isinstance(item, Tensor) and not item._spec.plain
+
+
 def is_readable(item: Any) -> bool:
     """Whether a saved item is no tensor, a plain one, or one that shows all of its storage and shares no counter."""
-    if not isinstance(item, Tensor) or item._spec.plain:
+    if not is_stored(item):
         return True
     return not (item._spec.window or item._spec.inference) and item._storage is not None and item._counter is None
 
@@ -306,14 +312,7 @@ _remembering = threading.RLock()
 def kind_of(key: tuple) -> Kind:
     """The kind with this key, which is the last to be forgotten from here on."""
     with _remembering:
-        kind = _kinds.get(key)
-        if kind is None:
-            kind = _kinds[key] = Kind()
-            if len(_kinds) > MOST_KINDS:
-                _kinds.popitem(last=False)
-        else:
-            _kinds.move_to_end(key)
-    return kind
+        return recalled(_kinds, key, Kind, MOST_KINDS)
 
 
 def remember(kind: Kind, new: Pass) -> None:

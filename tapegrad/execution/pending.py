@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import islice, repeat
 from typing import Any
@@ -445,14 +445,15 @@ def run(program: Program) -> None:
 def wanted_of(program: Program) -> bytes:
     """For each result of a program whether somebody holds it."""
     values, (unseen, but) = program.values, program.unseen
-    if not unseen:
-        return bytes(map(_HELD.__lt__, map(sys.getrefcount, values)))
-    before, after = islice(values, unseen.start), islice(values, unseen.stop, None)
     between = bytearray(len(unseen))
-    for slot, held in zip(but, map(sys.getrefcount, map(values.__getitem__, but)), strict=True):
-        between[slot - unseen.start] = held > _HELD
-    wanted = [bytes(map(_HELD.__lt__, map(sys.getrefcount, some))) for some in (before, after)]
-    return bytes(between).join(wanted)
+    for slot, held in zip(but, _held(map(values.__getitem__, but)), strict=True):
+        between[slot - unseen.start] = held
+    return _held(islice(values, unseen.start)) + between + _held(islice(values, unseen.stop, None))
+
+
+def _held(values: Iterable[Pending]) -> bytes:
+    """For each of the values of a program whether somebody else holds it."""
+    return bytes(map(_HELD.__lt__, map(sys.getrefcount, values)))
 
 
 def run_pending() -> None:

@@ -19,9 +19,10 @@ import atexit
 import threading
 import weakref
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -190,16 +191,26 @@ _reasons: deque[str] = deque(maxlen=16)
 _remembering = threading.RLock()
 
 
+def recalled(memory: OrderedDict, key: Hashable, make: Callable[[], Any], most: int) -> Any:
+    """What is remembered under a key, or made now; beyond ``most`` what was not used for the longest time is forgotten.
+
+    >>> memory = OrderedDict(a=1, b=2)
+    >>> recalled(memory, "a", int, most=2), recalled(memory, "c", int, most=2), list(memory)
+    (1, 0, ['a', 'c'])
+    """
+    found = memory.get(key)
+    if found is None:
+        found = memory[key] = make()
+        while len(memory) > most:
+            memory.popitem(last=False)
+    else:
+        memory.move_to_end(key)
+    return found
+
+
 def executable_of(piece: Piece) -> Executable:
     """The executable that all pieces equal to this one share."""
-    found = _executables.get(piece)
-    if found is None:
-        found = _executables[piece] = Executable(piece)
-        while len(_executables) > MOST_EXECUTABLES:
-            _executables.popitem(last=False)
-    else:
-        _executables.move_to_end(piece)
-    return found
+    return recalled(_executables, piece, partial(Executable, piece), MOST_EXECUTABLES)
 
 
 def structure_of(program: Program, wanted: bytes) -> Structure:

@@ -56,7 +56,8 @@ class Whole:
             if self._structure is not None:
                 found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
                 return {slot: found[slot] for slot in self.results}
-            return dict(zip(self.results, self._run_at_once(inputs), strict=False))  # some may stand behind them
+            results = self._run_at_once(inputs)[: len(self.results)]  # behind them may stand some that XLA needs only
+            return dict(zip(self.results, results, strict=True))
 
     def _run_at_once(self, inputs: list[Any]) -> Sequence[Any]:
         run, first = self._compiled, self._compiled is None
