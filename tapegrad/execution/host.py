@@ -25,7 +25,7 @@ from tapegrad.execution.pending import recording, settled
 from tapegrad.tape.modes import switched, thread
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
-_SEEN_ENOUGH = 4  # how often a small shape comes before a kernel is compiled for it
+SEEN_ENOUGH = 4  # how often a small shape comes before a kernel is compiled for it
 _FILLED_ON_HOST = 1 << 20  # elements: above, constants are made where they are needed
 
 _narrow_copy = Kernel(lambda x: x, name="from_host", wide=False).bind()
@@ -65,7 +65,7 @@ def from_host(array: np.ndarray, on: device) -> Any:
     if array.nbytes <= _COPIED_BY_KERNEL and not committed():
         key = array.shape, array.dtype
         seen = _seen[key] = _seen.get(key, 0) + 1
-        if seen > _SEEN_ENOUGH:
+        if seen > SEEN_ENOUGH:
             return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
     return _put(array, on)
 

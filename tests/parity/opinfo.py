@@ -34,6 +34,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal import common_utils
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.opinfo import core
     from torch.testing._utils import freeze_rng_state
 
 
@@ -46,7 +47,8 @@ def seeded(seed: int = common_utils.SEED) -> None:
 
 # Before each sample the database seeds all devices there might be, and looks for the test that runs, both by writing
 # down the whole stack. That takes longer than what the sample is for.
-common_utils.set_rng_seed, common_utils.extract_test_fn = seeded, lambda: None
+common_utils.set_rng_seed = seeded
+common_utils.extract_test_fn = core.extract_test_fn = lambda: None
 
 ENTRIES = {".".join(filter(None, (entry.name, entry.variant_test_name))): entry for entry in op_db}
 """The database, by the names that ``OPERATORS.md`` and the tests use."""
