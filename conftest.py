@@ -44,8 +44,8 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("XLA_FLAGS", " ".join((
-    "--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_use_fusion_emitters=false",
-    "--xla_cpu_parallel_codegen_split_count=1",
+    "--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true",
+    "--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1",
 )))  # fmt: skip
 for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from the other workers of pytest-xdist
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")

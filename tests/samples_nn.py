@@ -127,6 +127,13 @@ POOLS = [
     Sample("adaptive_max_pool2d", (PLANE,), {"samplings": ADAPTIVE}),
     Sample("adaptive_max_pool3d", (array(1, 2, 3, 4),), {"samplings": (Sampling("adaptive", 2),) * 3}),
     Sample("plane_scatter", (array(1, 2, 3), INDICES), {"lengths": (6,)}),
+    *(
+        Sample("window_scatter", (array(2, *shape), np.array(places)), {"lengths": lengths, "samplings": samplings})
+        for shape, places, lengths, samplings in (
+            ((2, 2), [[[0, 6], [9, 15]]] * 2, (5, 4), HALVES),
+            ((3,), [[0, 2, 3]] * 2, (6,), (windows(3, 2, 2, low=1),)),
+        )
+    ),
     Sample("plane_gather", (array(1, 2, 2, 3), INDICES[..., None, :]), {"dims": 2}),
     *(Sample("avg_pool2d", (PLANE,), {"samplings": samplings}) for samplings in (HALVES, PADDED, INSIDE)),
     Sample("avg_pool1d", (array(2, 5),), {"samplings": (windows(3, 3, 2, low=1),)}),

@@ -46,6 +46,7 @@ OWN = {
     "softmax_gradient": "_softmax_backward_data",
     "sum_to": "sum",
     "unique": "_unique2",
+    "window_scatter": "max_pool2d_with_indices_backward",
     "unsafe_view": "_unsafe_view",
     "vecmat": "mv",
     "xlog1py_number": "special_xlog1py",

@@ -13,10 +13,12 @@ All have the layout (batch, channels, *space), weights (out, in / groups, *kerne
 ``padding`` (a pair for each dimension of space), ``dilation`` and ``groups``.
 
 Note [Products of matrices]
-XLA's convolutions for CPUs are made for many channels. With few, and for the gradient of a weight, it is quicker to lay
-the elements that each window reads side by side and to multiply matrices: in half the time for a photograph's three
-channels, in a fifth for the weight of a 1 x 1 kernel. What is laid out has to be stored: for inputs of few channels
-all of a window, which is about as large as the result; for weights one row of the kernel, the rows one after the other.
+XLA's convolutions for CPUs are made for many channels, and the gradient of a weight is to them a convolution with a
+kernel as large as the image. It is often quicker to lay side by side what each window reads, and to multiply matrices:
+in half the time for photographs and for 1 x 1 kernels, and in a third for most gradients of weights. What is laid out
+has to be stored. For inputs of few channels that is all of a window, and not much more than the result; for gradients
+of weights it is one row of the kernel, for a few images after the other. ``_as_product`` and ``_as_products`` say
+when, by what was measured; signals of one dimension are convolved well by XLA.
 """
 
 from __future__ import annotations
@@ -37,8 +39,9 @@ from tapegrad.ops.shape import view
 
 Pairs = Sequence[tuple[int, int]]
 
-_MANY_CHANNELS = 8  # from here on XLA convolves as quickly as it multiplies matrices
-_WIDE_ROW = 8  # elements that a window reads in a row, from which on a weight's gradient is quicker as products
+_FEW_CHANNELS = 8  # below, XLA's convolutions are slow
+_LAID_OUT = 1 << 24  # elements: above, storing them costs more than it saves
+_LAID_OUT_AT_ONCE = 1 << 20  # elements, of several images: what stays in a cache
 _MANY_ROWS = 32  # in a kernel: above, so many products take too long to compile
 
 
@@ -63,15 +66,35 @@ def _read(
     return [at(places) for places in itertools.product(*map(range, kernel))]
 
 
-def _has_products(x: Any, y: Any, groups: int) -> bool:
-    """Whether there is something to multiply, of a type whose matrices XLA multiplies quickly."""
-    return groups == 1 and x.dtype in (jnp.float32, jnp.float64) and min(math.prod(x.shape), math.prod(y.shape)) > 0
+def _multiplied(x: Any, y: Any, groups: int) -> bool:
+    """Whether the matrices would be of a type that XLA multiplies quickly, and not of signals, nor empty."""
+    return groups == 1 and x.ndim > 3 and x.dtype in (jnp.float32, jnp.float64) and 0 not in (*x.shape, *y.shape)
 
 
-def _convolved(
-    x: Any, weight: Any, stride: Sequence[int], padding: Pairs, dilation: Sequence[int], groups: int
-) -> Any:  # fmt: skip
+def _as_product(x: Any, weight: Any, sizes: Sequence[int], groups: int) -> bool:
+    """Whether a product of matrices is the quicker convolution on CPUs."""
+    out, channels, *kernel = weight.shape
+    window = channels * math.prod(kernel)
+    few = channels < _FEW_CHANNELS and window <= 4 * out and len(x) * math.prod(sizes) * window <= _LAID_OUT
+    return _multiplied(x, weight, groups) and min(sizes) > 0 and (few or math.prod(kernel) == 1)
+
+
+def _as_products(x: Any, y: Any, kernel: Sequence[int], groups: int) -> bool:
+    """Whether products of matrices, one for each row of the kernel, are the quicker gradient of a weight on CPUs."""
+    (channels, *_), (out, *sizes) = x.shape[1:], y.shape[1:]
+    row = channels * kernel[-1]
+    wide = out >= (16 if channels < 4 or len(sizes) > 2 else 32) and out * row >= 96
+    image = math.prod(sizes) * row
+    return _multiplied(x, y, groups) and wide and image <= _LAID_OUT // 4 and math.prod(kernel[:-1]) <= _MANY_ROWS
+
+
+def _convolved(x: Any, weight: Any, stride: Sequence[int], padding: Pairs, dilation: Sequence[int], groups: int) -> Any:
     """The cross-correlation of ``x`` with ``weight``. See Note [Products of matrices]."""
+    out, _, *kernel = weight.shape
+    sizes = [
+        (length + low + high - d * (k - 1) - 1) // s + 1
+        for length, (low, high), k, s, d in zip(x.shape[2:], padding, kernel, stride, dilation, strict=True)
+    ]
 
     def whole(x: Any, weight: Any) -> Any:
         return lax.conv_general_dilated(
@@ -79,22 +102,15 @@ def _convolved(
         )
 
     def product(x: Any, weight: Any) -> Any:
-        out, _, *kernel = weight.shape
-        padded = _channels_last(x, padding)
-        sizes = [
-            (length - d * (k - 1) - 1) // s + 1
-            for length, k, s, d in zip(padded.shape[1:-1], kernel, stride, dilation, strict=True)
-        ]
-        read = _read(padded, range(1, x.ndim - 1), kernel, sizes, stride, dilation)
-        y = lax.dot(
-            jnp.concatenate(read, -1).reshape(len(x) * math.prod(sizes), -1),
-            jnp.moveaxis(weight, (0, 1), (-1, -2)).reshape(-1, out),
-            precision=FULL,
-        )
+        read = _channels_last(x, padding)
+        for i in reversed(range(len(sizes))):  # one dimension after the other: what is copied is longer
+            places = _read(read, [i + 1], kernel[i : i + 1], sizes[i : i + 1], stride[i : i + 1], dilation[i : i + 1])
+            read = jnp.concatenate(places, -1)
+        right = jnp.moveaxis(weight, (0, 1), (-1, -2)).reshape(-1, out)
+        y = lax.dot(read.reshape(-1, len(right)), right, precision=FULL)
         return jnp.moveaxis(y.reshape(len(x), *sizes, out), -1, 1)
 
-    few = x.shape[1] < _MANY_CHANNELS and math.prod(weight.shape[1:]) <= 4 * len(weight)
-    if few and _has_products(x, weight, groups):
+    if _as_product(x, weight, sizes, groups):
         return lax.platform_dependent(x, weight, cpu=product, default=whole)
     return whole(x, weight)
 
@@ -207,8 +223,11 @@ def _declare_transposed(name: str, node: str) -> Operator:
     def operator(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
         """What ``convolution`` takes from ``output_size`` elements to ``x``, transposed. See the Note."""
         pairs = _transposed_padding(x.shape[2:], output_size, weight.shape[2:], stride, padding, dilation)
+        flipped, ones = _flipped(weight, groups), (1,) * len(stride)
+        if tuple(stride) == ones:
+            return _with_bias(_convolved(x, flipped, ones, pairs, dilation, groups), bias)
         y = lax.conv_general_dilated(
-            x, _flipped(weight, groups), (1,) * len(stride), pairs,
+            x, flipped, ones, pairs,
             lhs_dilation=stride, rhs_dilation=dilation, feature_group_count=groups, precision=FULL,
         )  # fmt: skip
         return _with_bias(y, bias)
@@ -247,13 +266,25 @@ def conv_weight(x, y, *, kernel_size, stride, padding, dilation, groups):
     def products(x: Any, y: Any) -> Any:
         *before, last = range(1, x.ndim - 1)
         *sizes, size = y.shape[2:]
-        read = _read(_channels_last(x, pairs), [last], kernel_size[-1:], [size], stride[-1:], dilation[-1:])
-        right = jnp.moveaxis(y, 1, -1).reshape(-1, y.shape[1])
-        rows = _read(jnp.concatenate(read, -1), before, kernel_size[:-1], sizes, stride[:-1], dilation[:-1])
-        w = jnp.stack([lax.dot(row.reshape(len(right), -1).T, right, precision=FULL) for row in rows])
+
+        def of_images(x: Any, y: Any) -> Any:
+            read = _read(x, [last], kernel_size[-1:], [size], stride[-1:], dilation[-1:])
+            rows = _read(jnp.concatenate(read, -1), before, kernel_size[:-1], sizes, stride[:-1], dilation[:-1])
+            right = y.reshape(-1, y.shape[-1])
+            return jnp.stack([lax.dot(row.reshape(len(right), -1).T, right, precision=FULL) for row in rows])
+
+        last_x, last_y = _channels_last(x, pairs), jnp.moveaxis(y, 1, -1)
+        image = math.prod(y.shape[2:]) * kernel_size[-1] * x.shape[1]
+        fitting = (n for n in range(1, len(x) + 1) if len(x) % n == 0 and n * image <= _LAID_OUT_AT_ONCE)
+        at_once = max(fitting, default=1)
+        if at_once == len(x):
+            w = of_images(last_x, last_y)
+        else:
+            split = [a.reshape(-1, at_once, *a.shape[1:]) for a in (last_x, last_y)]
+            zeros = jnp.zeros((math.prod(kernel_size[:-1]), kernel_size[-1] * x.shape[1], y.shape[1]), x.dtype)
+            w, _ = lax.scan(lambda w, images: (w + of_images(*images), None), zeros, split)
         return jnp.moveaxis(w.reshape(*kernel_size, x.shape[1], y.shape[1]), (-1, -2), (0, 1))
 
-    wide = x.shape[1] * kernel_size[-1] >= _WIDE_ROW and math.prod(kernel_size[:-1]) <= _MANY_ROWS
-    if wide and _has_products(x, y, groups):
+    if _as_products(x, y, kernel_size, groups):
         return lax.platform_dependent(x, y, cpu=products, default=whole)
     return whole(x, y)

@@ -321,6 +321,7 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
 OWN = frozenset((
     "sum_to", "zeros_of", "compared", "filled_like", "share", "on_diagonal", "causal_mask", "truncate", "scatter_kept",
     "scatter_count", "weighted_rows", "resample", "resample_adjoint", "plane_gather", "shift", "recurrence",
+    "window_scatter",
     "products_before", "copy_slices", "window_adjoint", "pad_adjoint", "circular_pad1d", "circular_pad2d",
     "circular_pad3d", "floored", "moments", "fft_r2c_adjoint", "fft_c2r_adjoint",
     "rank_of", "solve_factored", "adjugate_derivative", "adjugate", "permutation_matrix", "swap_rows",

@@ -33,6 +33,42 @@ def plane_scatter(x, indices, *, lengths):
 
 
 @linear(
+    x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)),
+    node="MaxUnpool2DBackward0",
+)
+def window_scatter(x, indices, *, lengths, samplings):
+    """``plane_scatter`` where each element lies in one window at most, and each window has one index.
+
+    So every element looks whether the index of its window is its own, and nothing is scattered.
+    """
+    dims = len(lengths)
+    for axis, (sampling, length) in enumerate(zip(samplings, lengths, strict=True), x.ndim - dims):
+        x, indices = (_each_window(values, axis, sampling, length) for values in (x, indices))
+    own = jnp.arange(math.prod(lengths), dtype=indices.dtype).reshape(lengths)
+    return jnp.where(indices == own, x, jnp.zeros((), x.dtype))
+
+
+def _each_window(values: Any, axis: int, sampling: Sampling, length: int) -> Any:
+    """For each of ``length`` elements what its window has, and -1 where there is none."""
+    repeated = jnp.repeat(values, sampling.stride, axis)
+    behind = length + sampling.low - repeated.shape[axis]
+    padding = [(-sampling.low, behind, 0) if i == axis else (0, 0, 0) for i in range(values.ndim)]
+    return lax.pad(repeated, jnp.asarray(-1, values.dtype), padding)
+
+
+def _apart(samplings: tuple[Sampling, ...]) -> bool:
+    """Whether no element lies in two windows."""
+    return all(s.kind == "window" and s.stride > s.dilation * (s.kernel - 1) for s in samplings)
+
+
+def _to_places(g: Any, indices: Any, x_shape: tuple[int, ...], samplings: tuple[Sampling, ...]) -> Any:
+    lengths = tuple(x_shape[len(x_shape) - len(samplings) :])
+    if _apart(samplings):
+        return window_scatter(g, indices, lengths=lengths, samplings=samplings)
+    return plane_scatter(g, indices, lengths=lengths)
+
+
+@linear(
     x=lambda g, indices, x_shape, dims: plane_scatter(g, indices, lengths=tuple(x_shape[len(x_shape) - dims :])),
     node="MaxPoolBackwardBackward0",
 )
@@ -93,9 +129,7 @@ def _behind_a_branch(flat: Any) -> Any:
 
 def _declare(name: str, node: str) -> Operator:
     @general(
-        x=lambda g_out, indices, x_shape, samplings: plane_scatter(
-            g_out, indices, lengths=tuple(x_shape[len(x_shape) - len(samplings) :])
-        ),
+        x=lambda g_out, indices, x_shape, samplings: _to_places(g_out, indices, x_shape, samplings),
         jvp=lambda t_x, indices, samplings: (plane_gather(t_x, indices, dims=len(samplings)), None),
         outputs=("out", "indices"),
         node=node,
