@@ -5,8 +5,10 @@ A new kernel costs XLA tens of milliseconds, and the tests make thousands. They 
 costly passes, without the fusions that are emitted through MLIR, and each program in one piece, which halves that; and
 keep what was compiled in ``.cache/jax`` of the checkout, so that a second run compiles next to nothing. All of this is
 said in the environment before jax is imported; what the environment says already is left alone.
-(``--xla_backend_optimization_level=0`` would save another quarter, but gave wrong numbers: under it ``jax.vjp`` of
-``jnp.max`` of a fused sum was inf, with jax 0.10.2.)
+(``--xla_backend_optimization_level=0`` would save a tenth of all, but gave wrong numbers on one of two processors:
+under it ``jax.vjp`` of ``jnp.max`` of a fused sum was inf, with jax 0.10.2.)
+
+Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
 Note [What was compiled is dropped]
 A compiled kernel takes about a megabyte, and a process runs thousands of tests. When it has grown to ``PLENTY`` the
@@ -26,7 +28,8 @@ that way only. Of doctests there is one run, the first.
 
 Note [Parity tests without PyTorch]
 Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they
-are read instead, one item for each test function, and all of these are deselected; the summary says how many and why.
+are read instead, one item for each test function, and all of these are deselected, as are tests elsewhere with the
+mark; the summary says how many and why.
 """
 
 import ast
@@ -44,8 +47,8 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("XLA_FLAGS", " ".join((
-    "--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true",
-    "--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1",
+    "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
 )))  # fmt: skip
 for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from the other workers of pytest-xdist
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")

@@ -28,7 +28,7 @@ def settings_of(case):
 
 def drawn(case):
     """An input, a weight, and a gradient of the result."""
-    channels, out, space, kernel, stride, padding, dilation = case
+    channels, out, space, kernel, *_ = case
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(BATCH, channels, *space)), rng.normal(size=(out, channels, *kernel))
     y = jax.eval_shape(by_xla(case), x, w)
