@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tapegrad.ops import conv
+from tapegrad.ops import conv, convolving
 
 pytestmark = pytest.mark.once("kernels alone: nothing is recorded")
 
@@ -53,8 +53,8 @@ def double_precision():
 
 @pytest.fixture
 def always(monkeypatch):
-    monkeypatch.setattr(conv, "_as_product", lambda *_: True)
-    monkeypatch.setattr(conv, "_as_products", lambda *_: True)
+    monkeypatch.setattr(convolving, "_as_product", lambda *_: True)
+    monkeypatch.setattr(convolving, "_as_products", lambda *_: True)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -68,7 +68,7 @@ def test_a_product_is_the_convolution(case, always):
 @pytest.mark.parametrize("at_once", [1, 100, 1 << 20])
 @pytest.mark.parametrize("case", CASES)
 def test_products_are_the_gradient_of_the_weight(case, at_once, always, monkeypatch):
-    monkeypatch.setattr(conv, "_LAID_OUT_AT_ONCE", at_once)
+    monkeypatch.setattr(convolving, "_LAID_OUT_AT_ONCE", at_once)
     x, w, g = drawn(case)
     ours = partial(conv.conv_weight.function, kernel_size=case[3], **settings_of(case))
     (expected,) = jax.vjp(partial(by_xla(case), x), w)[1](g)
@@ -79,7 +79,7 @@ def test_products_are_the_gradient_of_the_weight(case, at_once, always, monkeypa
 def is_product(x, w, dtype="float32", groups=1):
     """Whether convolution of these shapes is a product of matrices."""
     given = (jax.ShapeDtypeStruct(shape, dtype) for shape in (x, w))
-    ours = partial(conv._convolved, stride=(1, 1), padding=((1, 1), (1, 1)), dilation=(1, 1), groups=groups)
+    ours = partial(convolving.convolved, stride=(1, 1), padding=((1, 1), (1, 1)), dilation=(1, 1), groups=groups)
     return "stablehlo.convolution" not in lowered(ours, *given)
 
 
@@ -126,5 +126,5 @@ def test_rows_of_few_images_are_stored_at_once(monkeypatch):
         return jax.jit(function).lower(*given).compile().memory_analysis().temp_size_in_bytes
 
     bounded = memory()
-    monkeypatch.setattr(conv, "_LAID_OUT_AT_ONCE", 1 << 30)
+    monkeypatch.setattr(convolving, "_LAID_OUT_AT_ONCE", 1 << 30)
     assert bounded < memory() / 2

@@ -39,7 +39,7 @@ OPS = [
     "operator", "assignment", "checks", "comparison", "conversion", "random", "dropout", "elementwise",
     "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scan", "matmul", "einsum",
     "activations",
-    "losses", "conv", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
+    "losses", "convolving", "conv", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
     "quantiles", "histograms", "sets",
     "fft", "bessel", "polynomials", "distributions",
     "solving", "lu", "ldl", "determinants", "distances", "matrix_functions",
