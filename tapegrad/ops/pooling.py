@@ -61,11 +61,12 @@ def _apart(samplings: tuple[Sampling, ...]) -> bool:
     return all(s.kind == "window" and s.stride > s.dilation * (s.kernel - 1) for s in samplings)
 
 
-def _to_places(g: Any, indices: Any, x_shape: tuple[int, ...], samplings: tuple[Sampling, ...]) -> Any:
+def _to_places(g_out: Any, indices: Any, x_shape: tuple[int, ...], samplings: tuple[Sampling, ...]) -> Any:
+    """The gradient of max pooling: what each window is given, at its index."""
     lengths = tuple(x_shape[len(x_shape) - len(samplings) :])
     if _apart(samplings):
-        return window_scatter(g, indices, lengths=lengths, samplings=samplings)
-    return plane_scatter(g, indices, lengths=lengths)
+        return window_scatter(g_out, indices, lengths=lengths, samplings=samplings)
+    return plane_scatter(g_out, indices, lengths=lengths)
 
 
 @linear(
@@ -129,7 +130,7 @@ def _behind_a_branch(flat: Any) -> Any:
 
 def _declare(name: str, node: str) -> Operator:
     @general(
-        x=lambda g_out, indices, x_shape, samplings: _to_places(g_out, indices, x_shape, samplings),
+        x=_to_places,
         jvp=lambda t_x, indices, samplings: (plane_gather(t_x, indices, dims=len(samplings)), None),
         outputs=("out", "indices"),
         node=node,
