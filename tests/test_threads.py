@@ -25,7 +25,7 @@ from tapegrad.dispatch.plan import Kernels
 from tapegrad.execution.devices import device
 from tapegrad.ops.elementwise import sin
 from tapegrad.tape.hooks import RemovableHandle
-from tapegrad.tape.modes import Modes
+from tapegrad.tape.modes import Modes, alone
 from tapegrad.tensor.tensor import describe, storage_of, value_of, wrap
 
 LIMIT = 60
@@ -252,6 +252,30 @@ def test_threads_may_record_writes_to_different_parts_of_one_memory():
         racing(3, work)
         x.sum().backward()
         assert w.grad.tolist() == [12.0, 12.0]
+
+
+def test_threads_are_counted_while_they_begin_and_end():
+    """``alone`` is asked in backward calls that add to a ``.grad`` and in writes, whatever other threads do."""
+    torch.is_grad_enabled()  # the thread that asks is a user
+    done = threading.Event()
+
+    def begin_and_end():
+        while not done.is_set():
+            together(20, lambda number: torch.is_grad_enabled())
+
+    others = [threading.Thread(target=begin_and_end, daemon=True) for _ in range(2)]
+    for thread in others:
+        thread.start()
+    try:
+        wanted, latest = 500, time.monotonic() + LIMIT
+        while wanted and time.monotonic() < latest:
+            wanted -= not alone()
+    finally:
+        done.set()
+        for thread in others:
+            thread.join(LIMIT)
+    assert not wanted
+    assert alone()
 
 
 @pytest.mark.once("a program holds what it reads until it is run")

@@ -128,8 +128,20 @@ class Modes:
         return f"Modes({', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__)})"
 
 
-users: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
-"""The threads that have used tapegrad on their own behalf, and those that do so now on another's."""
+_users: tuple[weakref.ref[threading.Thread], ...] = ()
+"""The threads that have used tapegrad on their own behalf, and those that do so now on another's. It is replaced, never
+changed: threads begin and end while others read it."""
+_users_lock = threading.RLock()
+
+
+def _change_users(*, joins: threading.Thread | None = None, leaves: threading.Thread | None = None) -> None:
+    """Count one thread more or less; the threads that have ended are forgotten."""
+    global _users
+    with _users_lock:
+        living = [user for ref in _users if (user := ref()) is not None and user.is_alive()]
+        if joins is not None:
+            living.append(joins)
+        _users = tuple(weakref.ref(user) for user in living if user is not leaves)
 
 
 def alone() -> bool:
@@ -138,7 +150,9 @@ def alone() -> bool:
     >>> alone()
     True
     """
-    return len(users) == 1 or sum(user.is_alive() for user in tuple(users)) == 1
+    if len(_users) > 1:
+        _change_users()
+    return len(_users) == 1
 
 
 class _Thread(threading.local):
@@ -171,7 +185,7 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.duals: list = []
-        users.add(threading.current_thread())
+        _change_users(joins=threading.current_thread())
 
 
 thread = _Thread()
@@ -196,16 +210,17 @@ def thread_state() -> list[dict[str, Any]]:
 def adopt(state: list[dict[str, Any]]) -> Iterator[None]:
     """Run a block with another thread's state. Between such blocks, a thread that only helps does not use tapegrad."""
     current = threading.current_thread()
-    helps = current not in users
+    helps = all(ref() is not current for ref in _users)
     own = thread_state()
-    users.add(current)
+    if helps:
+        _change_users(joins=current)
     _restore(state)
     try:
         yield
     finally:
         _restore(own)
         if helps:
-            users.discard(current)
+            _change_users(leaves=current)
 
 
 def _restore(state: list[dict[str, Any]]) -> None:
