@@ -5,14 +5,22 @@ A new kernel costs XLA tens of milliseconds, and the tests make thousands. They 
 costly passes, without the fusions that are emitted through MLIR, and each program in one piece, which halves that; and
 keep what was compiled in ``.cache/jax`` of the checkout, so that a second run compiles next to nothing. All of this is
 said in the environment before jax is imported; what the environment says already is left alone.
-(``--xla_backend_optimization_level=0`` would save a tenth of all, but gave wrong numbers on one of two processors:
-under it ``jax.vjp`` of ``jnp.max`` of a fused sum was inf, with jax 0.10.2.)
+
+LLVM's fast code generation (``--xla_backend_optimization_level=0``) saves another third, but has given wrong numbers:
+``jax.vjp`` of ``jnp.max`` of a fused sum was inf with jax 0.10.2 on one processor. So it is used only on processors
+like the one where all tests pass with it: with AVX2 and without AVX-512.
 
 Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
 Note [What was compiled is dropped]
 A compiled kernel takes about a megabyte, and a process runs thousands of tests. When it has grown to ``PLENTY`` the
 kernels are dropped between two tests; what is needed again comes from the folder.
+
+Note [What was lowered is dropped]
+Of all that JAX jits it keeps the module that went to XLA, in an MLIR context of its own. That is nine tenths of the
+megabyte, nobody asks for it again, and the more contexts there are the longer the next one takes: with a thousand,
+lowering takes three times as long. JAX has no public way to drop them, so its two caches are looked up by name; where
+they have other names, nothing is dropped.
 
 Note [What stays is not searched]
 Many tests collect garbage to see what is freed. A collection looks at all that is alive, and PyTorch's database, the
@@ -37,7 +45,9 @@ import ctypes
 import ctypes.util
 import gc
 import importlib.util
+import itertools
 import os
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -46,7 +56,10 @@ CACHE.mkdir(parents=True, exist_ok=True)
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+CPUINFO = Path("/proc/cpuinfo")
+FEATURES = frozenset(CPUINFO.read_text().split()) if CPUINFO.exists() else frozenset()
 os.environ.setdefault("XLA_FLAGS", " ".join((
+    *(["--xla_backend_optimization_level=0"] if "avx2" in FEATURES and "avx512f" not in FEATURES else []),
     "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )))  # fmt: skip
@@ -67,6 +80,8 @@ gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for lon
 PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 PLENTY = 3 << 30
+LOWERED = (("jax._src.pjit", "_pjit_lower"), ("jax._src.interpreters.pxla", "_cached_lowering_to_hlo"))
+TURN = 20  # tests
 DESELECTED = pytest.StashKey[int]()
 EXECUTIONS = {"both": ("immediate", "deferred"), "immediate": ("immediate",), "deferred": ("deferred",)}
 CHOSEN = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
@@ -125,6 +140,17 @@ def memory_is_given_back():
         library = ctypes.util.find_library("c")
         if library is not None and hasattr(ctypes.CDLL(library), "malloc_trim"):
             ctypes.CDLL(library).malloc_trim(0)
+
+
+@pytest.fixture(autouse=True)
+def what_was_lowered_is_dropped(tests=itertools.count(1)):  # noqa: B008 - one for all tests
+    """See Note [What was lowered is dropped]."""
+    yield
+    if next(tests) % TURN == 0:
+        for module, name in LOWERED:
+            cache = getattr(sys.modules.get(module), name, None)
+            if hasattr(cache, "cache_clear"):
+                cache.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="module")
