@@ -100,11 +100,25 @@ def run(module: Any, program: Callable, inputs: Sequence[Any], grads: bool, seco
     return seen
 
 
+def identical(ours: Any, theirs: Any) -> bool:
+    """Whether two things, lists aside, are known to be the same to the last bit: quicker than whether they are close.
+
+    >>> identical(np.zeros(2), np.zeros(2)), identical(np.zeros(2), np.zeros(2, "int64")), identical(1.0, 1)
+    (True, False, False)
+    """
+    if type(ours) is not type(theirs) or isinstance(theirs, list):
+        return False
+    if isinstance(theirs, np.ndarray):
+        return ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
+    return ours == theirs
+
+
 def close(ours: Any, theirs: Any, rtol: float, atol: float, where: str) -> None:
     if isinstance(theirs, list):
         assert isinstance(ours, list) and len(ours) == len(theirs), f"{where}: {ours}, expected {theirs}"
         for position, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            close(a, b, rtol, atol, f"{where}[{position}]")
+            if not identical(a, b):
+                close(a, b, rtol, atol, f"{where}[{position}]")
     elif isinstance(theirs, np.ndarray):
         assert ours is not None, f"{where}: tapegrad gives None"
         assert ours.dtype == theirs.dtype, f"{where}: dtype {ours.dtype}, expected {theirs.dtype}"
