@@ -58,9 +58,9 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 CPUINFO = Path("/proc/cpuinfo")
-FEATURES = frozenset(CPUINFO.read_text().split()) if CPUINFO.exists() else frozenset()
+HAS_AVX = CPUINFO.exists() and "avx" in CPUINFO.read_text().split()
 os.environ.setdefault("XLA_FLAGS", " ".join((
-    *(["--xla_backend_optimization_level=0", "--xla_cpu_max_isa=AVX"] if "avx" in FEATURES else []),
+    *(["--xla_backend_optimization_level=0", "--xla_cpu_max_isa=AVX"] if HAS_AVX else []),
     "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )))  # fmt: skip
@@ -82,7 +82,7 @@ PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 PLENTY = 3 << 30
 LOWERED = (("jax._src.pjit", "_pjit_lower"), ("jax._src.interpreters.pxla", "_cached_lowering_to_hlo"))
-TURN = 20  # tests
+TURN, TESTS = 20, itertools.count(1)
 DESELECTED = pytest.StashKey[int]()
 EXECUTIONS = {"both": ("immediate", "deferred"), "immediate": ("immediate",), "deferred": ("deferred",)}
 CHOSEN = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
@@ -144,10 +144,10 @@ def memory_is_given_back():
 
 
 @pytest.fixture(autouse=True)
-def what_was_lowered_is_dropped(tests=itertools.count(1)):  # noqa: B008 - one for all tests
+def what_was_lowered_is_dropped():
     """See Note [What was lowered is dropped]."""
     yield
-    if next(tests) % TURN == 0:
+    if next(TESTS) % TURN == 0:
         for module, name in LOWERED:
             cache = getattr(sys.modules.get(module), name, None)
             if hasattr(cache, "cache_clear"):

@@ -24,6 +24,7 @@ from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode, leaf_edge
 from tapegrad.dispatch.plan import Kernels
 from tapegrad.execution.devices import device
 from tapegrad.ops.elementwise import sin
+from tapegrad.tape import modes
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.modes import Modes, alone
 from tapegrad.tensor.tensor import describe, storage_of, value_of, wrap
@@ -276,6 +277,20 @@ def test_threads_are_counted_while_they_begin_and_end():
             thread.join(LIMIT)
     assert not wanted
     assert alone()
+
+
+def test_a_thread_that_helps_is_one_user_as_long_as_it_does():
+    def help_out(number):
+        with modes.adopt(state):
+            counts.append(users())
+        counts.append(users())
+
+    def users():
+        return sum(ref() is threading.current_thread() for ref in modes._users)
+
+    state, counts = modes.thread_state(), []
+    together(1, help_out)
+    assert counts == [1, 0]
 
 
 @pytest.mark.once("a program holds what it reads until it is run")

@@ -134,14 +134,16 @@ changed: threads begin and end while others read it."""
 _users_lock = threading.RLock()
 
 
+def _living() -> list[threading.Thread]:
+    return [user for ref in _users if (user := ref()) is not None and user.is_alive()]
+
+
 def _change_users(*, joins: threading.Thread | None = None, leaves: threading.Thread | None = None) -> None:
-    """Count one thread more or less; the threads that have ended are forgotten."""
+    """Count one thread more, once however often it joins, or less; the threads that have ended are forgotten."""
     global _users
     with _users_lock:
-        living = [user for ref in _users if (user := ref()) is not None and user.is_alive()]
-        if joins is not None:
-            living.append(joins)
-        _users = tuple(weakref.ref(user) for user in living if user is not leaves)
+        others = [user for user in _living() if user is not joins and user is not leaves]
+        _users = tuple(map(weakref.ref, others if joins is None else [*others, joins]))
 
 
 def alone() -> bool:
@@ -150,9 +152,7 @@ def alone() -> bool:
     >>> alone()
     True
     """
-    if len(_users) > 1:
-        _change_users()
-    return len(_users) == 1
+    return len(_users) == 1 or len(_living()) == 1
 
 
 class _Thread(threading.local):
@@ -212,8 +212,7 @@ def adopt(state: list[dict[str, Any]]) -> Iterator[None]:
     current = threading.current_thread()
     helps = all(ref() is not current for ref in _users)
     own = thread_state()
-    if helps:
-        _change_users(joins=current)
+    _change_users(joins=current)
     _restore(state)
     try:
         yield
