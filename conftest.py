@@ -14,14 +14,14 @@ all processors of a kind give the same bits) this can't be.
 Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
 Note [What was compiled is dropped]
-A compiled kernel takes about a megabyte, and a process runs thousands of tests. When it has grown to ``PLENTY`` the
+A process compiles thousands of kernels. When it has grown to ``PLENTY`` the
 kernels are dropped between two tests; what is needed again comes from the folder.
 
-Note [What was lowered is dropped]
-Of all that JAX jits it keeps the module that went to XLA, in an MLIR context of its own. That is nine tenths of the
-megabyte, nobody asks for it again, and the more contexts there are the longer the next one takes: with a thousand,
-lowering takes three times as long. JAX has no public way to drop them, so its two caches are looked up by name; where
-they have other names, nothing is dropped.
+Note [One MLIR context]
+For each function that JAX lowers it makes an MLIR context and loads all dialects into it. That takes a quarter of the
+time that a small kernel costs, and nine tenths of its memory, a megabyte that stays with the kernel. A context may
+hold any number of modules: here each thread has one. JAX makes them by a function that isn't public; where it has
+another name, nothing is changed.
 
 Note [What stays is not searched]
 Many tests collect garbage to see what is freed. A collection looks at all that is alive, and PyTorch's database, the
@@ -46,9 +46,9 @@ import ctypes
 import ctypes.util
 import gc
 import importlib.util
-import itertools
 import os
 import sys
+import threading
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -78,11 +78,21 @@ programs.SEEN_ENOUGH = 3
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
 
+lowering = sys.modules.get("jax._src.interpreters.mlir")
+if hasattr(lowering, "make_ir_context"):
+    contexts, make_context = threading.local(), lowering.make_ir_context
+
+    def context_of_thread():
+        """See Note [One MLIR context]."""
+        if not hasattr(contexts, "context"):
+            contexts.context = make_context()
+        return contexts.context
+
+    lowering.make_ir_context = context_of_thread
+
 PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 PLENTY = 3 << 30
-LOWERED = (("jax._src.pjit", "_pjit_lower"), ("jax._src.interpreters.pxla", "_cached_lowering_to_hlo"))
-TURN, TESTS = 20, itertools.count(1)
 DESELECTED = pytest.StashKey[int]()
 EXECUTIONS = {"both": ("immediate", "deferred"), "immediate": ("immediate",), "deferred": ("deferred",)}
 CHOSEN = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
@@ -141,17 +151,6 @@ def memory_is_given_back():
         library = ctypes.util.find_library("c")
         if library is not None and hasattr(ctypes.CDLL(library), "malloc_trim"):
             ctypes.CDLL(library).malloc_trim(0)
-
-
-@pytest.fixture(autouse=True)
-def what_was_lowered_is_dropped():
-    """See Note [What was lowered is dropped]."""
-    yield
-    if next(TESTS) % TURN == 0:
-        for module, name in LOWERED:
-            cache = getattr(sys.modules.get(module), name, None)
-            if hasattr(cache, "cache_clear"):
-                cache.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="module")
