@@ -9,16 +9,15 @@ tensor([3., 3., 3.])
 
 from math import e, inf, nan, pi
 
-from tapegrad.declaring import nothing_collected
+from tapegrad.declaring import nothing_collected, on_demand
 
 with nothing_collected():  # half of the time that it takes
-    from tapegrad import _C, autograd, func, functions
+    from tapegrad import _C, autograd, functions
 
 from tapegrad.autograd import tensor_methods  # declares backward, retain_grad and register_hook
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from tapegrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from tapegrad.autograd.subgradient import get_subgradient, subgradient
-from tapegrad.compile import compile
 from tapegrad.errors import is_warn_always_enabled, set_warn_always
 from tapegrad.execution.devices import device, get_default_device, set_default_device
 from tapegrad.execution.dtypes import (
@@ -59,12 +58,10 @@ from tapegrad.execution.dtypes import (
 )
 from tapegrad.execution.modes import deferred, get_execution, set_execution
 from tapegrad.execution.promotion import can_cast, promote_types
-from tapegrad.func import vmap
 from tapegrad.functions import return_types
 from tapegrad.functions.attach import attach
 from tapegrad.functions.registry import NAMESPACES
 from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
-from tapegrad.interop.compare import compare
 from tapegrad.tensor.printing import get_printoptions, set_printoptions
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -78,4 +75,18 @@ globals().update(NAMESPACES["torch"])
 del attach, nothing_collected, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
-from tapegrad import cuda, fft, interop, linalg, masked, nn, overrides, profiler, random, signal, special, utils  # noqa: E402
+from tapegrad import cuda, fft, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
+
+# a fifth of the package, which many programs do without
+__getattr__, __dir__ = on_demand(
+    __name__,
+    compare="tapegrad.interop.compare",
+    compile="tapegrad.compiler.step",
+    compiler="tapegrad.compiler",
+    func="tapegrad.func",
+    profiler="tapegrad.profiler",
+    utils="tapegrad.utils",
+    vmap="tapegrad.func.mapping",
+)
+del on_demand
+__all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 
 @contextmanager
@@ -28,3 +31,27 @@ def nothing_collected() -> Iterator[None]:
                 gc.freeze()
                 gc.unfreeze()  # into the oldest generation
             gc.enable()
+
+
+def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package, parts of which are imported when they are first asked for.
+
+    Args:
+        package: its name.
+        homes: what is imported late, and from which module; a module of the package is its own home. It mustn't have
+            the name of another module of the package, whose import would put that in its place.
+
+    >>> __getattr__, __dir__ = on_demand("tapegrad", sample="random")
+    >>> __getattr__("sample").__name__
+    'sample'
+    """
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(homes[name])
+        found = module if module.__name__ == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load, lambda: sorted({*vars(sys.modules[package]), *homes})

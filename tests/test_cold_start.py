@@ -57,7 +57,37 @@ def test_the_import_leaves_the_process_as_it_was(collector):
     rooms = {name.partition(".")[0] for name in modules}
     assert "tapegrad" in rooms
     assert not rooms & {"scipy", "torch", "matplotlib", "unittest"}
-    assert not {name for name in modules if name.startswith("tapegrad.demo")}
+    parts = {name.split(".")[1] for name in modules if name.startswith("tapegrad.")}
+    assert not parts & {"demo", "compiler", "func", "utils", "profiler"}
+
+
+ON_DEMAND = """
+import json, sys
+import tapegrad as torch
+if sys.argv[1] == "modules first":
+    import tapegrad.compiler, tapegrad.func, tapegrad.utils.checkpoint, tapegrad.interop.compare
+    import tapegrad.autograd.functional, tapegrad.autograd.profiler, tapegrad.autograd.gradcheck
+listed = {"compile", "compiler", "func", "profiler", "utils", "vmap"} <= set(dir(torch))
+made = torch.compile(torch.vmap(lambda x: x * 2))(torch.ones(2)).tolist()
+found = [torch.compare, torch.func.grad, torch.utils.checkpoint.checkpoint, torch.profiler.profile,
+         torch.autograd.functional.jacobian, torch.autograd.profiler.profile, torch.autograd.DeviceType,
+         torch.autograd.gradcheck]
+same = torch.compile is torch.compile and torch.autograd.profiler is sys.modules["tapegrad.autograd.profiler"]
+from tapegrad import *
+print(json.dumps([listed, made, [one.__name__ for one in found], same, compile is torch.compile]))
+"""
+
+
+@pytest.mark.parametrize("order", ["names first", "modules first"])
+def test_what_is_imported_on_demand_is_there_when_it_is_asked_for(order):
+    listed, made, names, same, starred = printed(ON_DEMAND, order)
+    assert made == [2.0, 2.0] and listed and same and starred
+    assert names == ["compare", "grad", "checkpoint", "profile", "jacobian", "profile", "DeviceType", "gradcheck"]
+
+
+def test_a_name_that_nobody_declared():
+    with pytest.raises(AttributeError, match="module 'tapegrad' has no attribute 'nonsense'"):
+        torch.nonsense
 
 
 def inspected(function):

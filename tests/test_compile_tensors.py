@@ -9,7 +9,7 @@ import pytest
 from compiled_programs import X, Y, clear, compare, descend, leaf, loss_of, model, seen
 
 import tapegrad as torch
-from tapegrad.compile import DataDependentError
+from tapegrad.compiler import DataDependentError
 from tapegrad.utils.checkpoint import checkpoint
 
 ONES = torch.ones(2)

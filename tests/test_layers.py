@@ -25,7 +25,7 @@ FLOORS = [
     ["ops"],
     ["functions"],
     ["autograd"],
-    ["func", "compile", "interop"],
+    ["func", "compiler", "interop"],
     ["nn", "optim", "utils"],
     ["_C", "_ops", "cuda", "fft", "linalg", "masked", "overrides", "profiler", "random", "signal", "special"],
     ["__init__"],
@@ -88,7 +88,10 @@ def modules_of(package):
 
 
 def imports_of(name, path, modules):
-    """All imports of a module. ``from package import module`` counts as one of ``package.module``."""
+    """All imports of a module. ``from package import module`` counts as one of ``package.module``.
+
+    What a facade names in its table of what is imported ``on_demand`` counts as imported by it.
+    """
     found = []
 
     def visit(node, lazy, typing):
@@ -99,6 +102,8 @@ def imports_of(name, path, modules):
             targets = [f"{base}.{alias.name}" for alias in node.names]
             targets = {target if target in modules else base for target in targets}
             found.extend(Import(name, target, node.lineno, lazy, typing) for target in sorted(targets))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "on_demand":
+            found.extend(Import(name, key.value.value, key.value.lineno) for key in node.keywords)
         lazy = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         typing = typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
         for child in ast.iter_child_nodes(node):
@@ -208,6 +213,17 @@ def private_names(package):
                     yield f"{name}:{node.lineno} uses {ast.unparse(node)}"
 
 
+def replaced_by_modules(package):
+    """What is imported on demand, but has the name of another module: whoever imports that puts it in its place."""
+    modules = modules_of(package)
+    for name, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "on_demand":
+                for key in node.keywords:
+                    if f"{name}.{key.arg}" in modules and key.value.value != f"{name}.{key.arg}":
+                        yield f"{name}:{key.value.lineno} gives {key.arg}, which is a module too"
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 def test_the_house_keeps_its_rules(check):
     assert complaints(check, PACKAGE) == []
@@ -215,6 +231,10 @@ def test_the_house_keeps_its_rules(check):
 
 def test_no_private_names_of_jax():
     assert list(private_names(PACKAGE)) == []
+
+
+def test_no_module_takes_the_place_of_what_is_imported_on_demand():
+    assert list(replaced_by_modules(PACKAGE)) == []
 
 
 def test_every_room_is_on_the_list():
@@ -251,6 +271,7 @@ def house(root, **files):
         (check_direction, {"ops__operator": "from house.ops.scan import cumsum", "ops__scan": ""}, "order inside ops"),
         (check_direction, {"attic": "import house.tape", "tape": ""}, "house.attic is in no room"),
         (check_direction, {"autograd": "def f():\n    from house.nn import Module", "nn": ""}, "upward"),
+        (check_direction, {"func": "on_demand('x', a='house.nn')", "nn": ""}, "house.func:1 imports house.nn: upward"),
         (check_cycles, {"tape__a": "import house.tape.b", "tape__b": "from house.tape import a"}, "cycle"),
         (check_cycles, {"nn__a": "from . import b", "nn__b": "from . import c", "nn__c": "from .a import x"}, "cycle"),
         (check_cycles, {"tape": "from house import tape"}, "cycle"),
@@ -277,6 +298,12 @@ def test_the_checker_finds(tmp_path, check, files, complaint):
 def test_the_checker_finds_private_names(tmp_path):
     package = house(tmp_path, ops="import jax\ny = jax._src.core.Tracer\nz = jax.numpy.sin.__name__")
     assert list(private_names(package)) == ["house.ops:2 uses jax._src"]
+
+
+def test_the_checker_finds_modules_in_the_place_of_names(tmp_path):
+    source = "on_demand('house',\n  step='house.steps',\n  scan='house.steps',\n  ops='house.ops')"
+    package = house(tmp_path, __init__=source, steps="", scan="", ops="")
+    assert list(replaced_by_modules(package)) == ["house:3 gives scan, which is a module too"]
 
 
 def test_a_tidy_house_has_no_complaints(tmp_path):

@@ -1,6 +1,6 @@
 """``torch.autograd``: ``backward``, ``grad``, grad modes and the graph."""
 
-from tapegrad.autograd import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, profiler_util
+from tapegrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
 from tapegrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.autograd.differentiate import backward, engine, grad
 from tapegrad.autograd.function import Function, NestedIOFunction
@@ -16,12 +16,21 @@ from tapegrad.autograd.grad_mode import (
 )
 from tapegrad.autograd.gradcheck import gradcheck, gradgradcheck
 from tapegrad.autograd.graph_task import is_checkpoint_valid as _is_checkpoint_valid
-from tapegrad.autograd.profiler import _profiler_enabled, kineto_available
-from tapegrad.autograd.profiler_session import ProfilerActivity
-from tapegrad.autograd.profiler_util import DeviceType
 from tapegrad.autograd.source_lines import set_record_source_lines
 from tapegrad.autograd.variable import Variable, variable
+from tapegrad.declaring import on_demand
 from tapegrad.dispatch import SavedTensor
+
+__getattr__, __dir__ = on_demand(
+    __name__,
+    DeviceType="tapegrad.autograd.profiler_util",
+    ProfilerActivity="tapegrad.autograd.profiler_session",
+    _profiler_enabled="tapegrad.autograd.profiler",
+    functional="tapegrad.autograd.functional",
+    kineto_available="tapegrad.autograd.profiler",
+    profiler="tapegrad.autograd.profiler",
+    profiler_util="tapegrad.autograd.profiler_util",
+)
 
 __all__ = [
     "DeviceType",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from tapegrad.autograd.analytical_jacobian import gradients, same, stacked, unit_vectors
@@ -306,7 +305,7 @@ def check_gradients(problem: Problem, batched: bool, undefined: bool, tolerance:
             check_batched_backward(out, targets, number)
     check_multiplied(problem.outputs, targets, tolerance)
     if undefined:
-        check_undefined_backward(lambda: replace(problem, result=problem.run()).outputs, targets)
+        check_undefined_backward(lambda: problem._replace(result=problem.run()).outputs, targets)
 
 
 # Deprecated ---------------------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ nobody's random state is touched. A failure in fast mode is explained by slow mo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ Vectors = tuple[np.ndarray, ...]
 """A direction of an input: one array, or one for the real and one for the imaginary part."""
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(NamedTuple):
     """How exact a check is; see ``gradcheck``."""
 
     eps: float
@@ -37,8 +35,7 @@ class Rules:
     fast_mode: bool
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """A function, its inputs, and what it gave for them.
 
     Attributes:

@@ -21,7 +21,6 @@ import weakref
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -173,14 +172,12 @@ def on_cpu(inputs: Iterable[Any]) -> bool:
     return (jax.default_backend() if array is None else next(iter(array.devices())).platform) == "cpu"
 
 
-@dataclass
 class Counters:
     """What has happened since the process started, or since ``reset_stats``."""
 
-    hits: int = 0
-    misses: int = 0
-    compiled: int = 0
-    compile_seconds: float = 0.0
+    def __init__(self) -> None:
+        self.hits = self.misses = self.compiled = 0
+        self.compile_seconds = 0.0
 
 
 counters = Counters()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -37,8 +36,7 @@ class TensorOptions(TypedDict, total=False):
     memory_format: Any
 
 
-@dataclass(slots=True)
-class Target:
+class Target(NamedTuple):
     """What the options of a factory come to."""
 
     dtype: dtype

@@ -20,9 +20,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy import special
 
 from tapegrad.ops.operator import elementwise
 
@@ -134,13 +134,13 @@ def bessel_y1(x):
 @elementwise(promote="float", real=True)
 def modified_bessel_i0(x):
     """The modified Bessel function of the first kind of order 0."""
-    return jnp.where(jnp.isinf(x), jnp.nan, special.i0(x))
+    return jnp.where(jnp.isinf(x), jnp.nan, jax.scipy.special.i0(x))
 
 
 @elementwise(promote="float", real=True)
 def modified_bessel_i1(x):
     """The modified Bessel function of the first kind of order 1."""
-    return jnp.where(jnp.isinf(x), jnp.nan, special.i1(x))
+    return jnp.where(jnp.isinf(x), jnp.nan, jax.scipy.special.i1(x))
 
 
 def _macdonald(x: Any, nu: int, scaled: bool) -> Any:

@@ -18,9 +18,8 @@ and a meaningless number they give.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapegrad.dispatch.plan import Kernels
 from tapegrad.ops.foreign import Foreign
@@ -28,8 +27,7 @@ from tapegrad.ops.operator import TABLE, Operator
 from tapegrad.tensor.spec import Spec
 
 
-@dataclass(frozen=True)
-class Convention:
+class Convention(NamedTuple):
     """Where the conventions of an operator differ.
 
     Attributes:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.joining import stack
@@ -66,16 +66,18 @@ def _position(place: Any, length: int) -> Any:
     return jnp.where((place >= 0) & (place < length), place, -1).astype(jnp.int32)
 
 
-def _cubic_weights() -> list[Polynomial]:
-    """Keys' cubic convolution with a = -0.75, of the four elements around a point at ``t`` behind the second."""
-    a, t = -0.75, Polynomial([0, 1])
-    near, far = Polynomial([1, 0, -(a + 3), a + 2]), Polynomial([-4 * a, 8 * a, -5 * a, a])
-    return [far(1 + t), near(t), near(1 - t), far(2 - t)]
+@cache
+def _weights(mode: str) -> list:
+    """The weight of each tap, as a polynomial in how far the point lies behind the element before it.
 
-
-WEIGHTS = {"nearest": [Polynomial([1])], "bilinear": [Polynomial([1, -1]), Polynomial([0, 1])],
-           "bicubic": _cubic_weights()}  # fmt: skip
-"""The weight of each tap, as a polynomial in how far the point lies behind the element before it."""
+    Bicubic: Keys' cubic convolution with a = -0.75, of the four elements around the point.
+    """
+    a, polynomial = -0.75, np.polynomial.Polynomial
+    t = polynomial([0, 1])
+    if mode == "bicubic":
+        near, far = polynomial([1, 0, -(a + 3), a + 2]), polynomial([-4 * a, 8 * a, -5 * a, a])
+        return [far(1 + t), near(t), near(1 - t), far(2 - t)]
+    return [1 - t, t] if mode == "bilinear" else [polynomial([1])]
 
 
 def _taps(coordinate: Any, length: int, order: int, mode: str, padding: str, align: bool) -> tuple[Any, Any]:
@@ -88,14 +90,14 @@ def _taps(coordinate: Any, length: int, order: int, mode: str, padding: str, ali
         place, slope = _padded(place, slope, length, padding, align)
     base = jnp.round(place) if mode == "nearest" else jnp.floor(place)
     first = -1 if mode == "bicubic" else 0
-    at = base + jnp.arange(first, first + len(WEIGHTS[mode]), dtype=base.dtype)[:, None, None]
+    at = base + jnp.arange(first, first + len(_weights(mode)), dtype=base.dtype)[:, None, None]
     if mode == "bicubic":
         at, _ = _padded(at, slope, length, padding, align)
-    weight = _polynomials([one.deriv(order) if order else one for one in WEIGHTS[mode]], place - base)
+    weight = _polynomials([one.deriv(order) if order else one for one in _weights(mode)], place - base)
     return _position(at, length), weight * slope**order if order else weight
 
 
-def _polynomials(polynomials: Sequence[Polynomial], t: Any) -> Any:
+def _polynomials(polynomials: Sequence[np.polynomial.Polynomial], t: Any) -> Any:
     """The value of each polynomial: (polynomials, *shape of t)."""
     degree = max(one.degree() for one in polynomials)
     table = np.array([np.pad(one.coef, (0, degree + 1 - len(one.coef))) for one in polynomials]).astype(t.dtype)
@@ -129,7 +131,7 @@ def _samples(grid: Any, lengths: Sequence[int], orders: tuple[int, ...], setting
 
 def _is_flat(mode: str, orders: tuple[int, ...]) -> bool:
     """Whether a weight was differentiated so often that nothing is left of it."""
-    return max(orders) > WEIGHTS[mode][0].degree()
+    return max(orders) > _weights(mode)[0].degree()
 
 
 def _bumped(orders: tuple[int, ...], axis: int) -> tuple[int, ...]:

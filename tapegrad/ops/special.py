@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from functools import cache
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy import special
 
 from tapegrad.ops.elementwise import abs, exp, exp2, filled_like, log, log1p, reciprocal, sign, where
 from tapegrad.ops.operator import conj, elementwise, general
@@ -72,7 +72,7 @@ def digamma(x):
 
 def _trigamma(x):
     """The reflection formula ``trigamma(1 - x) + trigamma(x) = (pi / sin(pi x)) ** 2`` takes care of the left side."""
-    right = special.polygamma(1, jnp.where(x < 0.5, 1 - x, x))
+    right = jax.scipy.special.polygamma(1, jnp.where(x < 0.5, 1 - x, x))
     value = jnp.where(x < 0.5, (math.pi / jnp.sin(math.pi * x)) ** 2 - right, right)
     return jnp.where(x == jnp.inf, 0, value)
 
@@ -91,7 +91,7 @@ def polygamma(x, *, n):
 def _reflected_polygamma(x, n):
     """``(-1)^n polygamma(1 - x) - polygamma(x) = pi (d/dx)^n cot(pi x)`` takes care of the left side."""
     left = x < 0.5
-    right = special.polygamma(n, jnp.where(left, 1 - x, x))
+    right = jax.scipy.special.polygamma(n, jnp.where(left, 1 - x, x))
     rest = x - jnp.round(x)
     steep = jnp.tan(math.pi * jnp.where(jnp.abs(rest) > 0.25, 0.5 - jnp.abs(rest), rest))
     cotangent = jnp.where(jnp.abs(rest) > 0.25, jnp.sign(rest) * steep, 1 / steep)
@@ -174,7 +174,7 @@ def entr(x):
 )
 def ndtri(x):
     """The quantile of the standard normal distribution."""
-    return special.ndtri(x)
+    return jax.scipy.special.ndtri(x)
 
 
 @elementwise(
@@ -194,13 +194,13 @@ def log_ndtr(x):
 @elementwise(x=lambda g, x: g * i1(x), promote="float", real=True)
 def i0(x):
     """The modified Bessel function of order 0."""
-    return special.i0(x)
+    return jax.scipy.special.i0(x)
 
 
 @elementwise(x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float", node="SpecialI0EBackward0", real=True)
 def i0e(x):
     """``i0(x) * exp(-|x|)``."""
-    return special.i0e(x)
+    return jax.scipy.special.i0e(x)
 
 
 def _i1_gradient(g, x, out):
@@ -216,13 +216,13 @@ def _i1e_gradient(g, x, out):
 @elementwise(x=_i1_gradient, promote="float", node="SpecialI1Backward0", real=True)
 def i1(x):
     """The modified Bessel function of order 1."""
-    return special.i1(x)
+    return jax.scipy.special.i1(x)
 
 
 @elementwise(x=_i1e_gradient, promote="float", node="SpecialI1EBackward0", real=True)
 def i1e(x):
     """``i1(x) * exp(-|x|)``."""
-    return special.i1e(x)
+    return jax.scipy.special.i1e(x)
 
 
 @elementwise(x=lambda g, y: g * conj(y), node="MulBackward1")
@@ -291,7 +291,7 @@ def igammac(x, y):
 
 
 def _zeta(x, y):
-    return jnp.where(x < 1, jnp.nan, special.zeta(x, y))
+    return jnp.where(x < 1, jnp.nan, jax.scipy.special.zeta(x, y))
 
 
 @elementwise(

@@ -14,8 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.dtypes import dtype, float32, get_default_dtype, int64
 
 
-@dataclass
-class _Options:
+class _Options(NamedTuple):
     precision: int = 4
     threshold: float = 1000
     edgeitems: int = 3
@@ -66,7 +64,7 @@ def set_printoptions(
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     base = _PROFILES.get(profile, _options) if profile is not None else _options
-    _options = replace(base, **changes, sci_mode=sci_mode)
+    _options = base._replace(**changes, sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -75,7 +73,7 @@ def get_printoptions() -> dict[str, Any]:
     >>> get_printoptions()
     {'precision': 4, 'threshold': 1000, 'edgeitems': 3, 'linewidth': 80, 'sci_mode': None}
     """
-    return asdict(_options)
+    return _options._asdict()
 
 
 @contextmanager
@@ -220,8 +218,7 @@ def _whole(number: float) -> str:
     return f"{number:.0f}." if math.isfinite(number) else str(number)
 
 
-@dataclass(slots=True)
-class _Layout:
+class _Layout(NamedTuple):
     """Nested lists of numbers as nested brackets; `cut[axis]` says whether dots stand for the middle of an axis."""
 
     cell: Callable[[Any], str]

@@ -26,9 +26,17 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compile.code import mentions
-from tapegrad.compile.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
-from tapegrad.compile.trust import DYNAMIC, OF_TENSORS, PLAIN, is_standard, is_trusted, stateful_names, suspect_function
+from tapegrad.compiler.code import mentions
+from tapegrad.compiler.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
+from tapegrad.compiler.trust import (
+    DYNAMIC,
+    OF_TENSORS,
+    PLAIN,
+    is_standard,
+    is_trusted,
+    stateful_names,
+    suspect_function,
+)
 from tapegrad.tensor.tensor import Tensor
 
 MOST = 20_000

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.compile.capture import Capture
-from tapegrad.compile.effects import Effects
-from tapegrad.compile.leaving import Leaving, memory_of
-from tapegrad.compile.reading import Inputs
-from tapegrad.compile.rebinding import Holdings
-from tapegrad.compile.refs import Refs, Source
+from tapegrad.compiler.capture import Capture
+from tapegrad.compiler.effects import Effects
+from tapegrad.compiler.leaving import Leaving, memory_of
+from tapegrad.compiler.reading import Inputs
+from tapegrad.compiler.rebinding import Holdings
+from tapegrad.compiler.refs import Refs, Source
 from tapegrad.execution.copies import copied
 from tapegrad.execution.pending import wanted_of
 from tapegrad.execution.programs import why_unlike

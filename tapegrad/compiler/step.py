@@ -20,18 +20,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.compile.accounts import begins, check_accounts, effects_of
-from tapegrad.compile.capture import Capture, capturing, hooks_of
-from tapegrad.compile.cases import Case
-from tapegrad.compile.guards import Guards
-from tapegrad.compile.kinds import Likeness, ambient, are_ordinary, has_more, kind_of_call
-from tapegrad.compile.places import Rebound
-from tapegrad.compile.programs import Programs
-from tapegrad.compile.rebinding import rebound_by
-from tapegrad.compile.refs import Refs, Unaccounted, sources_of
-from tapegrad.compile.replay import Recorded, Replay, held_results, replaced_by, run_captured
-from tapegrad.compile.states import States
-from tapegrad.compile.trust import PLAIN
+from tapegrad.compiler.accounts import begins, check_accounts, effects_of
+from tapegrad.compiler.capture import Capture, capturing, hooks_of
+from tapegrad.compiler.cases import Case
+from tapegrad.compiler.guards import Guards
+from tapegrad.compiler.kinds import Likeness, ambient, are_ordinary, has_more, kind_of_call
+from tapegrad.compiler.places import Rebound
+from tapegrad.compiler.programs import Programs
+from tapegrad.compiler.rebinding import rebound_by
+from tapegrad.compiler.refs import Refs, Unaccounted, sources_of
+from tapegrad.compiler.replay import Recorded, Replay, held_results, replaced_by, run_captured
+from tapegrad.compiler.states import States
+from tapegrad.compiler.trust import PLAIN
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.pending import recording, run
 from tapegrad.tape.modes import thread

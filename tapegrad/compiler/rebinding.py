@@ -21,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.compile.accounts import begins, is_used_up, made
-from tapegrad.compile.capture import Capture, hooks_of
-from tapegrad.compile.effects import Effects
-from tapegrad.compile.guards import Guards
-from tapegrad.compile.places import Binding, Rebound
-from tapegrad.compile.refs import Unaccounted
-from tapegrad.compile.search import KEPT
+from tapegrad.compiler.accounts import begins, is_used_up, made
+from tapegrad.compiler.capture import Capture, hooks_of
+from tapegrad.compiler.effects import Effects
+from tapegrad.compiler.guards import Guards
+from tapegrad.compiler.places import Binding, Rebound
+from tapegrad.compiler.refs import Unaccounted
+from tapegrad.compiler.search import KEPT
 from tapegrad.execution.pending import same, settled
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Spec

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tapegrad.compile.capture import Capture
-from tapegrad.compile.effects import Effects
-from tapegrad.compile.guards import alike
-from tapegrad.compile.refs import Source
+from tapegrad.compiler.capture import Capture
+from tapegrad.compiler.effects import Effects
+from tapegrad.compiler.guards import alike
+from tapegrad.compiler.refs import Source
 from tapegrad.execution.whole import Whole
 
 MOST = 64

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tapegrad.compile.capture import Seen, hooks_of
-from tapegrad.compile.search import KEPT
+from tapegrad.compiler.capture import Seen, hooks_of
+from tapegrad.compiler.search import KEPT
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from tapegrad.compile.capture import hooks_of
-from tapegrad.compile.guards import alike
-from tapegrad.compile.search import KEPT
-from tapegrad.compile.trust import PLAIN
+from tapegrad.compiler.capture import hooks_of
+from tapegrad.compiler.guards import alike
+from tapegrad.compiler.search import KEPT
+from tapegrad.compiler.trust import PLAIN
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.pending import is_tracer

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from tapegrad.compile.capture import Capture, Seen
-from tapegrad.compile.effects import Bound, Counted, Drawn, Effects, Graded, Made, Returned, Written
-from tapegrad.compile.places import Rebound
-from tapegrad.compile.refs import Ref, Refs, Unaccounted
-from tapegrad.compile.trust import PLAIN
+from tapegrad.compiler.capture import Capture, Seen
+from tapegrad.compiler.effects import Bound, Counted, Drawn, Effects, Graded, Made, Returned, Written
+from tapegrad.compiler.places import Rebound
+from tapegrad.compiler.refs import Ref, Refs, Unaccounted
+from tapegrad.compiler.trust import PLAIN
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
-from tapegrad.compile.effects import Effects
-from tapegrad.compile.refs import Ref, Source
+from tapegrad.compiler.effects import Effects
+from tapegrad.compiler.refs import Ref, Source
 from tapegrad.execution.copies import copied
 from tapegrad.execution.pending import Pending
 from tapegrad.execution.whole import Whole

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compile.places import (
+from tapegrad.compiler.places import (
     MISSING,
     Absent,
     Attribute,
@@ -27,8 +27,8 @@ from tapegrad.compile.places import (
     can_be_rebound,
     identity_of,
 )
-from tapegrad.compile.search import DEFAULTS, Search
-from tapegrad.compile.trust import PLAIN
+from tapegrad.compiler.search import DEFAULTS, Search
+from tapegrad.compiler.trust import PLAIN
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.compile.guards import Guards
-from tapegrad.compile.kinds import Likeness
-from tapegrad.compile.replay import Recorded, Replay
-from tapegrad.compile.states import States
+from tapegrad.compiler.guards import Guards
+from tapegrad.compiler.kinds import Likeness
+from tapegrad.compiler.replay import Recorded, Replay
+from tapegrad.compiler.states import States
 
 PATIENCE = 4
 """After so many calls of one kind in a row that can't be replayed, it is tried again only now and then."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tapegrad.compile.guards import alike
-from tapegrad.compile.refs import Ref
+from tapegrad.compiler.guards import alike
+from tapegrad.compiler.refs import Ref
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, View, enliven, share, wrap

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compile.capture import Capture, Seen
-from tapegrad.compile.guards import alike
-from tapegrad.compile.places import Binding, Rebound
+from tapegrad.compiler.capture import Capture, Seen
+from tapegrad.compiler.guards import alike
+from tapegrad.compiler.places import Binding, Rebound
 from tapegrad.execution.host import is_kept
 from tapegrad.execution.pending import NUMBERS, settled
 from tapegrad.tensor.tensor import Tensor

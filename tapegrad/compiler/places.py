@@ -6,7 +6,7 @@ import types
 from collections import OrderedDict, defaultdict
 from typing import Any, NamedTuple
 
-from tapegrad.compile.trust import PLAIN
+from tapegrad.compiler.trust import PLAIN
 
 MISSING: Any = object()
 """Stands for what is not there."""
