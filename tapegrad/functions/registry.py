@@ -77,7 +77,7 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
         first = name or function.__name__
         takes_out = out and first not in WITHOUT_OUT
         made = {prefix: wrapped(function, prefix + first, takes_out, method=homes == ("Tensor",))
-                for prefix in (PREFIXES.get(home, "") for home in homes)}  # fmt: skip
+                for prefix in {PREFIXES.get(home, "") for home in homes}}  # fmt: skip
         for home in homes:
             for key in (first, *aliases):
                 table = NAMESPACES.setdefault(home, {})
