@@ -14,8 +14,8 @@ all processors of a kind give the same bits) this can't be.
 Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
 Note [What was compiled is dropped]
-A process compiles thousands of kernels. When it has grown to ``PLENTY`` the
-kernels are dropped between two tests; what is needed again comes from the folder.
+A process compiles thousands of kernels. When it has grown to ``PLENTY`` they are dropped between two tests; what is
+needed again comes from the folder.
 
 Note [One MLIR context]
 For each function that JAX lowers it makes an MLIR context and loads all dialects into it. That takes a quarter of the

@@ -102,8 +102,7 @@ def imports_of(name, path, modules):
             targets = [f"{base}.{alias.name}" for alias in node.names]
             targets = {target if target in modules else base for target in targets}
             found.extend(Import(name, target, node.lineno, lazy, typing) for target in sorted(targets))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "on_demand":
-            found.extend(Import(name, key.value.value, key.value.lineno) for key in node.keywords)
+        found.extend(Import(name, home, line) for _, home, line in on_demand(node))
         lazy = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         typing = typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
         for child in ast.iter_child_nodes(node):
@@ -111,6 +110,12 @@ def imports_of(name, path, modules):
 
     visit(ast.parse(path.read_text()), False, False)
     return found
+
+
+def on_demand(node):
+    """If this is a call of ``on_demand``: what it names, the module that has it, and the line."""
+    is_table = isinstance(node, ast.Call) and ast.unparse(node.func) == "on_demand"
+    return [(key.arg, key.value.value, key.value.lineno) for key in node.keywords] if is_table else []
 
 
 def absolute(node, name, path):
@@ -218,10 +223,9 @@ def replaced_by_modules(package):
     modules = modules_of(package)
     for name, path in modules.items():
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "on_demand":
-                for key in node.keywords:
-                    if f"{name}.{key.arg}" in modules and key.value.value != f"{name}.{key.arg}":
-                        yield f"{name}:{key.value.lineno} gives {key.arg}, which is a module too"
+            for given, home, line in on_demand(node):
+                if f"{name}.{given}" in modules and home != f"{name}.{given}":
+                    yield f"{name}:{line} gives {given}, which is a module too"
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))

@@ -31,6 +31,7 @@ __getattr__, __dir__ = on_demand(
     profiler="tapegrad.autograd.profiler",
     profiler_util="tapegrad.autograd.profiler_util",
 )
+del on_demand
 
 __all__ = [
     "DeviceType",

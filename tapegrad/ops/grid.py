@@ -67,7 +67,7 @@ def _position(place: Any, length: int) -> Any:
 
 
 @cache
-def _weights(mode: str) -> list:
+def _weights(mode: str) -> list[np.polynomial.Polynomial]:
     """The weight of each tap, as a polynomial in how far the point lies behind the element before it.
 
     Bicubic: Keys' cubic convolution with a = -0.75, of the four elements around the point.
