@@ -159,7 +159,7 @@ def test_a_capture_makes_its_seed_without_a_kernel(monkeypatch):
 # -- compiled by another process ---------------------------------------------------------------------------------------
 
 STEP = """
-import collections, json, sys
+import collections, json, warnings
 import jax
 import tapegrad as torch
 
@@ -169,8 +169,12 @@ jax.monitoring.register_event_listener(lambda event, **more: events.update([even
 from tapegrad.execution.persistent import persistent_cache
 place = persistent_cache()
 x = torch.ones(3, requires_grad=True)
-(x * x).sum().backward()
-print(json.dumps([str(place), events["cache_hits"], events["cache_misses"]]))
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    (x * x).sum().backward()
+assert x.grad.tolist() == [2.0, 2.0, 2.0]
+assert all("Error reading persistent compilation cache entry" in str(warning.message) for warning in said)
+print(json.dumps([str(place), events["cache_hits"], events["cache_misses"], len(said)]))
 """
 
 
@@ -178,9 +182,16 @@ def test_a_second_process_compiles_nothing(tmp_path):
     first, second = (printed(STEP, XDG_CACHE_HOME=str(tmp_path)) for _ in range(2))
     compiled = first[2]
     assert compiled >= 3
-    assert second == [first[0], compiled, 0]
+    assert second == [first[0], compiled, 0, 0]
     if sys.platform == "linux":
         assert first[0] == str(tmp_path / "tapegrad")
+
+
+def test_broken_entries_are_compiled_again_with_a_warning(tmp_path):
+    place, _, compiled, _ = printed(STEP, XDG_CACHE_HOME=str(tmp_path))
+    for entry in Path(place).iterdir():
+        entry.write_bytes(entry.read_bytes()[:100])
+    assert printed(STEP, XDG_CACHE_HOME=str(tmp_path)) == [place, 0, compiled, compiled]
 
 
 SETTINGS = ("compilation_cache_dir", "enable_compilation_cache", "persistent_cache_min_compile_time_secs",

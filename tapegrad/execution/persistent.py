@@ -31,6 +31,9 @@ def persistent_cache(directory: str | os.PathLike | None = None, *, enabled: boo
     All is kept, however small and fast to compile, but for kernels that call back into Python (``linalg.ldl_factor``).
     Tracing is done by each process anew. Nothing is ever removed: delete the directory to be rid of it.
 
+    Any number of processes and threads may share it. JAX writes its files in place: who reads one that is half written,
+    or that a process has left so when it was killed, gets a ``UserWarning`` of JAX and compiles what it holds anew.
+
     Args:
         directory: made if it isn't there; by default ``tapegrad`` where the platform has its caches
             (``$XDG_CACHE_HOME`` or ``~/.cache``; ``~/Library/Caches``; ``%LOCALAPPDATA%``).

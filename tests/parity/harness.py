@@ -10,8 +10,9 @@ A program is a function of the module (``torch``) and some tensors::
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -186,10 +187,18 @@ def attempt(action: Callable[[], Any]) -> Any:
         return ["raised", type(error).__name__, sentence(error)]
 
 
-def warned(action: Callable[[], Any]) -> list[list[str]]:
-    """The warnings that an action gives: category and first line, without the place in PyTorch's source."""
+@contextlib.contextmanager
+def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """All warnings that are given, but for JAX's where another process is writing what it wants to read."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", "Error reading persistent compilation cache entry")
+        yield caught
+
+
+def warned(action: Callable[[], Any]) -> list[list[str]]:
+    """The warnings that an action gives: category and first line, without the place in PyTorch's source."""
+    with recorded_warnings() as caught:
         action()
     lines = [str(item.message).splitlines()[0].split(" (Triggered internally")[0] for item in caught]
     return [[item.category.__name__, line] for item, line in zip(caught, lines, strict=True)]

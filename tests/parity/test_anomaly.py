@@ -10,7 +10,7 @@ import weakref
 from functools import partial
 
 import pytest
-from harness import agree, attempt
+from harness import agree, attempt, recorded_warnings
 
 pytestmark = pytest.mark.parity
 
@@ -25,8 +25,7 @@ def shown(text):
 
 def told_by(action):
     """What an action gives or raises, and the texts of all warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with recorded_warnings() as caught:
         result = attempt(action)
     return [result, [[warning.category.__name__, shown(str(warning.message))] for warning in caught]]
 

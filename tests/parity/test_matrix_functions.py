@@ -1,11 +1,10 @@
 """Powers and exponentials of matrices, Vandermonde matrices, cross products, distances of rows, beside PyTorch's."""
 
-import warnings
 
 import numpy as np
 import pytest
 from expressions import expression
-from harness import agree, attempt, same, same_error
+from harness import agree, attempt, recorded_warnings, same, same_error
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
@@ -77,8 +76,7 @@ def test_old_functions_say_so(text):
         x, before = torch.eye(2), torch.is_warn_always_enabled()
         torch.set_warn_always(True)
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with recorded_warnings() as caught:
                 expression(text)(torch, x)
         finally:
             torch.set_warn_always(before)

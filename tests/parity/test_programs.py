@@ -7,13 +7,12 @@ import copy
 import io
 import math
 import pickle
-import warnings
 from contextlib import redirect_stdout
 
 import jax
 import numpy as np
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, recorded_warnings
 
 import tapegrad
 from tapegrad.tensor.tensor import describe, value_of, wrap
@@ -771,8 +770,7 @@ def test_program(function):
         before = torch.is_warn_always_enabled()
         torch.set_warn_always(True)  # what a process says only once may have been said by another test
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with recorded_warnings() as caught:
                 told = function(torch, np.random.default_rng(0))
         finally:
             torch.set_warn_always(before)

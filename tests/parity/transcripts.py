@@ -10,13 +10,12 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch as pytorch
-from harness import sentence
+from harness import recorded_warnings, sentence
 
 import tapegrad
 import tapegrad.overrides
@@ -37,8 +36,7 @@ def transcript(module: Any, line: str, **names: Any) -> list:
     """What a line shows on a module."""
     space = {"torch": module, "np": np, "copy": copy, "pickle": pickle, "SimpleNamespace": SimpleNamespace, **names}
     *before, last = line.split("; ")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with recorded_warnings() as caught:
         shown = evaluated(module, before, last, space)
     return [plain(shown), [[item.category.__name__, plain(str(item.message))] for item in caught]]
 
