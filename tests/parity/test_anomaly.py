@@ -246,7 +246,7 @@ def warnings_are_errors(torch):
 
     said = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stderr(said):
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", "Error detected in ")
         result = attempt(run)
     return [result, shown(said.getvalue())]
 
