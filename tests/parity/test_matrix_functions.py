@@ -1,6 +1,5 @@
 """Powers and exponentials of matrices, Vandermonde matrices, cross products, distances of rows, beside PyTorch's."""
 
-
 import numpy as np
 import pytest
 from expressions import expression
