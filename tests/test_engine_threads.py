@@ -549,6 +549,50 @@ def test_thousands_of_nested_calls():
     assert len(StandIn.idle) <= STAND_INS_KEPT
 
 
+def interrupted_when_it_begins(monkeypatch, before):
+    """Nested calls that an interrupt stops right ``before`` a stand-in is given its job, or after; what that has done.
+
+    Returns:
+        What was done when the interrupt had come out, and what has been done at the end.
+    """
+    engine, done, began, returned = Engine(), [], threading.Event(), threading.Event()
+    begin = StandIn.begin
+
+    def interrupted(outcome):
+        if not before:
+            begin(outcome)
+            assert began.wait(LIMIT)
+        raise KeyboardInterrupt
+
+    def nest(left):
+        if left:
+            run(Act(lambda: nest(left - 1)), engine=engine)
+        else:
+            began.set()
+            returned.wait(0.2)
+            done.append(engine.current_task.depth)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(StandIn, "begin", staticmethod(interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            nest(NESTED_PER_THREAD + 1)
+    seen = list(done)
+    returned.set()
+    assert engine.current_task is None
+    nest(NESTED_PER_THREAD + 2)
+    return seen, done
+
+
+def test_an_interrupt_before_the_caller_waits_comes_when_the_job_is_done(monkeypatch):
+    seen, done = interrupted_when_it_begins(monkeypatch, before=False)
+    assert seen == [NESTED_PER_THREAD] and done == [NESTED_PER_THREAD, NESTED_PER_THREAD + 1]
+
+
+def test_an_interrupt_before_a_job_is_given_away_comes_at_once(monkeypatch):
+    seen, done = interrupted_when_it_begins(monkeypatch, before=True)
+    assert seen == [] and done == [NESTED_PER_THREAD + 1]
+
+
 def test_stand_ins_are_used_again():
     engine, seen = Engine(), []
 

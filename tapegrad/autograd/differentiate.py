@@ -22,7 +22,7 @@ from tapegrad.execution.pending import run_pending
 from tapegrad.functions.registry import overridden, overriders, overriding
 from tapegrad.ops.levels import whole
 from tapegrad.ops.operator import cast, zeros_of
-from tapegrad.tape.modes import switched, thread
+from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.lifted import Level
@@ -271,7 +271,9 @@ def run_backward(
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
     lifted = thread.modes.level or any(spec_at(root).level for root in roots)
     currency = Tensors if lifted else currency_for(create_graph)
-    with switched(grad=create_graph):
+    previous, hooks = thread.modes, thread.saved_hooks
+    try:
+        thread.modes = previous.replace(grad=create_graph)
         inputs = []
         for index, (root, seed) in enumerate(zip(roots, seeds, strict=True)):
             spec = spec_at(root)
@@ -286,6 +288,8 @@ def run_backward(
             if value is None and not allow_unused:
                 raise RuntimeError(source_lines.unused(index, targets[index], roots))
         return [None if value is None else currency.to_hook(value) for value in captured]
+    finally:  # not ``switched``: an interrupt could come when its ``__exit__`` begins
+        thread.modes, thread.saved_hooks = previous, hooks
 
 
 def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:

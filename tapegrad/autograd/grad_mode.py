@@ -117,13 +117,18 @@ class _Switch(ModeDecorator):
         return object.__new__(cls) if orig_func is None else object.__new__(cls)(orig_func)
 
     def __enter__(self) -> None:
-        self.previous = thread.modes.grad_enabled
+        before = thread.modes
+        self.previous = before.grad_enabled
         note_grad_switch(self.previous, self.enabled)
-        thread.modes = thread.modes.replace(grad=self.enabled)
+        self.before, self.inside = before, before.replace(grad=self.enabled)
+        thread.modes = self.inside
 
     def __exit__(self, *exception: object) -> None:
+        if thread.modes is self.inside:  # nothing is called first: an interrupt would come with the call
+            thread.modes = self.before
+        else:
+            thread.modes = thread.modes.replace(grad=self.previous)
         note_grad_switch(self.enabled, self.previous, known=False)
-        thread.modes = thread.modes.replace(grad=self.previous)
 
 
 class no_grad(_Switch):

@@ -84,7 +84,7 @@ class Pass:
 
     def __init__(self, observed: Observed, program: Program, first: int, length: int, inputs: int, seed: Any) -> None:
         self.code = program.code[length:]
-        self.first, self.count = first, len(program.values) - first
+        self.first, self.count = first, program.size - first
         nodes, leaves = observed.nodes, [leaf for leaf, _ in observed.arrived]
         self._note_graph(nodes, leaves)
         self._note_saved(nodes, program, seed, inputs)
@@ -217,7 +217,7 @@ class Pass:
 
     def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], program: Program, seed: Any) -> bool:
         """Whether what the nodes saved is where it was in the program; arrays get the slots that they would get."""
-        if len(program.values) != self.first:
+        if program.size != self.first:
             return False
         savers = list(compress(nodes, self.savers))
         if list(map(output_storages, savers)).count(None) != len(savers) or not may_accumulate_last(nodes, leaves):
@@ -231,7 +231,7 @@ class Pass:
             slots = list(map(program.slots.get, map(id, outer)))
             if slots != self.outer_slots:  # numbers are found otherwise, and arrays may be new
                 slots = [slot or program.operand(value) for slot, value in zip(slots, outer, strict=True)]
-            return slots == self.outer_slots and len(program.values) == self.first  # no window had to be read again
+            return slots == self.outer_slots and program.size == self.first  # no window had to be read again
         except (*MISFITS, Traced):
             return False
 
@@ -241,10 +241,11 @@ class Pass:
         for number in self.with_numbers:
             nodes[number].release_variables()
 
-    def record(self, program: Program, seed: Any) -> list[Any]:
-        """Extend the program, and return the gradient of each leaf."""
+    def record(self, program: Program, seed: Any) -> list[Any] | None:
+        """Extend the program, and return the gradient of each leaf; None if a finalizer has used it meanwhile."""
         made = {slot: pending(program, slot, aval) for slot, aval in self.results if slot >= self.first}
-        program.extend(self.code, self.count, made)
+        if not program.extend(self.first, self.code, self.count, made):
+            return None
         return [seed if slot < 0 else program.values[slot] for slot, _ in self.results]
 
 
@@ -341,15 +342,17 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound:
     program, (root, output_nr) = recording.program, edge
     if only_device() is None or program.captures or not isinstance(root, OperatorNode):
         return None
-    kind = kind_of((thread.modes, len(program.values), root.plan, output_nr))
+    kind = kind_of((thread.modes, program.size, root.plan, output_nr))
     for known in kind.passes:
         try:
             nodes, leaves = known.nodes_from(root)
         except Unlike:
             continue
         if are_ends(targets, leaves) and known.fits(nodes, leaves, program, seed):
-            next_task_id()  # the call counts as one of the engine's
             grads = known.record(program, seed)
+            if grads is None:
+                return None
+            next_task_id()  # the call counts as one of the engine's
             if not keep_graph:
                 known.release(nodes)
             return delivered(zip(leaves, grads, strict=True), targets)
@@ -368,7 +371,7 @@ def observe(
 ) -> list[Any]:
     """Have the engine run the pass, and remember it if that is possible."""
     program, seen = recording.program, Observed()
-    length, first, inputs = len(program.code), len(program.values), len(program.inputs)
+    length, first, inputs = len(program.code), program.size, len(program.inputs)
     program.held = True
     try:
         engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), bound)

@@ -199,10 +199,10 @@ def capturing(splits: bool) -> Iterator[Capture]:
     run(recording.program)
     capture = Capture(splits)
     modes, watchers = thread.modes, thread.result_watchers
-    thread.result_watchers = (*watchers, capture.watch)
-    thread.modes = modes.replace(deferred=True, results_watched=True)
-    recording.program = capture
     try:
+        thread.result_watchers = (*watchers, capture.watch)
+        thread.modes = modes.replace(deferred=True, results_watched=True)
+        recording.program = capture
         yield capture
     finally:
         thread.result_watchers = watchers

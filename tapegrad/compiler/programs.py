@@ -32,7 +32,7 @@ class Programs:
                 return entry[1]
             entries.remove(entry)
             numbers = same
-        whole = Whole(code, effects.slots, len(capture.values), numbers, replaced)
+        whole = Whole(code, effects.slots, capture.size, numbers, replaced)
         entries.append((code, whole))
         if len(self._wholes) > MOST:
             del self._wholes[next(iter(self._wholes))]

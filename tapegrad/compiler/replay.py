@@ -60,21 +60,35 @@ def replaced_by(sources: Sequence[Source], effects: Effects, refs: Refs, argumen
 
 def run_captured(new: Recorded, capture: Capture, refs: Refs, arguments: Sequence[Any]) -> None:
     """Run the program of a call that was just captured; what it left behind gets its arrays."""
+    whole = new.whole
+    whole.compile(capture.inputs)
     inputs, capture.inputs = capture.inputs, []
     for seen in capture.seen.values():
         seen.own = seen.value = None
     capture.slots.clear()
-    for position in new.whole.donated:
+    for position in whole.donated:
         if sys.getrefcount(inputs[position]) > 2 or not alone():  # inputs', getrefcount's
             inputs[position] = copied(inputs[position])
-    for slot, array in new.whole.run(inputs).items():
-        value = capture.values[slot]
-        value.array, value.program = array, None
+    results: list[Any] = []
+    try:
+        whole.run(inputs, results)
+        settle_captured(capture, whole, results)
+    except BaseException:
+        if results:  # an interrupt came with them
+            settle_captured(capture, whole, results)
+        raise
     capture.values.clear()  # what nobody wants refers to the capture, and that to it
     for one in new.effects.written:
         settle(refs.meant(one.ref, arguments))
     for ref, _ in new.effects.bound:
         settle(ref.find(arguments))
+
+
+def settle_captured(capture: Capture, whole: Whole, results: list[Any]) -> None:
+    """Give the values of a capture that are wanted their arrays."""
+    for slot, array in whole.by_slot(results).items():
+        value = capture.values[slot]
+        value.array, value.program = array, None
 
 
 def held_results(capture: Capture) -> bytes:
@@ -97,7 +111,7 @@ class Replay:
     ) -> None:
         whole, effects, self._tree = recorded.whole, recorded.effects, recorded.tree
         self._known = known
-        self._run = whole.run
+        self._whole = whole
         self._inputs = Inputs(recorded.sources, whole, effects)
         self._leaving = Leaving(effects, arguments)
         self._holdings = Holdings(effects, fixed)
@@ -145,5 +159,12 @@ class Replay:
             leaf._grad = None
         for ref in self._dropped:
             ref.find(arguments)._grad = None
-        given = self._leaving.leave(self._run(inputs), arguments)
+        results: list[Any] = []
+        try:
+            self._whole.run(inputs, results)
+            given = self._leaving.leave(self._whole.by_slot(results), arguments)
+        except BaseException:
+            if results:  # an interrupt came with them; what is left behind twice is counted twice
+                self._leaving.leave(self._whole.by_slot(results), arguments)
+            raise
         return given[0] if self._tree.kind is None else unflatten(given, self._tree)

@@ -131,7 +131,10 @@ def added(present: Tensor, grad: Any) -> Any:
         return add_values(value_of(present), grad)
     if present._value is not None and alone():  # it is not read any more, but it would count
         present._value = None
-    return (add_into if may_reuse(storage) else add_values)(storage.value, grad)
+    if may_reuse(storage):
+        storage.edition += 1  # an interrupt may come with the sum: who reads this memory must know
+        return add_into(storage.value, grad, storage)
+    return add_values(storage.value, grad)
 
 
 def separate(grad: Any, of: Tensor) -> Tensor:

@@ -137,8 +137,8 @@ class Engine:
         """Run the graph and the callbacks, on this thread and on those of the nodes."""
         here = self._thread
         tasks = here.tasks
-        tasks.append(task)
         try:
+            tasks.append(task)
             if self._workers() and task.has_workers() and thread.modes.multithreading and not bound():
                 WorkersRun(here, task, self._step).run(root)
             else:
@@ -147,7 +147,7 @@ class Engine:
             for callback in task.final_callbacks:  # callbacks may queue others: the list grows while it is read
                 callback()
         finally:
-            tasks.pop()
+            del tasks[task.depth :]
         return task.captured_vars
 
     def _run_reporting(self, task: GraphTask, root: Node) -> None:

@@ -84,6 +84,15 @@ class StandIn:
         self.jobs: SimpleQueue[Outcome] = SimpleQueue()
         threading.Thread(target=self._work, name="tapegrad-stand-in", daemon=True).start()
 
+    @staticmethod
+    def begin(outcome: Outcome) -> None:
+        """Have it done by a stand-in that is idle, or else by a new one."""
+        try:
+            stand_in = StandIn.idle.pop()
+        except IndexError:
+            stand_in = StandIn()
+        stand_in.jobs.put(outcome)
+
     def _work(self) -> None:
         stays = True
         while stays:
@@ -94,39 +103,52 @@ class StandIn:
             stays = len(StandIn.idle) < STAND_INS_KEPT
             if stays:
                 StandIn.idle.append(self)
-            done.set()
+            done.release()
 
 
 class Outcome:
-    """A job that another thread does, and what came of it."""
+    """A job that another thread does, and what came of it.
 
-    __slots__ = ("job", "done", "result", "error")
+    Note [Interrupts]
+    Python raises an interrupt after any call that the main thread makes, also between a call and the ``try`` below it,
+    and within the methods of ``threading.Event`` and ``Condition``, which then fail to let go of their own lock. What
+    must be undone is therefore done inside the ``try``, and threads wait for plain locks.
+    """
+
+    __slots__ = ("todo", "done", "result", "error")
 
     def __init__(self, job: Callable[[], Any]) -> None:
-        self.job: Callable[[], Any] | None = job
-        self.done = threading.Event()
+        self.todo = [job]
+        """The job, until it is begun or given up: whoever pops it decides."""
+        self.done = threading.Lock()
+        """Held until the job has been done."""
         self.result: Any = None
         self.error: BaseException | None = None
+        self.done.acquire()
 
     def run(self) -> None:
         """Do the job, on whatever thread this is."""
-        job, self.job = self.job, None
-        assert job is not None
+        try:
+            job = self.todo.pop()
+        except IndexError:  # given up
+            return
         try:
             self.result = job()
         except BaseException as error:  # it is the caller's, also an interrupt
             self.error = error
 
-    def wait(self) -> Any:
-        """What the job returned, when it has been done; raises what it raised.
+    def wait(self, begin: Callable[[Outcome], None]) -> Any:
+        """What the job returned, when ``begin(self)`` has had it done; raises what it raised.
 
-        An interrupt that comes meanwhile is raised when the job is done, for that works on the caller's graph; a
-        second one at once.
+        An interrupt that comes meanwhile is raised when the job is done, for that works on the caller's graph (or at
+        once if the job has not been begun, which then it never is); a second one at once. See Note [Interrupts].
         """
         try:
-            self.done.wait()
+            begin(self)
+            self._join()
         except BaseException:
-            self.done.wait()
+            if not self._give_up():
+                self._join()
             raise
         error, self.error = self.error, None
         if error is not None:
@@ -135,6 +157,17 @@ class Outcome:
             finally:
                 del error  # its traceback holds this frame
         return self.result
+
+    def _join(self) -> None:
+        with self.done:
+            pass
+
+    def _give_up(self) -> bool:
+        try:
+            self.todo.pop()
+        except IndexError:
+            return False
+        return True
 
 
 def report(node: Node | None, error: BaseException) -> None:
@@ -146,13 +179,7 @@ def report(node: Node | None, error: BaseException) -> None:
 def run_on_stand_in(here: EngineThread, job: Callable[[], Any]) -> Any:
     """Run ``job`` on another thread on behalf of this one, which waits. See Note [Reentrant]."""
     errand, inbox = Errand(here), here.inbox
-    outcome = Outcome(lambda: errand.run(inbox, job))
-    try:
-        stand_in = StandIn.idle.pop()
-    except IndexError:
-        stand_in = StandIn()
-    stand_in.jobs.put(outcome)
-    return outcome.wait()
+    return Outcome(lambda: errand.run(inbox, job)).wait(StandIn.begin)
 
 
 os.register_at_fork(after_in_child=StandIn.idle.clear)  # threads do not survive a fork

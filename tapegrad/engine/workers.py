@@ -43,45 +43,47 @@ class Inbox:
     def __init__(self) -> None:
         self.closed = False
         self._entries: list[Entry] = []
-        self._changed = threading.Condition()  # its lock is reentrant: a finalizer may run backward anywhere
+        self._lock = threading.RLock()  # reentrant: a finalizer may run backward anywhere
+        self._no_news = threading.Lock()  # no condition: see Note [Interrupts]
+        self._no_news.acquire()
         self._tick = count().__next__
 
     def put(self, run: WorkersRun, node: Node, inputs: InputBuffer) -> None:
         """Leave a node here."""
-        with self._changed:
+        with self._lock:
             heappush(self._entries, (-run.task.depth, -node.sequence_nr, self._tick(), node, inputs, run))
-            self._changed.notify()
+            self.wake()
 
     def take(self, until: WorkersRun | None) -> Entry | None:
         """Wait for the most urgent entry; None when the run ``until`` is finished (or, without one, this closed)."""
-        with self._changed:
-            while not (self.closed if until is None else until.finished):
+        while not (self.closed if until is None else until.finished):
+            with self._lock:
                 if self._entries:
                     return heappop(self._entries)
-                self._changed.wait()
+            self._no_news.acquire()
         return None
 
     def take_next(self, run: WorkersRun) -> Entry | None:
         """The most urgent entry if it belongs to ``run``; does not wait."""
-        with self._changed:
+        with self._lock:
             if self._entries and self._entries[0][-1] is run:
                 return heappop(self._entries)
         return None
 
     def wake(self) -> None:
-        """Let the thread that waits here look again whether its run is finished."""
-        with self._changed:
-            self._changed.notify()
+        """Let the thread that waits here, or the next to do so, look again."""
+        with self._lock:
+            if self._no_news.locked():
+                self._no_news.release()
 
     def close(self) -> None:
         """End the worker when it has done what it is at."""
-        with self._changed:
-            self.closed = True
-            self._changed.notify()
+        self.closed = True
+        self.wake()
 
     def discard(self, run: WorkersRun) -> None:
         """Drop what waits here for a run that failed."""
-        with self._changed:
+        with self._lock:
             self._entries[:] = [entry for entry in self._entries if entry[-1] is not run]
             heapify(self._entries)
 
@@ -112,8 +114,8 @@ class WorkersRun:
 
     def run(self, root: Node) -> None:
         """Run everything, from the calling thread; raises what a node or a hook raised on any thread."""
-        self._post(root, InputBuffer())
         try:
+            self._post(root, InputBuffer())
             serve(self.home, until=self)
         except BaseException:  # an interrupt while this thread was waiting: what nodes raise is kept in ``error``
             self.error = _stopped

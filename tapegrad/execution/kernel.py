@@ -10,11 +10,19 @@ Those who know more, plans, take ``run`` or ``record``.
 Note [64-bit without configuration]
 tapegrad never changes the process's JAX configuration. A kernel which touches a 64-bit type is traced and run inside
 ``jax.enable_x64(True)``. Whether it does is known from the types of its inputs and outputs, once, when it is made.
+
+Note [Interrupts and donation]
+An array that is donated is deleted, and the result lies in its place. An interrupt (ctrl-C) that comes during a call of
+XLA's is raised by Python right after it, before the result has a name: it would be lost, with what it replaces. So such
+calls are made by C: ``starmap`` gives what they return to an unpacking or a list, and Python does not look for
+interrupts until that is where it belongs (``Kernel.overwrite``), or where whoever catches the interrupt finds it
+(``call_into``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Any
 
 import jax
@@ -38,6 +46,21 @@ def scoped(function: Callable) -> Callable:
 
     call.__wrapped__ = function.__wrapped__  # type: ignore[attr-defined]
     return call
+
+
+def call_into(found: list[Any], function: Callable, wide: bool, values: Sequence[Any]) -> None:
+    """Call a jitted function, and put what it gives into a list. See Note [Interrupts and donation].
+
+    >>> found = []
+    >>> call_into(found, jax.jit(lambda x: x + 1), False, [jnp.int32(2)])
+    >>> found
+    [Array(3, dtype=int32)]
+    """
+    if wide:
+        with jax.enable_x64(True):
+            found += starmap(function, (values,))
+    else:
+        found += starmap(function, (values,))
 
 
 class Opaque:
@@ -80,7 +103,7 @@ class Kernel:
             may stand in the tuple for a result that nobody wants.
         name: what profiles and HLO dumps call it.
         wide: whether an input, an output or an intermediate has a 64-bit type.
-        reuse: whether the result may be put where the first argument lies, which nobody may use afterwards.
+        reuse: whether the result may be put where the first argument lies; for ``overwrite``.
 
     >>> import jax.numpy as jnp
     >>> double = Kernel(lambda x: x + x, name="double", wide=False).bind()
@@ -125,6 +148,18 @@ class Kernel:
 
         call.__wrapped__ = self.function.__wrapped__  # type: ignore[attr-defined]
         return call
+
+    def overwrite(self, holder: Any, *values: Any) -> Any:
+        """The result for arrays and numbers, put where the first one lies, which nobody may use afterwards.
+
+        It is ``holder.value`` from then on, also if an interrupt comes. See Note [Interrupts and donation].
+        """
+        if self.wide:
+            with jax.enable_x64(True):
+                (holder.value,) = starmap(self.function, (values,))
+        else:
+            (holder.value,) = starmap(self.function, (values,))
+        return holder.value
 
     def deferred(self, *values: Any) -> Any:
         """Record a call if a value is pending; with arrays alone, there mostly is no reason not to run it now."""
@@ -189,6 +224,11 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Any:
     stand_ins = [arg(1) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
     with jax.enable_x64(True):
         return jax.eval_shape(function, *stand_ins)
+
+
+def is_here(value: Any) -> bool:
+    """Whether a value is an array that has elements: no tracer, and nothing that is pending."""
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
 
 
 _add_kernels = [Kernel(jnp.add, name="accumulate", wide=wide) for wide in (False, True)]

@@ -10,6 +10,12 @@ where its arguments are: a slot from 0 on is a result, counted from the beginnin
 input, an array that was there before or a Python number. So a list of instructions *is* the structure of a program:
 two that are equal do the same to other inputs, and comparing two lists of tuples takes nanoseconds for each.
 
+An instruction and its results are appended at once: between reading ``program.size`` and appending the last result
+nothing is made that the garbage collector knows of, and nothing is called but ``list.append``, after which Python does
+not look for interrupts (once it has specialised the call, as it does by the tenth time or so). So neither an interrupt
+nor a finalizer that computes, too, comes between, and what was recorded before and after one belongs together. What a
+program would have computed whose run was interrupted is evaluated like that of another thread.
+
 Which results are still wanted when a program is run is a matter of counting references: those which nobody but the
 program holds are never materialised.
 
@@ -26,7 +32,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from itertools import islice, repeat
+from itertools import islice
 from typing import Any
 
 import jax
@@ -173,7 +179,7 @@ class Program:
 
     Attributes:
         code: the instructions.
-        values: the results, by slot.
+        values: the results, by slot; ``size``: how many there are, also when it has been run.
         inputs: the arrays and numbers that instructions take.
         slots: where an input is: by its identity, or a number by type and value.
         settled: values that were pending, and are inputs as arrays.
@@ -182,7 +188,7 @@ class Program:
         unseen: a range of slots whose results nobody has seen, and the slots in it of which that is not so.
     """
 
-    __slots__ = ("code", "values", "inputs", "slots", "settled", "device", "held", "unseen")
+    __slots__ = ("code", "values", "size", "inputs", "slots", "settled", "device", "held", "unseen")
 
     captures = False
     """Whether all that the thread computes belongs to it, also what depends on nothing that is pending."""
@@ -191,6 +197,7 @@ class Program:
         self.device = device
         self.code: list[tuple] = []
         self.values: list[Pending] = []
+        self.size = 0
         self.inputs: list[Any] = []
         self.slots: dict[Any, int] = {}
         self.settled: list[Pending] = []
@@ -216,8 +223,8 @@ class Program:
             self.inputs.append(value)
             slot = self.slots[key] = -len(self.inputs)
         if given is not value:  # it will be found at once the next time, as long as it lives
-            self.slots[id(given)] = slot
             self.settled.append(given)
+            self.slots[id(given)] = slot
         return slot
 
     def known(self, given: Any) -> int | None:
@@ -229,14 +236,22 @@ class Program:
             return self.slots.get(id(given.array)) if slot is None and given.program is None else slot
         return self.slots.get(number_key(given) if type(given) in NUMBERS else id(given))
 
-    def extend(self, code: list[tuple], count: int, made: dict[int, Pending]) -> None:
-        """Append instructions with ``count`` results, of which nobody will see any but those that were ``made``."""
-        self.code.extend(code)
-        first = len(self.values)
-        self.values.extend(repeat(UNSEEN, count))
+    def extend(self, first: int, code: list[tuple], count: int, made: dict[int, Pending]) -> bool:
+        """Append instructions with ``count`` results, of which nobody will see any but those that were ``made``.
+
+        Returns:
+            Whether that was done: not if the slots from ``first`` on are taken already.
+        """
+        values, unseen = [UNSEEN] * count, (range(first, first + count), tuple(made))
         for slot, result in made.items():
-            self.values[slot] = result
-        self.unseen = range(first, first + count), tuple(made)
+            values[slot - first] = result
+        if self.size != first:
+            return False
+        self.size = first + count
+        self.code += code
+        self.values += values
+        self.unseen = unseen
+        return True
 
     def demand(self) -> None:
         """Somebody wants the elements of a result."""
@@ -348,18 +363,23 @@ def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str])
         found = f"program.slots.get(id({v})) or program.operand({v})"
         yield f"s{i} = {v}.slot if type({v}) is Pending and {v}.program is program else {found}"
     slots = "".join(f", s{i}" for i in range(len(operands)))
-    yield f"program.code.append((call{slots or ','}))"
-    yield "values = program.values"
+    made = []
     for i, (aval, result) in enumerate(zip(call.avals, results, strict=True)):
         if aval is None:
             yield f"{result} = None"
             continue
+        made.append(result)
         yield f"{result} = new(Pending)"
         yield f"{result}.program = program"
-        yield f"{result}.slot = len(values)"
         yield f"{result}.aval = aval{i}"
-        yield f"values.append({result})"
-    yield f"if len(values) > {LONGEST}:"
+    yield f"instruction = call{slots or ','}"
+    yield "code, values, size = program.code, program.values, program.size"
+    for i, result in enumerate(made):
+        yield f"{result}.slot = size{f' + {i}' if i else ''}"
+    yield f"program.size = size + {len(made)}"
+    yield "code.append(instruction)"
+    yield from (f"values.append({result})" for result in made)
+    yield f"if size > {LONGEST}:"
     yield "    program.grown()"
 
 

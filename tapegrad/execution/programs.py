@@ -67,7 +67,8 @@ class Executable:
         self.seen += 1
         if piece.lone or (self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()):
             return piece.run_by_kernels(arguments)
-        self.compiled = compiled(piece.inlined(kept(piece.code, piece.wanted, arguments)), piece.wide)
+        jitted = jax.jit(piece.inlined(kept(piece.code, piece.wanted, arguments)))
+        self.compiled = scoped(jitted) if piece.wide else jitted
         results = first_call(self.compiled, arguments)
         for call in piece.calls:
             call.compiled_with_others += 1
@@ -78,12 +79,6 @@ class Executable:
         calls = self.piece.calls
         each = sum(SECONDS_PER_KERNEL / (1 + call.compiled_with_others) for call in calls if not call.kernel.ran)
         return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
-
-
-def compiled(function: Callable, wide: bool, donated: int = 0) -> Callable:
-    """One XLA program for a function of arrays, of which it may use up the first ``donated``."""
-    run = jax.jit(function, donate_argnums=tuple(range(donated)))
-    return scoped(run) if wide else run
 
 
 def first_call(run: Callable, arguments: Iterable[Any]) -> Any:

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
-from tapegrad.execution.kernel import WIDE, Kernel, add_values
+from tapegrad.execution.kernel import WIDE, Kernel, add_values, is_here
 from tapegrad.tape.modes import thread
 
 WORTH_DONATING = 1 << 18
@@ -25,11 +24,13 @@ WORTH_DONATING = 1 << 18
 FEW = WORTH_DONATING // 16
 """So many numbers take as many bytes, or fewer."""
 
-_into, _into_wide = (Kernel(jnp.add, name="accumulate", wide=wide, reuse=True).run for wide in (False, True))
+_into, _into_wide = (Kernel(jnp.add, name="accumulate", wide=wide, reuse=True) for wide in (False, True))
 
 
-def add_into(left: Any, right: Any) -> Any:
+def add_into(left: Any, right: Any, holder: Any = None) -> Any:
     """The sum of two values of one shape and dtype, put where ``left`` lies if that pays; nobody may use ``left`` then.
+
+    Then it is ``holder.value`` at once. See Note [Interrupts and donation] in ``kernel.py``.
 
     >>> import jax.numpy as jnp
     >>> total = jnp.zeros(WORTH_DONATING // 4, jnp.float32)
@@ -42,9 +43,5 @@ def add_into(left: Any, right: Any) -> Any:
         return add_values(left, right)
     if left.shape != right.shape or left.dtype != right.dtype:
         return add_values(left, right)
-    return (_into_wide if left.dtype in WIDE else _into)(left, right)
-
-
-def is_here(value: Any) -> bool:
-    """Whether a value is an array that has elements: no tracer, and nothing that is pending."""
-    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    kernel = _into_wide if left.dtype in WIDE else _into
+    return kernel.run(left, right) if holder is None else kernel.overwrite(holder, left, right)

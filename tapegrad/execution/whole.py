@@ -9,15 +9,17 @@ come first, in the order of the results that replace them, and these results com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import jax
 
 from tapegrad.execution.carried import kept
+from tapegrad.execution.kernel import call_into
 from tapegrad.execution.pending import Call
 from tapegrad.execution.pieces import run_through
-from tapegrad.execution.programs import Structure, compiled, first_call
+from tapegrad.execution.programs import Structure, first_call
 
 AT_ONCE = 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
@@ -47,27 +49,38 @@ class Whole:
         self._structure = None if len(code) <= AT_ONCE else Structure(code, self._wanted, often=True)
         self.donated = () if self._structure else tuple(replaced)
         self._code = code
-        self._compiled: Callable | None = None
+        self._wide = any(instruction[0].kernel.wide for instruction in code)
+        self._jitted: Any = None
         self._order: tuple[int, ...] = ()
 
-    def run(self, inputs: list[Any]) -> dict[int, Any]:
-        """The results by slot, for all inputs; those that are constants are not looked at."""
+    def compile(self, inputs: Sequence[Any]) -> None:
+        """Have XLA compile it, for inputs such as these, if it has not. That takes long: nothing is lost meanwhile."""
+        if self._jitted is not None or self._structure is not None:
+            return
+        with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
+            jitted = self._jit(inputs)
+            first_call(lambda *given: jitted.lower(*given).compile(), [inputs[i] for i in self._order])
+        self._jitted = jitted
+
+    def run(self, inputs: list[Any], results: list[Any]) -> None:
+        """Put the results into a list, for all inputs; those that are constants are not looked at.
+
+        If an interrupt is raised and the results are there, it came with them. See Note [Interrupts and donation].
+        """
         with jax.core.eval_context():  # where jax traces: what is run is no part of that
             if self._structure is not None:
                 found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
-                return {slot: found[slot] for slot in self.results}
-            results = self._run_at_once(inputs)[: len(self.results)]  # behind them may stand some that XLA needs only
-            return dict(zip(self.results, results, strict=True))
+                results.append([found[slot] for slot in self.results])
+                return
+            given = [inputs[i] for i in self._order]
+            inputs.clear()  # what is donated nobody may hold
+            call_into(results, self._jitted, self._wide, given)
 
-    def _run_at_once(self, inputs: list[Any]) -> Sequence[Any]:
-        run, first = self._compiled, self._compiled is None
-        if run is None:
-            run = self._compiled = self._compile(inputs)
-        given = [inputs[i] for i in self._order]
-        inputs.clear()  # what is donated nobody may hold
-        return first_call(run, given) if first else run(*given)
+    def by_slot(self, results: list[Any]) -> dict[int, Any]:
+        """What ``run`` has put into a list, by slot."""
+        return dict(zip(self.results, results[0], strict=False))  # behind them may stand some that XLA needs only
 
-    def _compile(self, inputs: list[Any]) -> Callable:
+    def _jit(self, inputs: Sequence[Any]) -> Any:
         code, constants = self._code, self.constants
         wanted = (*self.results, *kept(code, self._wanted, inputs))
         rest = (i for i in range(len(inputs)) if i not in constants and i not in self.donated)
@@ -79,5 +92,4 @@ class Whole:
             results = run_through(code, arguments, Call.inline)
             return [results[slot] for slot in wanted]
 
-        wide = any(instruction[0].kernel.wide for instruction in code)
-        return compiled(program, wide, donated=len(self.donated))
+        return jax.jit(program, donate_argnums=tuple(range(len(self.donated))))

@@ -23,7 +23,7 @@ from jax import lax
 
 from tapegrad.execution.bits import reinterpreted
 from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
-from tapegrad.execution.kernel import WIDE, Kernel, run_bound
+from tapegrad.execution.kernel import WIDE, Kernel, is_here, run_bound
 from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
 
 CONJUGATED, NEGATED = 1, 2
@@ -153,19 +153,23 @@ def reader(window: Window, memory_strides: Ints, box: str) -> Callable:
 
 
 @lru_cache(maxsize=4096)
-def writer(window: Window, memory_strides: Ints, box: str, reuse: bool = False) -> Callable:
+def writer(window: Window, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, shown, offset) that gives the value with what the window shows written into it."""
+    return _writing(window, memory_strides, box).bind()
 
+
+@lru_cache(maxsize=4096)
+def overwriter(window: Window, memory_strides: Ints, box: str) -> Callable:
+    """The ``Kernel.overwrite`` of a ``writer`` that puts the result where the value lies."""
+    return _writing(window, memory_strides, box, reuse=True).overwrite
+
+
+def _writing(window: Window, memory_strides: Ints, box: str, reuse: bool = False) -> Kernel:
     def write(value: Any, shown: Any, offset: Any) -> Any:
         return window.write(value, memory_strides, shown, offset, box)
 
     wide = window.memory in WIDE or window.dtype in WIDE
-    return Kernel(write, name="write_window", wide=wide, reuse=reuse).bind()
-
-
-def reusing_writer(window: Window, memory_strides: Ints, box: str) -> Callable:
-    """A ``writer`` that may put the result where the value lies."""
-    return writer(window, memory_strides, box, reuse=True)
+    return Kernel(write, name="write_window", wide=wide, reuse=reuse)
 
 
 @lru_cache(maxsize=16384)
@@ -196,15 +200,17 @@ def read_window(
 
 def write_window(
     value: Any, memory_strides: Ints, shown: Any, strides: Ints, offset: int, dtype: Any = None, lens: int = 0,
-    reuse: bool = False,
+    holder: Any = None,
 ) -> Any:  # fmt: skip
     """``value`` with what a window shows replaced by ``shown``, which is cast. See ``read_window``.
 
-    With ``reuse``, nobody may use ``value`` afterwards: the result may lie where it lay.
+    With ``holder``, nobody may use ``value`` afterwards: the result may lie where it lay, and then is
+    ``holder.value`` at once. See Note [Interrupts and donation] in ``kernel.py``.
     """
-    memory, make = value.dtype, reusing_writer if reuse else writer
+    memory, over = value.dtype, holder is not None and is_here(value) and is_here(shown)
+    make = overwriter if over else writer
     write = kernel_at(make, value.shape, memory_strides, shown.shape, strides, memory, dtype or memory, lens, offset)
-    return run_bound(write, value, shown, offset)
+    return write(holder, value, shown, offset) if over else run_bound(write, value, shown, offset)
 
 
 @lru_cache(maxsize=1024)

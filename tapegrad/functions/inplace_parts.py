@@ -7,6 +7,8 @@ from typing import Any
 
 from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.views import take_history
+from tapegrad.execution.kernel import is_here
+from tapegrad.execution.pending import NUMBERS
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_overlap, refuse_shown_twice
 from tapegrad.functions.memory import window_settings
@@ -58,10 +60,11 @@ def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:
     settings = window_settings(base, place, base._spec.numel)
     storage, modes = base._storage, thread.modes
     seen = modes.intercepted or modes.results_watched or modes.saved_hooks
-    if storage is None or seen or not may_reuse(storage):
-        return strided.copy_slices(before_write(base), value, place.offset, 0, **settings)
     source = value_of(value) if isinstance(value, Tensor) else value
-    put = partial(strided.copied_slices, storage.value, source, place.offset, **settings)
+    if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or not may_reuse(storage):
+        return strided.copy_slices(before_write(base), value, place.offset, 0, **settings)
+    storage.edition += 1  # an interrupt may come with the result: who reads this memory must know
+    put = partial(strided.copied_slices, storage, storage.value, source, place.offset, **settings)
     return replay(strided.copy_slices, (before_write(base), value, place.offset, 0), settings, put)
 
 

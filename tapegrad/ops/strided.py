@@ -109,13 +109,13 @@ def _reusing(wide, **settings):
     def write(x, source, offset):
         return copy_slices.function(x, source, offset, 0, **settings)
 
-    return Kernel(write, name="copy_slices", wide=wide, reuse=True).bind()
+    return Kernel(write, name="copy_slices", wide=wide, reuse=True).overwrite
 
 
-def copied_slices(value, source, offset, **settings):
-    """``copy_slices`` of a value that nobody uses afterwards: the result may lie where it lay."""
+def copied_slices(holder, value, source, offset, **settings):
+    """``copy_slices`` of an array that nobody uses afterwards: see ``Kernel.overwrite``."""
     wide = value.dtype in WIDE or getattr(source, "dtype", value.dtype) in WIDE
-    return _reusing(wide, **settings)(value, source, offset)
+    return _reusing(wide, **settings)(holder, value, source, offset)
 
 
 views.operators.update(

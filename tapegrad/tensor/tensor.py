@@ -323,9 +323,11 @@ def may_reuse(storage: Storage) -> bool:
     A write makes another array, which costs as much as the memory is large, however small the part that is written. It
     need not be so if nobody but the storage holds the present array: then XLA may overwrite it. That nobody does is
     known from the array's reference count (other arrays in the same buffer XLA knows of), as long as no other thread
-    can be reading it, and it was made by a write, so that it never was anybody else's.
+    can be reading it, and it was made by a write, so that it never was anybody else's. What is captured does nothing.
     """
     value = storage.value
+    if recording.program.captures:
+        return False
     if type(value) is Pending or not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
         return False
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
@@ -358,8 +360,9 @@ def put(tensor: Tensor, value: Any) -> Storage:
         storage.replace(value)
     else:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
-        reuse = may_reuse(storage)
-        storage.replace(write_window(storage.value, memory_layout(storage), value, *place, reuse=reuse))
+        holder = storage if may_reuse(storage) else None
+        storage.edition += holder is not None  # an interrupt may come with the result: who reads this memory must know
+        storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
     if spec.window:
         tensor._value, tensor._seen = value, storage.edition
     return storage
