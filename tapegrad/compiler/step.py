@@ -298,7 +298,8 @@ def compile(function: Callable | None = None, *, fullgraph: bool = True) -> Any:
 
     Calls do what they would without ``compile``: where Python has to be run for that, it is. A function is replayed if
     it does nothing but compute with tensors, and what it reads besides its arguments has not changed: ``report()`` of
-    what is returned says how often that was so, and what has prevented it.
+    what is returned says how often that was so, and what has prevented it. An interrupt (ctrl-C) loses nothing: a step
+    that was replayed has then been made, or not; where Python was run, all is as far as that had come.
 
     Raises:
         DataDependentError: from calls, with ``fullgraph``: elements are read. Tensors are what they were, then.
