@@ -105,9 +105,7 @@ def test_a_runner_is_straight_line_code(execution):
     assert isinstance(plan, Plan)
     lines = source_of(plan).splitlines()
     assert lines[0] == "def run(x0, x1):"
-    calls = {
-        "immediate": "value0 = forward(x0._value, x1._value)", "deferred": "program.code.append((call, s0, s1))",
-    }  # fmt: skip
+    calls = {"immediate": "value0 = forward(x0._value, x1._value)", "deferred": "instruction = call, s0, s1"}
     assert calls[execution] in map(str.strip, lines)
     assert "    node.saved = (x1,)" in lines
     assert not any(word in source_of(plan) for word in ("for ", "while "))
