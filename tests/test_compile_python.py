@@ -539,3 +539,15 @@ def test_a_history_from_outside():
         return call, [w]
 
     compare(program, calls=6)
+
+
+def test_a_number_that_changes_may_become_infinite():
+    numbers = [1e300]
+
+    @torch.compile
+    def scaled(x):
+        return x * numbers[0]
+
+    for _ in range(4):
+        numbers[0] *= 2
+        assert scaled(torch.ones(2)).tolist() == [float("inf")] * 2

@@ -14,7 +14,7 @@ from tapegrad.compiler.reading import Inputs
 from tapegrad.compiler.rebinding import Holdings
 from tapegrad.compiler.refs import Refs, Source
 from tapegrad.execution.copies import copied
-from tapegrad.execution.pending import wanted_of
+from tapegrad.execution.pending import quiet_numbers, wanted_of
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.whole import Whole
 from tapegrad.tape.modes import alone
@@ -71,7 +71,8 @@ def run_captured(new: Recorded, capture: Capture, refs: Refs, arguments: Sequenc
             inputs[position] = copied(inputs[position])
     results: list[Any] = []
     try:
-        whole.run(inputs, results)
+        with quiet_numbers():
+            whole.run(inputs, results)
         settle_captured(capture, whole, results)
     except BaseException:
         if results:  # an interrupt came with them

@@ -63,7 +63,7 @@ class Whole:
         self._jitted = jitted
 
     def run(self, inputs: list[Any], results: list[Any]) -> None:
-        """Put the results into a list, for all inputs; those that are constants are not looked at.
+        """Put the results into a list, for all inputs, when it is compiled; those that are constants are not looked at.
 
         If an interrupt is raised and the results are there, it came with them. See Note [Interrupts and donation].
         """
