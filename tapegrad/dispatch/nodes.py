@@ -32,7 +32,7 @@ from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, next_sequence_nr
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, edge_of, may_reuse, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, describe, edge_of, lent, value_of, wrap, write
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
@@ -131,10 +131,8 @@ def added(present: Tensor, grad: Any) -> Any:
         return add_values(value_of(present), grad)
     if present._value is not None and alone():  # it is not read any more, but it would count
         present._value = None
-    if may_reuse(storage):
-        storage.edition += 1  # an interrupt may come with the sum: who reads this memory must know
-        return add_into(storage.value, grad, storage)
-    return add_values(storage.value, grad)
+    holder = lent(storage)
+    return add_values(storage.value, grad) if holder is None else add_into(storage.value, grad, holder)
 
 
 def separate(grad: Any, of: Tensor) -> Tensor:

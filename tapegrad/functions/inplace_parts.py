@@ -18,7 +18,7 @@ from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, expanded
 from tapegrad.tensor.refusals import refuse_captured
-from tapegrad.tensor.tensor import Tensor, may_reuse, shows_all, value_of, write, writing
+from tapegrad.tensor.tensor import Tensor, lent, shows_all, value_of, write, writing
 
 
 def write_part(self: Tensor, place: Geometry, value: Any) -> None:
@@ -61,9 +61,8 @@ def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:
     storage, modes = base._storage, thread.modes
     seen = modes.intercepted or modes.results_watched or modes.saved_hooks
     source = value_of(value) if isinstance(value, Tensor) else value
-    if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or not may_reuse(storage):
+    if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or lent(storage) is None:
         return strided.copy_slices(before_write(base), value, place.offset, 0, **settings)
-    storage.edition += 1  # an interrupt may come with the result: who reads this memory must know
     put = partial(strided.copied_slices, storage, storage.value, source, place.offset, **settings)
     return replay(strided.copy_slices, (before_write(base), value, place.offset, 0), settings, put)
 

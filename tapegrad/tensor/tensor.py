@@ -323,7 +323,8 @@ def may_reuse(storage: Storage) -> bool:
     A write makes another array, which costs as much as the memory is large, however small the part that is written. It
     need not be so if nobody but the storage holds the present array: then XLA may overwrite it. That nobody does is
     known from the array's reference count (other arrays in the same buffer XLA knows of), as long as no other thread
-    can be reading it, and it was made by a write, so that it never was anybody else's. What is captured does nothing.
+    can be reading it, and it was made by a write, so that it never was anybody else's. While a program is captured,
+    nothing is reused: what is called then does not run before later.
     """
     value = storage.value
     if recording.program.captures:
@@ -332,6 +333,17 @@ def may_reuse(storage: Storage) -> bool:
         return False
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
     return unshared and alone() and type(storage) is Storage and not is_traced(value)
+
+
+def lent(storage: Storage) -> Storage | None:
+    """The storage, if its next value ``may_reuse`` the memory and be put into it at once, else None.
+
+    Who reads the memory will read it anew: an interrupt may come with the value, and nobody tells them then.
+    """
+    if not may_reuse(storage):
+        return None
+    storage.edition += 1
+    return storage
 
 
 def write(tensor: Tensor, value: Any) -> None:
@@ -360,8 +372,7 @@ def put(tensor: Tensor, value: Any) -> Storage:
         storage.replace(value)
     else:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
-        holder = storage if may_reuse(storage) else None
-        storage.edition += holder is not None  # an interrupt may come with the result: who reads this memory must know
+        holder = lent(storage)
         storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
     if spec.window:
         tensor._value, tensor._seen = value, storage.edition
