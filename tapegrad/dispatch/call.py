@@ -35,7 +35,7 @@ from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
 from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
 from tapegrad.tape.modes import thread
-from tapegrad.tape.node import next_sequence_nr
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor, settle
@@ -239,7 +239,8 @@ def _node_lines(plan: Plan) -> Iterator[str]:
     ends = zip(plan.positions, plan.needed, strict=True)
     edges = (_edge(i, plan.specs[i]) if need else "None" for i, need in ends)
     yield f"node.next_edges = {_tuple(edges)}"
-    yield "node.sequence_nr = next_sequence_nr()"
+    number = HIGHEST_SEQUENCE_NR if plan.op.underivable else "next_sequence_nr()"
+    yield f"node.sequence_nr = {number}"
 
 
 def _save_lines(plan: Plan) -> Iterator[str]:

@@ -448,6 +448,17 @@ class OperatorNode(Node):
         return [*others, *(f"_saved_{field}" for field in op.saved_fields()), *raw]
 
 
+class UnderivableNode(OperatorNode):
+    """Of an operator that has no derivative: raises when backward reaches it, before other nodes run."""
+
+    __slots__ = ()
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        raise RuntimeError(f"derivative for {self.plan.op.underivable} is not implemented")
+
+    apply = apply_values
+
+
 def saved_properties(op: Any) -> dict[str, Any]:
     """What the nodes of an operator show of what they saved, by PyTorch's names.
 

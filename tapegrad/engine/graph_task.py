@@ -107,10 +107,14 @@ class GraphTask:
         """Mark the nodes on a path from ``root`` to ``outputs``, and where gradients are captured.
 
         With ``accumulate_grad`` the nodes at the end of ``outputs`` run (they accumulate); without, the gradients
-        that would enter them are captured and they do not run.
+        that would enter them are captured and they do not run. A root that is the only one is where the call begins,
+        in any case: the hooks of its outputs run, even if nothing that is asked for can be reached from there.
         """
         exec_info = self.exec_info
         exec_info[root] = ExecInfo()
+        if len(root.next_edges) == 1 and root.next_edges[0] is not None:
+            exec_info[root].needed = True
+            exec_info[root.next_edges[0][0]] = ExecInfo()
         for position, (node, input_nr) in enumerate(outputs):
             info = exec_info.setdefault(node, ExecInfo())
             if accumulate_grad:

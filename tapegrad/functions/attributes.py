@@ -23,9 +23,9 @@ from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
     Tensor,
-    counter_of,
     edge_of,
     enliven,
+    leave,
     new_tensor,
     passes_for_leaf,
     share,
@@ -118,7 +118,7 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    counter = counter_of(self)
+    counter = leave(self)
     self._seen, self._offset = edition_of(value), value._offset
     self._value = value_of(value)
     self._spec = value._spec.replace(
@@ -126,7 +126,7 @@ def _set_data(self: Tensor, value: Any) -> None:
     )
     share(self, value)
     self._counter = counter
-    if counter.version:  # what is plain counts as never written
+    if counter.version or counter.astray:  # what is plain counts as never written
         enliven(self)
 
 

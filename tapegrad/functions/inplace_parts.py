@@ -80,8 +80,8 @@ def overwrite(self: Tensor, value: Any) -> None:
 
 
 def can_write_part(self: Tensor, value: Any) -> bool:
-    """Whether ``write_part`` can be used: not for inference tensors, duals and views in another dtype, nor where it is
-    to be refused as the write to a view of the tensor would be."""
+    """Whether ``write_part`` can be used: not for inference tensors, duals, views in another dtype and views whose
+    memory is no longer that of the base, nor where it is to be refused as the write to a view of the tensor would be."""
     base = self if self._view is None else self._view.base
     spec, view, modes = base._spec, self._view, thread.modes
     if modes.grad and (spec.requires_grad or self._spec.requires_grad) and base._edge is None:
@@ -91,4 +91,4 @@ def can_write_part(self: Tensor, value: Any) -> bool:
     if view is not None and (view.creation is not None or view.made is not None or view.leaf):
         return False
     storage = base._storage
-    return storage is None or shows_all(base, storage)
+    return storage is self._storage and (storage is None or shows_all(base, storage))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tapegrad.tape.node import name_of
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, name_of
 from tapegrad.tensor.tensor import Tensor
 
 IN_PLACE = {
@@ -44,6 +44,7 @@ def underivable(result: Tensor, function: str) -> Tensor:
     if result._edge is not None and name_of(result._edge[0]) == NO_DERIVATIVE:
         node: Any = result._edge[0]
         node.next_edges = tuple(edge for edge in node.next_edges if edge is not None)
+        node.sequence_nr = HIGHEST_SEQUENCE_NR
         node.__class__ = _class_refusing(node.__class__, function)
     return result
 

@@ -40,7 +40,7 @@ from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, storage_of, value_of
+from tapegrad.tensor.tensor import Tensor, count_write, leave, storage_of, value_of
 
 # -- other memory ------------------------------------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ def _requires_grad(source: Any) -> bool:
 
 def move(tensor: Tensor, storage: Storage, spot: Geometry, lens: int = 0) -> None:
     """Put a tensor elsewhere, which counts as a write to it."""
-    counter = counter_of(tensor)
+    counter = leave(tensor)
     place(tensor, storage, spot, tensor.dtype, lens)
     tensor._counter = None if counter is storage.counter else counter
     counter.bump()

@@ -135,6 +135,8 @@ class Operator:
         self.real = real
         self.formulas = {key: Formula(formula) for key, formula in formulas.items()}
         self.jvp_formula = None if jvp is None else Formula(jvp)
+        without = [getattr(formula.function, "underivable", None) for formula in self.formulas.values()]
+        self.underivable = next(filter(None, without), None)  # PyTorch's name of what has no derivative
         self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
         self.plans: dict[tuple, Callable] = {}
         self.kernels: dict[tuple, Any] = {}

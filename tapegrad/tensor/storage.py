@@ -32,12 +32,14 @@ class Counter:
     Attributes:
         version: the number of writes.
         writes: where each version was written, as far as that is recorded.
+        astray: whether a tensor took it along to other memory, and left others behind that share it.
     """
 
-    __slots__ = ("version", "writes")
+    __slots__ = ("version", "writes", "astray")
 
     def __init__(self, version: int = 0) -> None:
         self.version = version
+        self.astray = False
         self.writes: dict[int, Position | None] | None = None
 
     def bump(self) -> None:

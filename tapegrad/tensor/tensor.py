@@ -249,6 +249,18 @@ def counter_of(tensor: Tensor) -> Counter:
     return tensor._counter or storage_of(tensor).counter
 
 
+def leave(tensor: Tensor) -> Counter:
+    """What counts the writes to a tensor, which takes it along to another memory.
+
+    Who stays behind learns of writes that are made there, so is plain no longer.
+    """
+    counter, storage = counter_of(tensor), storage_of(tensor)
+    if any(member is not tensor for member in storage.living()):
+        counter.astray = True
+        make_live(storage)
+    return counter
+
+
 def _new_storage(tensor: Tensor) -> Storage:
     with making:
         if tensor._storage is None:
