@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
 from tapegrad.functions.bounds import numbers
 from tapegrad.functions.construction import from_numpy
@@ -16,6 +16,7 @@ from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
     common_dtype,
+    converted,
     is_number,
     no_overload,
     operand,
@@ -23,7 +24,7 @@ from tapegrad.functions.scalars import (
     python_number,
     refuse,
 )
-from tapegrad.ops import elementwise, special
+from tapegrad.ops import comparison, elementwise, special
 from tapegrad.ops.operator import Operator, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -228,7 +229,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         refuse("pow", (input, exponent), BOOL)
         return elementwise.pow(input, exponent)
     if isinstance(input, Tensor) and is_number(exponent):
-        return _to_number(input, operand(exponent, float64 if input.dtype.category >= FLOATING else input.dtype))
+        return _to_number(input, exponent)
     if isinstance(exponent, Tensor) and is_number(input):
         base = operand(input, exponent.dtype)
         refuse("pow", (base, exponent), BOOL)
@@ -238,17 +239,25 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 def _to_number(x: Tensor, exponent: Any) -> Tensor:
     """A power to a number. Small whole and half exponents are compiled in; they are few and much faster so."""
+    exponent = operand(exponent, float64 if x.dtype.category >= FLOATING else int64)
     if x.dtype.category < FLOATING:
+        if x.dtype.category == BOOL and isinstance(exponent, bool):
+            return comparison.logical_or(x, not exponent)
         refuse("pow", (x, exponent), BOOL)
-        if isinstance(exponent, int) and exponent < 0:
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
-        return elementwise.pow_number(x, exponent)
+        return elementwise.pow_number(x, _whole_exponent(x, exponent) if isinstance(exponent, int) else exponent)
     if isinstance(exponent, complex):
         return elementwise.pow_number(x, exponent)
     exponent = float(exponent)
     if not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
         return elementwise.pow_number(x, exponent)
     return elementwise.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
+
+
+def _whole_exponent(x: Tensor, exponent: int) -> Any:
+    """The exponent of integers, which must be one of their dtype."""
+    if exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return converted(exponent, common_dtype(x, exponent))
 
 
 @public("torch", "Tensor")

@@ -214,10 +214,22 @@ def pow(x, y):
 
 
 def _int_power(x, y):
-    """Whole powers; to a negative exponent 1 and -1 stay what they are and the others become 0."""
+    """Whole powers, which wrap around; to a negative exponent 1 and -1 stay what they are and the others become 0."""
     inverse = jnp.where(x == 1, 1, jnp.where((x == -1) if jnp.issubdtype(x.dtype, jnp.signedinteger) else False,
                                              1 - 2 * (y & 1), 0))  # fmt: skip
-    return jnp.where(y < 0, inverse, jnp.power(x, jnp.maximum(y, 0))).astype(x.dtype)
+    return jnp.where(y < 0, inverse, _by_squaring(x, jnp.maximum(y, 0))).astype(x.dtype)
+
+
+def _by_squaring(x, y):
+    """``x ** y`` by all bits of exponents that are not negative; ``jnp.power`` reads the lowest six alone."""
+
+    def step(state):
+        power, square, bits = state
+        return jnp.where(bits & 1, power * square, power), square * square, bits >> 1
+
+    shape = jnp.broadcast_shapes(x.shape, y.shape)
+    start = jnp.ones(shape, x.dtype), jnp.broadcast_to(x, shape), jnp.broadcast_to(y, shape)
+    return lax.while_loop(lambda state: jnp.any(state[2] > 0), step, start)[0]
 
 
 @elementwise(x=lambda g, x, y: g * conj(y * x ** (y - 1)), node="PowBackward0")
