@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.dtypes import BOOL, uint8
+from tapegrad.execution.dtypes import BOOL, FLOATING, uint8
 from tapegrad.functions.arguments import wrap_dim, wrap_dims
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.creation import empty, zeros
 from tapegrad.functions.gathering import index_select
 from tapegrad.functions.joining import cat, meshgrid, stack
-from tapegrad.functions.naming import renamed
 from tapegrad.functions.reduction import sum
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scans import cumsum
 from tapegrad.functions.shape import reshape
 from tapegrad.functions.slicing import narrow, select
+from tapegrad.ops.losses import over_count
+from tapegrad.ops.special import times
 from tapegrad.tensor.tensor import Tensor
 
 # -- integrals ---------------------------------------------------------------------------------------------------------
@@ -64,11 +65,11 @@ def _widths(name: str, y: Tensor, x: Tensor, axis: int) -> Tensor:
 
 
 def _halved(total: Any) -> Tensor:
-    return renamed(total / 2.0, "DivBackward1")
+    return over_count(total, count=2.0) if total.dtype.category >= FLOATING else total / 2.0
 
 
-def _step(dx: Any) -> Any:
-    return 1 if dx is UNSET else dx.item() if isinstance(dx, Tensor) else dx
+def _step(dx: Any) -> float:
+    return 1.0 if dx is UNSET else float(dx)
 
 
 @public("torch", aliases=("trapz",), out=False)
@@ -92,7 +93,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Te
         return _halved(sum((left + right) * _widths("trapezoid", y, x, axis), axis))
     first: Any = select(y, axis, 0)
     ends = first + select(y, axis, -1)
-    return renamed((sum(y, axis) - ends * 0.5) * _step(dx), "MulBackward1")
+    return times(sum(y, axis) - times(ends, 0.5), _step(dx))
 
 
 @public("torch", out=False)
@@ -108,7 +109,7 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int 
     left, right = _neighbours(y, axis)
     if x is not None:
         return _halved(cumsum((left + right) * _widths("cumulative_trapezoid", y, x, axis), axis))
-    return cumsum((left + right) * (_step(dx) / 2.0), axis)
+    return cumsum(times(left + right, _step(dx) / 2.0), axis)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------

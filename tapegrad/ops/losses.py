@@ -190,6 +190,9 @@ def over_count(x, *, count):
     return over.function(x, count=count)
 
 
+over_count.saved_names = {"other": "count"}
+
+
 # -- the negative log likelihood of classes ----------------------------------------------------------------------------
 
 

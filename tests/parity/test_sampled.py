@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from expressions import expression
-from harness import agree, same, same_error, warned
+from harness import agree, attempt, same, same_error, warned
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
@@ -45,6 +45,29 @@ RESULTS = {
 @pytest.mark.parametrize(("text", "inputs"), [(text, one) for text in RESULTS for one in RESULTS[text]])
 def test_results_and_derivatives(text, inputs):
     same(expression(text), *inputs, rtol=1e-9)
+
+
+WITHOUT_FREED_TENSORS = [
+    "torch.trapezoid(x)", "torch.trapz(x, dx=0.5)", "torch.trapezoid(x, dx=2)", "torch.trapezoid(x, y)",
+    "torch.cumulative_trapezoid(x)", "torch.cumulative_trapezoid(x, dx=0.5)", "torch.cumulative_trapezoid(x, y)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WITHOUT_FREED_TENSORS)
+def test_backward_twice(text):
+    """A graph that saved numbers alone is not freed; one that saved the points is, as they were when it was made."""
+    compute = expression(text)
+
+    def program(torch):
+        x, y = torch.ones(3, 4, requires_grad=True), torch.tensor([1.0, 2.0, 4.0, 8.0])
+        result = compute(torch, x, y)
+        with torch.no_grad():
+            x.mul_(2)
+            y.mul_(2)
+        seen = [(name, getattr(result.grad_fn, name)) for name in dir(result.grad_fn) if name == "_saved_other"]
+        return seen, [attempt(lambda: torch.autograd.grad(result.sum(), x)) for _ in range(2)]
+
+    agree(program)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
