@@ -25,7 +25,7 @@ from tapegrad.execution.pending import Pending
 from tapegrad.execution.programs import shown
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.tensor import Tensor, counter_of, value_of
 
 
 def effects_of(capture: Capture, refs: Refs, results: Sequence[Any], rebound: Sequence[Rebound] = ()) -> Effects:
@@ -158,7 +158,7 @@ def _made_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tens
     members = [] if storage is None else list(storage.living())
     if any(member is not tensor and all(member is not other for other in sharers) for member in members):
         raise Unaccounted(f"others share the memory of {what}")
-    return Made(slot, tensor._spec.replace(plain=True), 0 if storage is None else tensor._version)
+    return Made(slot, tensor._spec.replace(plain=True), 0 if storage is None else counter_of(tensor).version)
 
 
 def _check_memories(capture: Capture, refs: Refs, written: dict[int, Written]) -> None:

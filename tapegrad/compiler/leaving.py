@@ -57,7 +57,7 @@ class Leaving:
                 storage.value = found[slot]
                 storage.edition += 1
             else:
-                storage.replace(found[slot])
+                Storage.replace(storage, found[slot])
             counter.version += writes
         for counter, writes in self._counters:
             counter.version += writes
@@ -90,7 +90,7 @@ class Leaving:
             if isinstance(memory, Tensor):
                 memory._value = found[slot]
             else:
-                memory.replace(found[slot])
+                Storage.replace(memory, found[slot])  # in inference mode, if it was written to in that
         for ref, writes in self._counted:
             counter_of(ref.find(arguments)).version += writes
 
