@@ -498,7 +498,7 @@ def test_that_is_replayed_nevertheless(program):
 def test_reading_elements_is_refused_and_nothing_has_happened():
     parameters, generator = model(), torch.default_generator
 
-    @torch.compile
+    @torch.compile(fullgraph=True)
     def step():
         clear(parameters)
         loss = loss_of(parameters) * torch.rand(())
@@ -518,7 +518,7 @@ def test_reading_elements_is_refused_and_nothing_has_happened():
 
 
 def test_an_error_that_the_function_catches_is_raised_nevertheless():
-    @torch.compile
+    @torch.compile(fullgraph=True)
     def step(x):
         try:
             return x * x.sum().item()
@@ -543,7 +543,7 @@ def test_a_program_may_be_split():
 
         return lambda number: step(), parameters
 
-    compiled = compare(program, calls=6, replayed=False, fullgraph=False)
+    compiled = compare(program, calls=6, replayed=False)
     assert "elements are read at" in compiled.report()
 
 

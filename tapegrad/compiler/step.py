@@ -30,6 +30,7 @@ from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
 from tapegrad.compiler.refs import Refs, Unaccounted, sources_of
 from tapegrad.compiler.replay import Recorded, Replay, held_results, replaced_by, run_captured
+from tapegrad.compiler.settings import check_settings
 from tapegrad.compiler.states import States
 from tapegrad.compiler.trust import PLAIN
 from tapegrad.execution.host import is_traced
@@ -167,7 +168,8 @@ class Compiled:
                 raise capture.refused
         if capture.split is not None or capture.traced:
             case.accounted = False
-            case.reason = f"elements are read at {capture.split}" if capture.split else "jax traces it"
+            split = f"it is split where elements are read at {capture.split}"
+            case.reason = split if capture.split else "jax traces it"
             finish(capture)
             return result
         if flatten((args, kwargs))[1] != tree or any(map(_other, flatten((args, kwargs))[0], leaves)):
@@ -284,17 +286,34 @@ def finish(capture: Capture) -> None:
         run(capture)
 
 
-def compile(function: Callable | None = None, *, fullgraph: bool = True) -> Any:
+def compile(
+    model: Callable | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
     """A function, or a module, whose calls become one XLA program each, and are replayed without running its Python.
 
     Training steps can be compiled as they are: gradients, in-place updates, optimizers' state, buffers and random
     numbers are found while the first calls run, and updated by the program; names, items and attributes that are given
-    new tensors are given new ones by each call. See Note [Compiled steps].
+    new tensors are given new ones by each call. The source of ``tapegrad.compiler.step`` tells more.
 
     Args:
-        function: what is called; without it, ``compile(...)`` is a decorator.
+        model: the function, or the module; without it, ``compile(...)`` is a decorator.
         fullgraph: whether reading elements of a tensor while the function runs is an error; if not, the program is
             split there, and the function's Python is run at each call.
+        backend, mode, options: PyTorch's; what it knows is accepted, and XLA compiles in any case.
+        dynamic, recompile_limit, isolate_recompiles, shapes_spec, name: accepted, and not needed; each kind of call has
+            a program of its own.
+        disable: give the function back as it is.
 
     Calls do what they would without ``compile``: where Python has to be run for that, it is. A function is replayed if
     it does nothing but compute with tensors, and what it reads besides its arguments has not changed: ``report()`` of
@@ -302,6 +321,7 @@ def compile(function: Callable | None = None, *, fullgraph: bool = True) -> Any:
     that was replayed has then been made, or not; where Python was run, all is as far as that had come.
 
     Raises:
+        RuntimeError: a backend or a mode that PyTorch has not; both a mode and options.
         DataDependentError: from calls, with ``fullgraph``: elements are read. Tensors are what they were, then.
 
     >>> import tapegrad as torch
@@ -319,6 +339,13 @@ def compile(function: Callable | None = None, *, fullgraph: bool = True) -> Any:
     >>> step.replayed > 0
     True
     """
-    if function is None:
-        return functools.partial(compile, fullgraph=fullgraph)
-    return Compiled(function, fullgraph)
+
+    def compiled(model: Callable) -> Any:
+        if model is None:
+            raise RuntimeError("Model can't be None")
+        check_settings(model, backend, mode, options, dynamic, disable)
+        if disable:
+            return model
+        return Compiled(model, fullgraph)
+
+    return compiled if model is None else compiled(model)

@@ -1,8 +1,9 @@
 """What compiled steps return, and write to, in inference mode and out of it: what PyTorch gives without compiling."""
 
 import pytest
-import tapegrad
 from harness import agree
+
+import tapegrad
 
 CALLS = 4
 
@@ -105,7 +106,7 @@ def test_a_state_made_in_inference_mode_is_written_to_in_it(place):
     agree(program)
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.* is deprecated")
 def test_tangents_and_what_had_them():
     def program(torch):
         forward = torch.autograd.forward_ad
