@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
 from tapegrad.execution.host import to_host
-from tapegrad.functions.pointwise import dunder, hot_dunder, reverse
+from tapegrad.functions.construction import from_numpy
+from tapegrad.functions.pointwise import dunder, hot_dunder, refused, reverse
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, no_overload, operand, operands, refuse
 from tapegrad.functions.unary import check, unary
@@ -36,12 +39,22 @@ def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
     return function
 
 
-def _comparison(op: Operator, *aliases: str, ordered: bool = True) -> None:
+def _comparison(op: Operator, *aliases: str, ordered: bool = True, foreign: Callable[..., Any] = refused) -> None:
     function = public("torch", "Tensor", aliases=aliases)(_compare(op, ordered))
-    hot_dunder(f"__{op.name}__", op, function)
+    hot_dunder(f"__{op.name}__", op, function, foreign)
 
 
-_comparison(comparison.eq, ordered=False)
+def _equal_to_array(self: Tensor, other: Any) -> Any:
+    """``self == other`` of a NumPy array, which alone of PyTorch's comparisons is one of tensors."""
+    if not isinstance(other, np.ndarray):
+        return NotImplemented
+    try:
+        return self == from_numpy(other)
+    except TypeError:  # tensors don't have this dtype
+        return NotImplemented
+
+
+_comparison(comparison.eq, ordered=False, foreign=_equal_to_array)
 _comparison(comparison.ne, "not_equal", ordered=False)
 _comparison(comparison.lt, "less")
 _comparison(comparison.le, "less_equal")

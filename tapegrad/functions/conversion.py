@@ -16,7 +16,7 @@ from tapegrad.execution.host import to_host, transfer
 from tapegrad.execution.rows import inverse, memory_order
 from tapegrad.execution.windows import CONJUGATED
 from tapegrad.functions.attributes import legacy_dtype
-from tapegrad.functions.construction import warn_scalar_requires_grad
+from tapegrad.functions.construction import from_numpy, warn_scalar_requires_grad
 from tapegrad.functions.factory import named_device, named_dtype, no_overload
 from tapegrad.functions.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.functions.registry import public
@@ -253,9 +253,28 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 @public("Tensor", out=False)
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """The elements, for NumPy's functions; raises as ``numpy`` does."""
+    """A copy of the elements, for NumPy's functions; raises as ``numpy`` does.
+
+    Raises:
+        ValueError: ``copy=False``.
+    """
+    if copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
     array = numpy(self)
     return array if dtype is None else array.astype(dtype, copy=False)
+
+
+@public("Tensor", out=False)
+def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """What NumPy's functions make of their result when they are given tensors: a tensor, which nothing recorded.
+
+    Truth values become ``uint8``, as PyTorch's do.
+
+    >>> import numpy as np, tapegrad as torch
+    >>> np.maximum(torch.tensor([0.25, 1.0]), 0.5)
+    tensor([0.5000, 1.0000])
+    """
+    return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)
 
 
 @public("Tensor", out=False)

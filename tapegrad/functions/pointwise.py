@@ -10,8 +10,6 @@ import numpy as np
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
 from tapegrad.functions.bounds import numbers
-from tapegrad.functions.construction import from_numpy
-from tapegrad.functions.conversion import numpy
 from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
@@ -295,40 +293,24 @@ public("special")(xlogy)
 # -- the operators of Python -------------------------------------------------------------------------------------------
 
 
-LEFT_TO_THE_ARRAY = frozenset(
-    ["__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__", "__eq__"]
-)
-"""Operators that work with a NumPy array on the right."""
-
-
 EXACT = 2**53
 """Ints below this are floats, too."""
 
 
 def accepts(value: Any) -> bool:
-    """Whether an operator of Python takes a value beside a tensor; for others it answers NotImplemented."""
-    return isinstance(value, Tensor) or is_number(value) or hasattr(type(value), "__torch_function__")
+    """Whether an operator of Python takes a value beside a tensor.
 
-
-def foreign(name: str, self: Tensor, other: Any) -> Any:
-    """What an operator does with an operand that it doesn't accept.
-
-    A NumPy array on the right is what PyTorch leaves to NumPy: the result is computed by it and has the dtype that it
-    gives; no gradient passes. Everything else is left to the other side.
-
-    Raises:
-        RuntimeError: the other operand is an array, and this tensor requires grad.
+    For others it answers NotImplemented. Of an array on the right NumPy then computes the result, with its promotion,
+    and without a history: ``Tensor.__array__`` and ``__array_wrap__``.
     """
-    if not isinstance(other, np.ndarray) or name not in LEFT_TO_THE_ARRAY:
-        return NotImplemented
-    return from_numpy(np.asarray(getattr(numpy(self), name)(other)))
+    return isinstance(value, Tensor) or is_number(value) or hasattr(type(value), "__torch_function__")
 
 
 def dunder(name: str, function: Callable[[Tensor, Any], Any]) -> None:
     """Declare a method such as ``__mod__`` of Tensor."""
 
     def method(self: Tensor, other: Any) -> Any:
-        return function(self, other) if accepts(other) else foreign(name, self, other)
+        return function(self, other) if accepts(other) else NotImplemented
 
     _attach(name, method, function)
 
@@ -339,11 +321,19 @@ def _attach(name: str, method: Callable, function: Callable) -> None:
     NAMESPACES.setdefault("Tensor", {})[name] = method
 
 
-def hot_dunder(name: str, op: Operator, function: Callable[[Tensor, Any], Any]) -> None:
+def refused(self: Tensor, other: Any) -> Any:
+    """What an operator answers to an operand that it does not take: the other side may know what to do."""
+    return NotImplemented
+
+
+def hot_dunder(
+    name: str, op: Operator, function: Callable[[Tensor, Any], Any], foreign: Callable[[Tensor, Any], Any] = refused
+) -> None:
     """Declare a method such as ``__mul__``: an operator of the table, reached without a detour once a plan exists.
 
     Plans are made by the slow way only, so that checks and overrides have been done for whatever has one. ``op`` must
-    be what ``function`` comes down to, for two tensors or for a tensor and a float.
+    be what ``function`` comes down to, for two tensors or for a tensor and a float. ``foreign`` gets operands that no
+    operator of Python takes.
     """
     plans = op.plans
 
@@ -362,7 +352,7 @@ def hot_dunder(name: str, op: Operator, function: Callable[[Tensor, Any], Any]) 
             run = plans.get((thread.modes, self._spec, float))
             if run is not None:
                 return run(self, other)
-        return function(self, other) if accepts(other) else foreign(name, self, other)
+        return function(self, other) if accepts(other) else foreign(self, other)
 
     _attach(name, method, function)
 
@@ -377,7 +367,7 @@ def reverse(function: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], T
     return reversed_
 
 
-def _divided_by(self: Tensor, other: Any) -> Tensor:
+def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     """``other / self``."""
     return elementwise.reciprocal(self) * other
 
@@ -389,8 +379,7 @@ hot_dunder("__mul__", elementwise.mul, mul)
 hot_dunder("__rmul__", elementwise.mul, mul)
 hot_dunder("__truediv__", elementwise.div, div)
 hot_dunder("__rsub__", elementwise.rsub_number, rsub)
-dunder("__rtruediv__", _divided_by)
-dunder("__rdiv__", _divided_by)
+NAMESPACES["Tensor"]["__rtruediv__"] = NAMESPACES["Tensor"]["__rdiv__"] = __rtruediv__
 dunder("__floordiv__", floor_divide)
 dunder("__rfloordiv__", reverse(floor_divide))
 dunder("__mod__", remainder)

@@ -67,7 +67,6 @@ class Tensor:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    __array_ufunc__: ClassVar[None] = None
     __array_priority__: ClassVar[int] = 1000
 
     @property
