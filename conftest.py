@@ -135,6 +135,11 @@ def modes_are_left_as_they_were(execution):
 def memory_is_given_back():
     """See Note [What was compiled is dropped]."""
     yield
+    give_memory_back()
+
+
+def give_memory_back():
+    """Drop what was compiled, if that is much. The machine that draws programs does so, too."""
     if resident() > PLENTY:
         import jax
 

@@ -1,0 +1,155 @@
+"""Drawing many programs, and making a few groups of those that differ."""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from .comparing import Difference
+from .left import left_out
+from .modes import MODES, at_a_jump
+from .playing import HELPERS
+from .shrinking import smallest
+from .steps import draw
+
+
+@dataclass
+class Group:
+    """Programs that differ for one reason, as far as can be told.
+
+    Attributes:
+        mode, key: where, and how they differ.
+        program: the smallest that is known.
+        what: both sides, to read.
+        seeds: which programs they were.
+        left: why it is left as it is, if it is.
+    """
+
+    mode: str
+    key: str
+    program: str
+    what: str
+    seeds: list[str] = field(default_factory=list)
+    left: str | None = None
+
+    def text(self) -> str:
+        """To be pasted into a shell."""
+        return f"# {self.mode}: {self.what}\n{runnable(self.program)}"
+
+
+class Hunt:
+    """A run of the machine.
+
+    Attributes:
+        module: the right one.
+        groups: what was found, by key.
+        drawn: how many programs there were; ``runs`` counts them by mode, ``differing`` those that differ.
+    """
+
+    def __init__(self, module: Any, only: frozenset[str] = frozenset(), shrink: int = 300) -> None:
+        self.module, self.only, self.shrink = module, only, shrink
+        self.groups: dict[str, Group] = {}
+        self.known: dict[str, list[Group]] = {}
+        self.drawn = self.differing = 0
+        self.runs: Counter[str] = Counter()
+
+    def program(self, seed: str) -> str:
+        """The program of a seed."""
+        return draw(self.module, Random(seed), self.only)
+
+    def examine(self, seed: str) -> Group | None:
+        """Draw one program and run it in every mode; the group that it belongs to, if it differs."""
+        text = self.program(seed)
+        self.drawn += 1
+        chances = Random(f"modes {seed}")
+        for mode, (run, one_of) in MODES.items():
+            if chances.randrange(one_of):
+                continue
+            self.runs[mode] += 1
+            found = run(self.module, text)
+            if found is not None:
+                self.differing += 1
+                return self.put(seed, mode, text, found)
+        return None
+
+    def put(self, seed: str, mode: str, text: str, found: Difference) -> Group:
+        """Find the group of a program that differs, or make one."""
+        coarse = f"{mode}: {found.key}: {calls_in(found.statement)}"
+        known = self.known.setdefault(coarse, [])
+        if len(known) >= 2:
+            known[-1].seeds.append(seed)
+            return known[-1]
+        program, found = self.shrunk(mode, text, found)
+        key = f"{mode}: {found.key}: {calls_in(program)}"
+        left = left_out(program, found) or self.jumps(program, found)
+        group = self.groups.setdefault(key, Group(mode, found.key, program, found.what, left=left))
+        if len(program) < len(group.program):
+            group.program, group.what = program, found.what
+        group.seeds.append(seed)
+        known.append(group)
+        return group
+
+    def jumps(self, program: str, found: Difference) -> str | None:
+        """Why numbers need not agree, if they need not. See Note [Tolerances]."""
+        about_numbers = found.key.endswith((": numbers", ": not finite", ": float"))
+        return "at a jump" if about_numbers and at_a_jump(self.module, program) else None
+
+    def shrunk(self, mode: str, text: str, found: Difference) -> tuple[str, Difference]:
+        run = MODES[mode][0]
+        last = [found]
+
+        def still(candidate: str) -> bool:
+            other = run(self.module, candidate)
+            same = other is not None and other.key == found.key
+            if same and other is not None:
+                last[0] = other
+            return same
+
+        return smallest(text, still, self.shrink), last[0]
+
+
+def calls_in(program: str) -> str:
+    """The names that a program calls or reads of things, sorted: what it is about."""
+    names = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Attribute) and node.attr not in ("tensor", "autograd", "func", "graph", "sum", "nn"):
+            names.add(node.attr)
+        elif isinstance(node, (ast.Subscript, ast.BinOp, ast.AugAssign, ast.With)):
+            names.add(type(getattr(node, "op", node)).__name__)
+    return " ".join(sorted(names))
+
+
+def runnable(program: str) -> str:
+    """A program with what it uses of the preamble."""
+    needed: list[str] = []
+    waiting = [name for name in HELPERS if re.search(rf"\b{name}\b", program)]
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.append(name)
+            source = ast.unparse(HELPERS[name])
+            waiting += [other for other in HELPERS if other != name and re.search(rf"\b{other}\(", source)]
+    lines = ["import torch  # or: import tapegrad as torch"]
+    lines += ["F = torch.nn.functional"] * ("F." in program) + ["forward_ad = torch.autograd.forward_ad"] * ("forward_ad." in program)
+    lines += ["seen = []"] * ("log" in needed) + [ast.unparse(HELPERS[name]) for name in HELPERS if name in needed]
+    return "\n".join([*lines, program])
+
+
+def hunt(
+    hunting: Hunt, seeds: Iterator[str], minutes: float | None = None, progress: Callable[[Hunt, str, Group | None], None] | None = None
+) -> Hunt:
+    """Examine programs until there are no more seeds, or no more time."""
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+    for seed in seeds:
+        if end is not None and time.monotonic() > end:
+            break
+        group = hunting.examine(seed)
+        if progress is not None:
+            progress(hunting, seed, group)
+    return hunting

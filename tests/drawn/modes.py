@@ -1,0 +1,175 @@
+"""The modes in which a program is run here, each beside the right module.
+
+Note [Repeatable programs]
+A program is compiled as a step: its first statements make leaves, the others are the body of a function that gives all
+that they made. The function is called four times, with leaves made anew each time, or always with the same ones; the
+same function is called as often on the right module. Programs that raise are not compiled: what a step leaves that fails
+half-way is a matter of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+import tapegrad
+from tapegrad.execution import pending
+from tapegrad.interop import to_jax
+
+from .comparing import Difference, differences, first_difference, magnitudes, nudged
+from .playing import Player, play, quiet, sentence, statements
+
+CALLS = 4
+
+
+def at_once(module: Any, text: str) -> Difference | None:
+    """Computed at once, looked at after each statement."""
+    return first_difference(play(Player(tapegrad), text), play(Player(module), text))
+
+
+def deferred(module: Any, text: str) -> Difference | None:
+    """Deferred, looked at in the end only."""
+    return repeated(module, text, 1)
+
+
+def remembered(module: Any, text: str) -> Difference | None:
+    """Deferred, so often that what is deferred is compiled."""
+    return repeated(module, text, CALLS)
+
+
+def repeated(module: Any, text: str, times: int) -> Difference | None:
+    watched = len(text) % 2 == 0
+    expected = play(Player(module), text, watched)
+    tapegrad.set_execution("deferred")
+    try:
+        for _ in range(times):
+            found = first_difference(play(Player(tapegrad), text, watched), expected)
+            if found is not None:
+                return found
+    finally:
+        pending.recording.__init__()  # type: ignore[misc]
+        tapegrad.set_execution("immediate")
+    return None
+
+
+# -- compiled ----------------------------------------------------------------------------------------------------------
+
+
+def compiled(module: Any, text: str) -> Difference | None:
+    """As a step that is compiled. See Note [Repeatable programs]."""
+    program = as_step(text)
+    if program is None:
+        return None
+    setup, step, fresh = program
+    theirs = calls_of(module, setup, step, fresh, lambda function: function)
+    if theirs is None:
+        return None
+    ours = calls_of(tapegrad, setup, step, fresh, lambda function: tapegrad.compile(function, fullgraph=False))
+    if ours is None:
+        return Difference("raised", "step()", "the compiled step raised", "compiled raised")
+    for number, pair in enumerate(zip(ours, theirs, strict=True)):
+        if isinstance(pair[0], str):
+            return Difference("raised", f"step() # call {number}", pair[0], f"compiled: {pair[0][:60]}")
+        for name in {**pair[1], **pair[0]}:
+            values = pair[0].get(name, "nothing"), pair[1].get(name, "nothing")
+            for where, what, key in differences(*values, name, 100.0):
+                return Difference("compiled", f"step() # call {number}", f"{where}: {what}", f"compiled: {key}")
+    return None
+
+
+def as_step(text: str) -> tuple[str, str, bool] | None:
+    """A program as the making of leaves, and a function ``step`` of them; whether leaves are made for each call."""
+    body = ast.parse(text).body
+    count = 0
+    while count < len(body) and ast.unparse(body[count]).partition(" = ")[2].startswith("torch.tensor("):
+        count += 1
+    if not count or count == len(body):
+        return None
+    leaves = [ast.unparse(node.targets[0]) for node in body[:count]]  # type: ignore[attr-defined]
+    made = sorted({node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name) and len(node.id) == 1
+                   and isinstance(node.ctx, ast.Store)})  # fmt: skip
+    inside = "\n".join(ast.unparse(node) for node in body[count:])
+    fresh = len(text) % 3 > 0
+    results = f"return {{name: item for name, item in locals().items() if name in {made}}}"
+    if not fresh:  # leaves stay what they are, and what the body gives their names is its own
+        again = {node.id for part in body[count:] for node in ast.walk(part) if isinstance(node, ast.Name)
+                 and isinstance(node.ctx, (ast.Store, ast.Del))}  # fmt: skip
+        fresh = bool(again & set(leaves))
+    head = f"def step({', '.join(leaves) if fresh else ''}):"
+    lines = "\n".join(f"    {line}" for line in f"{inside}\n{results}".splitlines())
+    return "\n".join(ast.unparse(node) for node in body[:count]), f"{head}\n{lines}", fresh
+
+
+def calls_of(module: Any, setup: str, step: str, fresh: bool, wrap: Callable) -> list[Any] | None:
+    """What can be seen after each call of a step; None if the right module raises."""
+    player = Player(module)
+    found: list[Any] = []
+    with quiet():
+        try:
+            exec(setup, player.names)
+            leaves = {name: item for name, item in player.pool.items()}
+            exec(step, player.names)
+            function = wrap(player.names["step"])
+            for _ in range(CALLS):
+                player.names["seen"].clear()
+                if fresh:
+                    exec(setup, player.names)
+                    leaves = player.pool
+                given = function(*[leaves[name] for name in arguments_of(step)])
+                result = {**leaves, **given}
+                marks = {name: player.marks_of(item) for name, item in result.items()}
+                player.names["result"] = result
+                numbers = {name: player.numbers_of(item) for name, item in result.items()}
+                grads = {f"{name}.grad": player.gradient(item.grad) for name, item in leaves.items()}
+                found.append({"marks": marks, **numbers, **grads, "log": player.numbers_of(player.names["seen"])})
+        except Exception as error:
+            if wrap(None.__class__) is None.__class__:
+                return None
+            found.append(f"{type(error).__name__}: {sentence(error)}")
+    return found
+
+
+def arguments_of(step: str) -> list[str]:
+    head = step.partition("(")[2].partition(")")[0]
+    return [name.strip() for name in head.split(",") if name.strip()]
+
+
+# -- jax ---------------------------------------------------------------------------------------------------------------
+
+
+def by_jax(module: Any, text: str) -> Difference | None:
+    """The gradients of the smooth functions of a program by our formulas, and by jax's: see ``smooth_program``."""
+    if "def smooth(" not in text:
+        return None
+    player = Player(tapegrad)
+    with quiet():
+        for _, code in statements(text):
+            if player.run(code) is not None:
+                return None
+        function, leaves = player.names["smooth"], [x for x in player.pool.values() if x.is_leaf and x.requires_grad]
+        with jax.enable_x64(True):
+            arrays = [x.detach().numpy() for x in leaves]
+            theirs = jax.grad(to_jax(function), argnums=tuple(range(len(leaves))))(*arrays)
+        ours = tapegrad.autograd.grad(function(*leaves), leaves, materialize_grads=True)
+    scale = max(1.0, *magnitudes([np.asarray(g) for g in theirs]))
+    for pair in zip(ours, theirs, strict=True):
+        for where, what, key in differences(pair[0].numpy(), np.asarray(pair[1]), "gradient", scale):
+            return Difference("jax", text, f"{where}: {what}", f"jax: {key}")
+    return None
+
+
+def at_a_jump(module: Any, text: str) -> bool:
+    """Whether the right module itself gives other numbers for leaves that differ a little: see Note [Tolerances]."""
+    found = first_difference(play(Player(module), nudged(text)), play(Player(module), text))
+    return found is not None
+
+
+MODES: dict[str, tuple[Callable[[Any, str], Difference | None], int]] = {
+    "at once": (at_once, 1), "deferred": (deferred, 1), "remembered": (remembered, 12), "compiled": (compiled, 6),
+    "jax": (by_jax, 1),
+}  # fmt: skip
+"""What runs a program; and of how many programs one is run so."""

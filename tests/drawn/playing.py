@@ -1,0 +1,198 @@
+"""``Player`` runs the statements of a program on one module, and tells what can be seen of them.
+
+Note [What is not compared]
+PyTorch's backward may give out a gradient as a view that is expanded, or one that was added to in place and so has a
+version; nodes that ``create_graph`` makes follow its formulas, and what a transform gives lies in memory as its
+batching rules leave it. All this is PyTorch's way of computing, of which no program should know: of gradients and what
+comes from transforms, and of all that is computed from these (``TAINTING``), it is not compared how it lies in memory,
+and of the first neither what node made it. Steps along dimensions of length 1 name nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+PREAMBLE = (Path(__file__).parent / "preamble.py").read_text()
+HELPERS = {node.name: node for node in ast.parse(PREAMBLE).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+PREAMBLE_CODE = compile(PREAMBLE.replace("import tapegrad as torch\n", "\n"), "<preamble>", "exec")
+
+Raised = tuple[str, str, str]
+"""The word "raised", the type, the sentence."""
+
+
+@lru_cache(maxsize=4096)
+def statements(text: str) -> list[tuple[str, CodeType]]:
+    """A program as its statements, each compiled by itself."""
+    found = []
+    for node in ast.parse(text).body:
+        source = ast.unparse(node)
+        found.append((source, compile(source, "<drawn>", "exec")))
+    return found
+
+
+class Player:
+    """One module, and the names that a program has given to things in it."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.names: dict[str, Any] = {"torch": module, "F": module.nn.functional, "forward_ad": module.autograd.forward_ad}
+        exec(PREAMBLE_CODE, self.names)
+        self.reserved = frozenset(self.names)
+
+    @property
+    def pool(self) -> dict[str, Any]:
+        """What the program made, by name; functions aside."""
+        return {
+            name: item for name, item in self.names.items()
+            if name not in self.reserved and len(name) == 1 and not callable(item)
+        }  # fmt: skip
+
+    def run(self, code: CodeType) -> Raised | None:
+        """Run a statement; what it raised."""
+        try:
+            exec(code, self.names)
+        except Exception as error:  # what it raises is what is compared
+            return "raised", type(error).__name__, sentence(error)
+        return None
+
+    def evaluate(self, text: str) -> Any:
+        """What an expression gives."""
+        return eval(text, self.names)
+
+    def marks(self, tainted: Container[str] = (), direct: Container[str] = ()) -> dict[str, Any]:
+        """What can be seen of the pool without its numbers."""
+        hidden = {name: HIDDEN + ("grad_fn",) * (name in direct) for name in self.pool if name in tainted}
+        return {name: self.marks_of(item, hidden.get(name, ())) for name, item in sorted(self.pool.items())}
+
+    def marks_of(self, item: Any, hidden: Container[str] = ()) -> Any:
+        if isinstance(item, self.module.Tensor):
+            return {name: attempt(look, item) for name, look in MARKS.items() if name not in hidden}
+        if isinstance(item, (tuple, list)):
+            return [self.marks_of(part, hidden) for part in item]
+        return type(item).__name__
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the pool, gradients, and what hooks were given."""
+        found: dict[str, Any] = {"log": self.numbers_of(self.names["seen"])}
+        for name, item in sorted(self.pool.items()):
+            found[name] = self.numbers_of(item)
+            if isinstance(item, self.module.Tensor):
+                grad = attempt(lambda item=item: item.grad)
+                found[f"{name}.grad"] = self.gradient(grad)
+        return found
+
+    def gradient(self, grad: Any) -> Any:
+        if not isinstance(grad, self.module.Tensor):
+            return grad
+        return [{"dtype": MARKS["dtype"](grad), "shape": tuple(grad.shape), "requires_grad": grad.requires_grad},
+                self.numbers_of(grad)]  # fmt: skip
+
+    def numbers_of(self, item: Any) -> Any:
+        if isinstance(item, self.module.Tensor):
+            return attempt(self.array, item)
+        if isinstance(item, (tuple, list)):
+            return [self.numbers_of(part) for part in item]
+        if isinstance(item, dict):
+            return {key: self.numbers_of(part) for key, part in item.items()}
+        return item if isinstance(item, (bool, int, float, complex, str, type(None))) else type(item).__name__
+
+    def array(self, tensor: Any) -> np.ndarray:
+        tensor = tensor.detach()
+        if tensor.dtype == self.module.bfloat16:
+            found = tensor.to(self.module.float32).numpy().astype(np.float32)
+            return found.view(Bfloat)
+        return tensor.resolve_neg().resolve_conj().numpy().copy()
+
+
+class Bfloat(np.ndarray):
+    """Numbers of which eight bits count, as NumPy has no bfloat16."""
+
+
+def steps_of(tensor: Any) -> tuple[int, ...]:
+    if not tensor.numel():
+        return ()
+    return tuple(step * (length > 1) for step, length in zip(tensor.stride(), tensor.shape, strict=True))
+
+
+MARKS: dict[str, Callable[[Any], Any]] = {
+    "dtype": lambda x: str(x.dtype).rpartition(".")[2],
+    "shape": lambda x: tuple(x.shape),
+    "requires_grad": lambda x: x.requires_grad,
+    "grad_fn": lambda x: None if x.grad_fn is None else x.grad_fn.name(),
+    "is_leaf": lambda x: x.is_leaf,
+    "version": lambda x: None if x.is_inference() else x._version,
+    "is_inference": lambda x: x.is_inference(),
+    "is_view": lambda x: x._is_view(),
+    "stride": steps_of,
+    "storage_offset": lambda x: x.storage_offset(),
+    "output_nr": lambda x: x.output_nr,
+}
+"""What can be seen of a tensor besides its numbers."""
+
+
+def attempt(look: Callable, *args: Any) -> Any:
+    try:
+        return look(*args)
+    except Exception as error:  # what it raises is what is compared
+        return "raised", type(error).__name__, sentence(error)
+
+
+ADDRESSES = re.compile(r"0x[0-9a-f]+|\bat \d{6,}")
+
+
+def sentence(error: Exception) -> str:
+    """The text of an exception up to what tapegrad adds to PyTorch's, or PyTorch of its own source."""
+    text = str(error).partition("\nWhere:\n")[0].partition("\nException raised from")[0]
+    return ADDRESSES.sub("…", text)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+TAINTING = re.compile(r"\.grad\b|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
+HIDDEN = ("version", "is_view", "stride", "storage_offset", "output_nr")
+
+
+def tainted_by(source: str, tainted: set[str]) -> None:
+    """Add to the names of gradients those that a statement gives to any. See Note [What is not compared]."""
+    if TAINTING.search(source) or tainted & set(re.findall(r"\b[a-z]\b", source)):
+        tainted |= {name.id for name in ast.walk(ast.parse(source)) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+
+
+Account = list[tuple[str, Raised | None, dict[str, Any]]]
+
+
+def play(player: Player, text: str, watched: bool = True) -> tuple[Account, dict[str, Any]]:
+    """Run a program: what each statement raised and what could be seen after it, and all numbers at the end.
+
+    Args:
+        player: runs it.
+        text: the program.
+        watched: look at the pool after each statement, not only after the last one. (To look may make histories anew.)
+    """
+    account: Account = []
+    program = statements(text)
+    tainted, direct = set[str](), set[str]()
+    with quiet():
+        for number, (source, code) in enumerate(program, 1):
+            raised = player.run(code)
+            tainted_by(source, tainted)
+            if TAINTING.search(source):
+                tainted_by(source, direct)
+            look = watched or number == len(program)
+            account.append((source, raised, player.marks(tainted, direct) if look else {}))
+        return account, player.numbers()

@@ -1,0 +1,115 @@
+"""What the lines of a drawn program may speak of, besides ``torch``. A program is printed with what it uses of this."""
+
+import tapegrad as torch
+
+seen = []
+
+
+def log(tag, *values):
+    """Note what a hook was given, as it is now."""
+    seen.append([tag, *[v.detach().clone() if isinstance(v, torch.Tensor) else v for v in values]])
+
+
+def named(tag, answer=None):
+    """A hook that notes what it is given, and answers with a function of the gradient, or nothing."""
+
+    def hook(grad):
+        log(tag, grad, grad.requires_grad)
+        return None if answer is None else answer(grad)
+
+    return hook
+
+
+def node_hook(tag):
+    """A hook of a node, before it or behind it."""
+    return lambda *grads: log(tag, *[grad for group in grads for grad in group])
+
+
+class Double(torch.autograd.Function):
+    """Twice, and says so."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        log("Double", grad)
+        return grad * 2
+
+
+class Product(torch.autograd.Function):
+    """The product and the sum of two tensors; the sum has no derivative."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        total = x + y
+        ctx.mark_non_differentiable(total)
+        return x * y, total
+
+    @staticmethod
+    def backward(ctx, grad, grad_total):
+        x, y = ctx.saved_tensors
+        log("Product", ctx.needs_input_grad, grad, grad_total)
+        return (grad * y).sum_to_size(x.shape), (grad * x).sum_to_size(y.shape)
+
+
+class Cube(torch.autograd.Function):
+    """The cube, in the form that function transforms take."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x * x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * tangent
+
+
+class Shift(torch.autograd.Function):
+    """Writes to its argument, and gives it back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 3
+
+
+class Pair(torch.autograd.Function):
+    """Sine and cosine; gradients that nobody asked for are None."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.set_materialize_grads(False)
+        ctx.scale = scale
+        ctx.save_for_backward(x)
+        return x.sin() * scale, x.cos()
+
+    @staticmethod
+    def backward(ctx, first, second):
+        (x,) = ctx.saved_tensors
+        log("Pair", first, second)
+        total = torch.zeros_like(x)
+        if first is not None:
+            total = total + first * x.cos() * ctx.scale
+        if second is not None:
+            total = total - second * x.sin()
+        return total, None
