@@ -28,7 +28,7 @@ from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import converted
 from tapegrad.functions.shape import expanded, viewed
-from tapegrad.functions.slicing import selected, slice_bounds, sliced
+from tapegrad.functions.slicing import is_whole, selected, slice_bounds, sliced
 from tapegrad.functions.sorting import numbers, on_host
 from tapegrad.functions.viewing import geometry_of, view_of
 from tapegrad.ops import indexing as ops
@@ -80,7 +80,7 @@ class Selection:
         if step <= 0:
             raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
         first, count = slice_bounds(length, item.start, item.stop, step)
-        if always or count != length or step != 1 or (item.start is not None and operator.index(item.start) < 0):
+        if always or step != 1 or not is_whole(item, length):
             self.steps.append(("slice", self.axis, first, count, step))
             self.shape[self.axis] = count
         self.axis += 1

@@ -82,6 +82,12 @@ def slice_bounds(length: int, start: Any, end: Any, step: int) -> tuple[int, int
     return places.start, len(places)
 
 
+def is_whole(item: slice, length: int) -> bool:
+    """Whether a slice of step 1 reads as all of a dimension: one that counts from the end doesn't, whatever it gives."""
+    start, stop = item.start, item.stop
+    return (start is None or operator.index(start) == 0) and (stop is None or operator.index(stop) >= length)
+
+
 @public("torch", "Tensor")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """``input`` with ``src`` at ``index`` of dimension ``dim``, as a new tensor."""

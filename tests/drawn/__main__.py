@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 
 import conftest
-import tapegrad
 
-from .hunting import Group, Hunt, hunt, runnable
+from .hunting import Group, Hunt, hunt, right_module, runnable
 from .steps import FEATURES
 
 
@@ -25,16 +24,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--left", action="store_true", help="print the groups that are left as they are, too")
     parser.add_argument("--current", type=Path, help="a file that holds the seed of the program being run")
     return parser.parse_args()
-
-
-def right_module():
-    """PyTorch, or, where it is not installed, tapegrad as it computes at once."""
-    if not conftest.HAS_TORCH:
-        return tapegrad
-    import torch
-
-    torch.set_num_threads(1)
-    return torch
 
 
 class Progress:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
 import re
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
+
+import tapegrad
 
 from .comparing import Difference
 from .left import left_out
@@ -17,6 +23,19 @@ from .modes import MODES, at_a_jump
 from .playing import HELPERS
 from .shrinking import smallest
 from .steps import draw
+
+
+def right_module() -> Any:
+    """PyTorch, or, where it is not installed, tapegrad as it computes at once."""
+    if importlib.util.find_spec("torch") is None:
+        return tapegrad
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(1)  # of several writes to one place the last is then always the same
+    return torch
+
+
+QUICK = ("at once", "deferred")
+"""Modes that compile nothing but kernels; in the others fewer smaller programs are tried."""
 
 
 @dataclass
@@ -40,7 +59,8 @@ class Group:
 
     def text(self) -> str:
         """To be pasted into a shell."""
-        return f"# {self.mode}: {self.what}\n{runnable(self.program)}"
+        told = "\n".join(f"# {line}" for line in f"{self.mode}: {self.what}".splitlines())
+        return f"{told}\n{runnable(self.program)}"
 
 
 class Hunt:
@@ -52,7 +72,7 @@ class Hunt:
         drawn: how many programs there were; ``runs`` counts them by mode, ``differing`` those that differ.
     """
 
-    def __init__(self, module: Any, only: frozenset[str] = frozenset(), shrink: int = 300) -> None:
+    def __init__(self, module: Any, only: frozenset[str] = frozenset(), shrink: int = 160) -> None:
         self.module, self.only, self.shrink = module, only, shrink
         self.groups: dict[str, Group] = {}
         self.known: dict[str, list[Group]] = {}
@@ -72,7 +92,7 @@ class Hunt:
             if chances.randrange(one_of):
                 continue
             self.runs[mode] += 1
-            found = run(self.module, text)
+            found = examined(run, self.module, text)
             if found is not None:
                 self.differing += 1
                 return self.put(seed, mode, text, found)
@@ -101,7 +121,7 @@ class Hunt:
         return "at a jump" if about_numbers and at_a_jump(self.module, program) else None
 
     def shrunk(self, mode: str, text: str, found: Difference) -> tuple[str, Difference]:
-        run = MODES[mode][0]
+        run = partial(examined, MODES[mode][0])
         last = [found]
 
         def still(candidate: str) -> bool:
@@ -111,7 +131,16 @@ class Hunt:
                 last[0] = other
             return same
 
-        return smallest(text, still, self.shrink), last[0]
+        return smallest(text, still, self.shrink if mode in QUICK else self.shrink // 3), last[0]
+
+
+def examined(run: Callable, module: Any, text: str) -> Difference | None:
+    """Run a program in a mode; that the machine itself fails is a difference, too."""
+    try:
+        return run(module, text)
+    except Exception as error:  # whatever it is: a long run goes on
+        place = "".join(traceback.format_tb(error.__traceback__)[-1:])
+        return Difference("machine", text, f"{error!r}\n{place}", f"machine: {type(error).__name__}")
 
 
 def calls_in(program: str) -> str:

@@ -132,7 +132,6 @@ MARKS: dict[str, Callable[[Any], Any]] = {
     "is_leaf": lambda x: x.is_leaf,
     "version": lambda x: None if x.is_inference() else x._version,
     "is_inference": lambda x: x.is_inference(),
-    "is_view": lambda x: x._is_view(),
     "stride": steps_of,
     "storage_offset": lambda x: x.storage_offset(),
     "output_nr": lambda x: x.output_nr,
@@ -164,7 +163,7 @@ def quiet() -> Iterator[None]:
 
 
 TAINTING = re.compile(r"\.grad\b|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
-HIDDEN = ("version", "is_view", "stride", "storage_offset", "output_nr")
+HIDDEN = ("version", "stride", "storage_offset", "output_nr")
 
 
 def tainted_by(source: str, tainted: set[str]) -> None:

@@ -34,13 +34,47 @@ def smaller(program: str) -> Iterator[str]:
     """Smaller programs, those that leave out most first."""
     tree = ast.parse(program)
     count = len(tree.body)
+    yield from slices(tree)
     yield from (without(tree, range(end, count)) for end in range(1, count))
     size = count // 2
     while size >= 2:
         for start in reversed(range(0, count, size)):
             yield without(tree, range(start, start + size))
         size //= 2
+    yield from without_aliases(program)
     yield from one_change(tree)
+
+
+def slices(tree: ast.Module) -> Iterator[str]:
+    """Each statement, last ones first, with those that made what it speaks of; then with all that speak of that, too."""
+    speaks = [{node.id for node in ast.walk(part) if isinstance(node, ast.Name)} for part in tree.body]
+    makes = [{node.id for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+             | ({part.name} if isinstance(part, ast.FunctionDef) else set()) for part in tree.body]  # fmt: skip
+    for relation in (makes, speaks):
+        for last in reversed(range(len(tree.body))):
+            needed, kept = set(speaks[last]), [last]
+            for number in reversed(range(last)):
+                if relation[number] & needed - {"torch", "F", "log", "named", "forward_ad"}:
+                    needed |= speaks[number]
+                    kept.append(number)
+            yield ast.unparse(ast.Module([tree.body[number] for number in sorted(kept)], []))
+
+
+class Renaming(ast.NodeTransformer):
+    def __init__(self, name: str, other: str) -> None:
+        self.name, self.other = name, other
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.other, node.ctx) if node.id == self.name else node
+
+
+def without_aliases(program: str) -> Iterator[str]:
+    """The program with another name for what only has two."""
+    for number, node in enumerate(ast.parse(program).body):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name):
+            tree = ast.parse(program)
+            del tree.body[number]
+            yield ast.unparse(Renaming(node.targets[0].id, node.value.id).visit(tree))
 
 
 def without(tree: ast.Module, left_out: range) -> str:

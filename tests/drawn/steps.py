@@ -280,7 +280,7 @@ def function(
             return None
         free = next(letter for letter in "uvwpqrstmno" if letter not in inner.world.names)
         made = [name for name in "uvw" if name in inner.world.names]
-        if made and w.chance(20):
+        if made and families is GRADUAL and w.chance(20):
             inner.keep(w.choice(("{x}.mul_({y})", "{x}[{index}] = {c}", "{x}.add_({y})", "{x}[0] = 0.5")).format_map(Slots(inner, made[-1], near=True)))
         text = inner.call(families, target)
         if text and ".item()" not in text:
