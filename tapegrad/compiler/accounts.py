@@ -28,8 +28,10 @@ from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor, counter_of, value_of
 
 
-def effects_of(capture: Capture, refs: Refs, results: Sequence[Any], rebound: Sequence[Rebound] = ()) -> Effects:
-    """What a captured call leaves behind.
+def effects_of(
+    capture: Capture, refs: Refs, results: Sequence[Any], rebound: Sequence[Rebound] = (), found: Any = None
+) -> Effects:
+    """What a captured call leaves behind; ``found`` is what its checks will have found.
 
     Raises:
         Unaccounted: there is something that can't be left behind again without Python.
@@ -50,7 +52,10 @@ def effects_of(capture: Capture, refs: Refs, results: Sequence[Any], rebound: Se
         for number, leaf in enumerate(results)
     )
     drawn = tuple(_draw(*stream) for stream in capture.streams.values())
-    effects = Effects(tuple(written.values()), tuple(counted.values()), tuple(graded), bound, drawn, returned)
+    effects = Effects(
+        tuple(written.values()), tuple(counted.values()), tuple(graded), bound, drawn, returned,
+        None if found is None else found.slot,
+    )  # fmt: skip
     _check_memories(capture, refs, written)
     return effects
 

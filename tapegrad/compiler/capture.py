@@ -12,10 +12,11 @@ call), from a generator, or from the program itself.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad.execution.late import Check, expect, joined, look
 from tapegrad.execution.pending import Pending, Program, Traced, recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
@@ -107,9 +108,11 @@ class Capture(Program):
         splits: whether elements may be read; ``split``: where they were.
         refused: the error that was raised because they were.
         traced: whether something belongs to a trace of jax's.
+        checks: what checks will have found, each with the check. See Note [Late errors] in ``execution/late.py``.
+        found: all of that as one value, or None, and the checks.
     """
 
-    __slots__ = ("seen", "keys", "streams", "splits", "split", "refused", "traced", "_kept")
+    __slots__ = ("seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "_kept")
 
     captures = True
 
@@ -122,6 +125,8 @@ class Capture(Program):
         self.split: Any = None
         self.refused: DataDependentError | None = None
         self.traced = False
+        self.checks: list[tuple[Any, Check]] = []
+        self.found: tuple[Any, Sequence[Check]] = None, ()
         self._kept: list[Any] = []
 
     def note(self, tensor: Tensor, before: bool = False) -> None:
@@ -181,6 +186,22 @@ class Capture(Program):
             raise self.refused
         self.split = self.split or place or "an unknown place"
         run(self)
+        self.expect_checks()
+        look()
+
+    def join_checks(self) -> None:
+        """Have one more result for what all checks find, at the end of the call."""
+        if self.checks:
+            values, checks = zip(*self.checks, strict=True)
+            self.found = joined(values), checks
+            self.checks.clear()
+
+    def expect_checks(self) -> None:
+        """Have what the checks have found looked at later; the program has been run."""
+        if self.checks:
+            values, checks = zip(*self.checks, strict=True)
+            self.checks.clear()
+            expect(values, checks)
 
     def grown(self) -> None:
         """A captured program may be long."""

@@ -107,12 +107,15 @@ class Effects(NamedTuple):
     bound: tuple[Bound, ...]
     drawn: tuple[Drawn, ...]
     returned: tuple[Returned, ...]
+    found: int | None = None
+    """The result that is what checks have found."""
 
     def same(self, other: Effects) -> bool:
         """Whether the same is left behind, in the same places."""
         mine, its = (*self.written, *self.counted, *self.graded), (*other.written, *other.counted, *other.graded)
         return (
             len(mine) == len(its)
+            and self.found == other.found
             and len(self.returned) == len(other.returned)
             and all(a[0].same(b[0]) and a[1:] == b[1:] for a, b in zip(mine, its, strict=True))
             and len(self.drawn) == len(other.drawn)
@@ -127,7 +130,8 @@ class Effects(NamedTuple):
         named = [one.slot for one in self.written]
         made = [one.made for one in self.graded if one.made is not None]
         made += [one.of for one in (*(one.now for one in self.bound), *self.returned) if one.kind == "result"]
-        return list(dict.fromkeys([*named, *(slot for one in made for slot in one.slots)]))
+        found = [] if self.found is None else [self.found]
+        return list(dict.fromkeys([*named, *(slot for one in made for slot in one.slots), *found]))
 
 
 def _bind_the_same(ours: tuple[Bound, ...], others: tuple[Bound, ...]) -> bool:

@@ -14,6 +14,7 @@ from tapegrad.compiler.reading import Inputs
 from tapegrad.compiler.rebinding import Holdings
 from tapegrad.compiler.refs import Refs, Source
 from tapegrad.execution.copies import copied
+from tapegrad.execution.late import CALLS, Check, expect, look
 from tapegrad.execution.pending import quiet_numbers, wanted_of
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.whole import Whole
@@ -30,6 +31,7 @@ class Recorded(NamedTuple):
     effects: Effects
     tree: TreeSpec
     whole: Whole
+    checks: Sequence[Check]
 
     def unlike(self, other: Recorded) -> str | None:
         """What makes a difference between running one and the other, in words; None if nothing does."""
@@ -115,6 +117,7 @@ class Replay:
         self._whole = whole
         self._inputs = Inputs(recorded.sources, whole, effects)
         self._leaving = Leaving(effects, arguments)
+        self._found, self._checks = effects.found, recorded.checks
         self._holdings = Holdings(effects, fixed)
         refs = [of for kind, of in recorded.sources if kind in ("tensor", "storage")]
         refs += [one.ref for one in effects.written]
@@ -163,9 +166,13 @@ class Replay:
         results: list[Any] = []
         try:
             self._whole.run(inputs, results)
-            given = self._leaving.leave(self._whole.by_slot(results), arguments)
+            found = self._whole.by_slot(results)
+            given = self._leaving.leave(found, arguments)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
                 self._leaving.leave(self._whole.by_slot(results), arguments)
             raise
+        if self._found is not None:
+            expect((found[self._found],), self._checks)
+            look(CALLS)
         return given[0] if self._tree.kind is None else unflatten(given, self._tree)

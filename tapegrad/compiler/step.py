@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,6 +34,7 @@ from tapegrad.compiler.settings import check_settings
 from tapegrad.compiler.states import States
 from tapegrad.compiler.trust import PLAIN
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.late import CALLS, Check, expect, look
 from tapegrad.execution.pending import recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, settle, value_of
@@ -166,11 +167,14 @@ class Compiled:
             if capture.refused is not None:
                 self._failed(capture, modes)
                 raise capture.refused
+            if capture.split is None:
+                capture.join_checks()
         if capture.split is not None or capture.traced:
             case.accounted = False
             split = f"it is split where elements are read at {capture.split}"
             case.reason = split if capture.split else "jax traces it"
             finish(capture)
+            expect_found(*capture.found)
             return result
         if flatten((args, kwargs))[1] != tree or any(map(_other, flatten((args, kwargs))[0], leaves)):
             before = "it changes the containers among its arguments"
@@ -204,21 +208,23 @@ class Compiled:
         given, tree = flatten(result)
         kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
         capture.forget_handles()
+        found, checks = capture.found
         rebound, why = rebound_by(capture, reached, leaves)
         kept += [why] if why else _histories(given, rebound)
         try:
             refs = Refs(capture, leaves, reached.tensors, rebound)
-            sources, effects = sources_of(capture, refs), effects_of(capture, refs, given, rebound)
+            sources, effects = sources_of(capture, refs), effects_of(capture, refs, given, rebound, found)
             if ambient() != modes:
                 raise Unaccounted("it changes the modes of its caller")
             check_accounts(capture, effects, held_results(capture))
         except Unaccounted as error:
             case.accounted, case.reason, case.last = False, why_not or why or str(error), None
             finish(capture)
+            expect_found(found, checks)
             return result
         replaced = replaced_by(sources, effects, refs, leaves)
         whole = self._programs.of(capture, sources, effects, replaced)
-        new = Recorded(capture.code, sources, effects, tree, whole)
+        new = Recorded(capture.code, sources, effects, tree, whole, checks)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         states = States(seen for seen in capture.seen.values() if seen.before and refs.of(seen.tensor).fixed)
         kept += [f"it changes a tensor: {changes}"] if changes else []
@@ -229,6 +235,7 @@ class Compiled:
                 settle(leaf)
         with self._lock:
             self._conclude(case, new, states, reached, leaves, why_not or "".join(kept[:1]))
+        expect_found(found, checks)
         return result
 
     @staticmethod
@@ -284,6 +291,14 @@ def finish(capture: Capture) -> None:
         run(recording.program)  # what came before was run there
     elif capture.code:
         run(capture)
+        capture.expect_checks()
+
+
+def expect_found(found: Any, checks: Sequence[Check]) -> None:
+    """Have what the checks of a call have found looked at later, and look at what was found in earlier calls."""
+    if found is not None:
+        expect((found,), checks)
+    look(CALLS)
 
 
 def compile(

@@ -21,6 +21,7 @@ from tapegrad.errors import message
 from tapegrad.execution.devices import device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import WIDE, Kernel, Opaque
+from tapegrad.execution.late import expected, look
 from tapegrad.execution.pending import recording, settled
 from tapegrad.tape.modes import switched, thread
 
@@ -82,14 +83,18 @@ def to_host(value: Any) -> np.ndarray:
 
     Raises:
         jax.errors.TracerArrayConversionError: the value is a tracer.
+        Exception: what a check of a compiled call has found in the meantime. See Note [Late errors].
     """
     if recording.program.captures:
         recording.program.demand()
-    return np.asarray(settled(value))
+    array = np.asarray(settled(value))
+    if expected.calls:
+        look()
+    return array
 
 
 def may_look() -> bool:
-    """Whether checks may look at elements: not while what is computed is captured for later."""
+    """Whether elements may be looked at: not while what is computed is captured for later. See Note [Late errors]."""
     return not recording.program.captures
 
 
@@ -100,15 +105,15 @@ def address(value: Any) -> int:
 
 def is_traced(value: Any) -> bool:
     """Whether a value stands for what a traced function will be given, and has no elements yet."""
-    return isinstance(_innermost(value), jax.core.Tracer)
+    return isinstance(innermost(value), jax.core.Tracer)
 
 
 def array_of(value: Any) -> Any:
     """The array that a value is at last, with a dimension in front for each level that maps."""
-    return settled(_innermost(value))
+    return settled(innermost(value))
 
 
-def _innermost(value: Any) -> Any:
+def innermost(value: Any) -> Any:
     """What has the elements of a value, computed or not."""
     while isinstance(value, Opaque):
         value = value.below

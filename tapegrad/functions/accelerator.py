@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution.devices import device_count as count_devices
+from tapegrad.execution.late import look
 from tapegrad.functions.generator import manual_seed as seed_default
 from tapegrad.functions.registry import public
 
@@ -47,4 +48,5 @@ def manual_seed(seed: int) -> None:
 
 @public("cuda", aliases=("empty_cache",), out=False)
 def synchronize(device: Any = None) -> None:
-    """Does nothing: reading a value waits for it, and XLA keeps its own memory pool."""
+    """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
+    look()

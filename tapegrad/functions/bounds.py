@@ -1,38 +1,106 @@
 """Checks that need a tensor's numbers: where PyTorch refuses an index or a probability that is out of range.
 
-They are made where the numbers are at hand: on the CPU, and not inside somebody's ``jax.jit``.
+They are made where the numbers are at hand: on the CPU, and not inside somebody's ``jax.jit``; in a compiled call, late
+(Note [Late errors] in ``execution/late.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from tapegrad.execution.host import is_traced, may_look, to_host
+from tapegrad.execution.host import innermost, is_traced, may_look, to_host
+from tapegrad.execution.late import Complaint, check_later, found_in
 from tapegrad.tensor.lifted import all_elements
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def numbers(tensor: Tensor) -> np.ndarray | None:
-    """The elements of a tensor; None where they are on another device or not known yet."""
+    """The elements of a tensor; None where they are on another device or not known yet.
+
+    For what is done in another way if they are known; what is refused is ``refuse_elements``'s.
+    """
     if not may_look():
         return None
     value = all_elements(tensor)
     return None if tensor.device.type != "cpu" or is_traced(value) else to_host(value)
 
 
-def first_outside(tensor: Tensor, length: int, ignored: int | None = None) -> int | None:
-    """The first index that is not in [0, length), and is not ``ignored``; None if all are good.
+def refuse_elements(
+    tensor: Tensor, bad: Callable, *settings: Any, complaint: Complaint, anywhere: bool = False
+) -> None:
+    """Refuse a tensor that has wrong elements: now, or late.
+
+    Args:
+        tensor: the tensor.
+        bad, settings: which elements are wrong, as ``found_in`` takes it. Functions of a module, and hashable settings:
+            a compiled program has a kernel for each.
+        complaint: makes the error. It must not hold tensors.
+        anywhere: whether it is worth while to wait for the numbers on another device than the CPU.
 
     >>> import tapegrad as torch
-    >>> first_outside(torch.tensor([0, 3, 5]), 3), first_outside(torch.tensor([0, -100]), 3, ignored=-100)
-    (3, None)
+    >>> refuse_elements(torch.tensor([0, 3]), outside, 0, 3, complaint=lambda found: IndexError(f"no {found.number}"))
+    Traceback (most recent call last):
+        ...
+    IndexError: no 3
     """
-    found = numbers(tensor)
-    if found is None or not found.size:
-        return None
-    bad = (found < 0) | (found >= length)
-    if not bad.any():
-        return None
-    if ignored is not None:
-        bad &= found != ignored
-    return int(found[bad].ravel()[0]) if bad.any() else None
+    if not tensor._spec.numel or not (anywhere or tensor.device.type == "cpu"):
+        return
+    value = innermost(value_of(tensor))
+    if not may_look():
+        if not is_traced(value):
+            check_later(value, bad, settings, complaint)
+        return
+    if is_traced(value):
+        return
+    found = found_in(to_host(value), bad, settings)
+    if found is not None:
+        raise complaint(found)
+
+
+def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
+    """Which indices are not in [low, high), and are not ``ignored``."""
+    bad = (x < low) | (x >= high)
+    return bad if ignored is None else bad & (x != ignored)
+
+
+def nonzero(x: Any) -> Any:
+    """Which numbers are not 0."""
+    return x != 0
+
+
+def zero(x: Any) -> Any:
+    """Which numbers are 0."""
+    return x == 0
+
+
+def negative(x: Any) -> Any:
+    """Which numbers are below 0."""
+    return x < 0
+
+
+def not_in_unit_interval(x: Any) -> Any:
+    """Which numbers are not in [0, 1]: nan is not."""
+    return ~((x >= 0) & (x <= 1))
+
+
+def not_nonnegative(x: Any) -> Any:
+    """Which numbers are not at least 0: nan is not."""
+    return ~(x >= 0)
+
+
+def not_finite(x: Any) -> Any:
+    """Which numbers are nan or infinite."""
+    return ~(abs(x) < float("inf"))
+
+
+def nan_along(x: Any, axes: tuple[int, ...]) -> Any:
+    """Which parts have a nan, that lie along some axes."""
+    return (x != x).any(axes)
+
+
+def batch_element(place: int, ndim: int) -> str:
+    """PyTorch's words for which matrix of a batch is meant; none if there is no batch."""
+    return f"(Batch element {place}): " if ndim else ""

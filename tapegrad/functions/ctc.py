@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.execution.dtypes import int64
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import negative, numbers, outside, refuse_elements
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.loss import resolve_reduction
 from tapegrad.functions.registry import public
@@ -62,10 +62,8 @@ def _check(log_probs: Tensor, targets: Tensor, steps: Tensor, lengths: Tensor, b
     for name, one in (("input_lengths", steps), ("target_lengths", lengths)):
         if one._spec.numel != batch:
             raise RuntimeError(f"{name} must be of size batch_size")
+    _refuse_lengths("target_lengths", lengths)
     counts = numbers(lengths)
-    if counts is not None and (counts < 0).any():
-        least = int(counts[counts < 0].ravel()[0])
-        raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {least} {WHERE}")
     size = targets.shape[-1] if counts is None else int(counts.max(initial=0))
     _check_targets(targets, batch, size, None if counts is None else int(counts.sum()))
     _check_steps(steps, log_probs.shape[0])
@@ -92,15 +90,16 @@ def _check_targets(targets: Tensor, batch: int, size: int, total: int | None) ->
 
 
 def _check_steps(steps: Tensor, longest: int) -> None:
-    found = numbers(steps)
-    if found is None or not found.size:
-        return
-    if (found < 0).any():
-        least = int(found[found < 0].ravel()[0])
-        raise RuntimeError(f"Expected input_lengths to have value at least 0, but got value {least} {WHERE}")
-    if (found > longest).any():
-        most = int(found[found > longest].ravel()[0])
-        raise RuntimeError(f"Expected input_lengths to have value at most {longest}, but got value {most} {WHERE}")
+    _refuse_lengths("input_lengths", steps)
+    text = f"Expected input_lengths to have value at most {longest}, but got value"
+    refuse_elements(
+        steps, outside, 0, longest + 1, complaint=lambda found: RuntimeError(f"{text} {found.number} {WHERE}")
+    )
+
+
+def _refuse_lengths(name: str, lengths: Tensor) -> None:
+    text = f"Expected {name} to have value at least 0, but got value"
+    refuse_elements(lengths, negative, complaint=lambda found: RuntimeError(f"{text} {found.number} {WHERE}"))
 
 
 @public("torch", out=False)

@@ -8,8 +8,10 @@ import numpy as np
 
 from tapegrad.errors import LinAlgError, warn_once
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.host import may_look
+from tapegrad.execution.late import Finding
 from tapegrad.functions import return_types
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import batch_element, nan_along, nonzero, not_finite, numbers, refuse_elements
 from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import adjoint
@@ -26,10 +28,9 @@ def is_differentiated(input: Tensor) -> bool:
     return (input._spec.requires_grad and thread.modes.grad) or bool(input._spec.dual)
 
 
-def failure(name: str, failed: np.ndarray, what: str) -> LinAlgError:
+def failure(name: str, found: Finding, what: str) -> LinAlgError:
     """PyTorch's words for the first matrix of a batch that a routine could not do."""
-    where = f"(Batch element {int(np.flatnonzero(failed.ravel())[0])}): " if failed.ndim else ""
-    return LinAlgError(f"{name}: {where}{what}")
+    return LinAlgError(f"{name}: {batch_element(found.place, found.ndim)}{what}")
 
 
 # -- eigenvalues -------------------------------------------------------------------------------------------------------
@@ -43,11 +44,11 @@ def _is_lower(UPLO: str) -> bool:
 
 def _check_convergence(values: Tensor) -> None:
     """Refuse eigenvalues that are nan; LAPACK, and so PyTorch, gives those of small matrices."""
-    found, code = numbers(values), values.shape[-1] - 1
-    failed = None if found is None or code < 2 else np.isnan(found).any(-1)
-    if failed is not None and failed.any():
+    code = values.shape[-1] - 1
+    if code >= 2:
         what = "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated"
-        raise failure("linalg.eigh", failed, f"{what} eigenvalues (error code: {code}).")
+        text = f"{what} eigenvalues (error code: {code})."
+        refuse_elements(values, nan_along, (-1,), complaint=lambda found: failure("linalg.eigh", found, text))
 
 
 @public("linalg")
@@ -91,9 +92,8 @@ def _check_eig(name: str, input: Tensor) -> None:
     if input.dtype.category < FLOATING:
         raise RuntimeError(f"Unknown Complex ScalarType for {input.dtype.scalar_name}")
     check_kernel("linalg_eig_out_cpu", input)
-    found = numbers(input)
-    if found is not None and not np.isfinite(found).all():
-        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    what = "torch.linalg.eig: input tensor should not contain infs or NaNs."
+    refuse_elements(input, not_finite, complaint=lambda _: RuntimeError(what))
 
 
 @public("linalg")
@@ -131,17 +131,19 @@ def check_singular_values(results: Tensor, input: Tensor, axes: tuple[int, ...] 
     Raises:
         LinAlgError: PyTorch's messages, for nan and for inf.
     """
-    found = numbers(results)
-    failed = None if found is None else np.isnan(found).any(axes)
-    if failed is None or not failed.any():
+    what, code = "The algorithm failed to converge because the input matrix", min(input.shape[-2:]) - 1
+    ill = f"{what} is ill-conditioned or has too many repeated singular values (error code: {code})."
+    not_a_number = f"{what} contained non-finite values."
+    if not may_look():
+        refuse_elements(input, nan_along, (-2, -1), complaint=lambda found: failure("linalg.svd", found, not_a_number))
+        refuse_elements(results, nan_along, axes, complaint=lambda found: failure("linalg.svd", found, ill))
         return
-    given = numbers(input)
-    if given is not None and np.isnan(given).any():
-        reason = "contained non-finite values."
-    else:
-        code = min(input.shape[-2:]) - 1
-        reason = f"is ill-conditioned or has too many repeated singular values (error code: {code})."
-    raise failure("linalg.svd", failed, f"The algorithm failed to converge because the input matrix {reason}")
+
+    def complaint(found: Finding) -> Exception:
+        given = numbers(input)
+        return failure("linalg.svd", found, not_a_number if given is not None and np.isnan(given).any() else ill)
+
+    refuse_elements(results, nan_along, axes, complaint=complaint)
 
 
 def _check_driver(driver: str | None) -> None:
@@ -208,11 +210,13 @@ def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 def _check_factorization(name: str, info: Tensor) -> None:
-    found = numbers(info)
-    if found is not None and found.any():
-        order = int(found.ravel()[np.flatnonzero(found.ravel())[0]])
-        what = "The factorization could not be completed because the input is not positive-definite"
-        raise failure(name, found, f"{what} (the leading minor of order {order} is not positive-definite).")
+    what = "The factorization could not be completed because the input is not positive-definite"
+    refuse_elements(
+        info, nonzero,
+        complaint=lambda found: failure(
+            name, found, f"{what} (the leading minor of order {found.number} is not positive-definite)."
+        ),
+    )  # fmt: skip
 
 
 @public("linalg")

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from tapegrad.execution.dtypes import int32, int64
-from tapegrad.functions.bounds import first_outside, numbers
+from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.creation import arange
 from tapegrad.functions.registry import public
 from tapegrad.ops import bags, shape
@@ -34,8 +34,8 @@ def _check(weight: Tensor, indices: Tensor) -> None:
         )
     if weight.shape[0] == 0 and indices._spec.numel:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
-    if first_outside(indices, weight.shape[0]) is not None:
-        raise IndexError("index out of range in self")
+    what = "index out of range in self"
+    refuse_elements(indices, outside, 0, weight.shape[0], complaint=lambda _: IndexError(what))
 
 
 @public("nn.functional", out=False)
@@ -127,26 +127,31 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, weights: Tenso
         )
     if last and not offsets._spec.numel:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    found, length = numbers(offsets), indices._spec.numel
-    if found is not None and found.size:
-        _check_offsets(found, length)
-    outside = first_outside(indices, weight.shape[0])
-    if outside is not None:
-        raise RuntimeError(
-            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {outside}"
-        )
+    _check_offsets(offsets, indices._spec.numel)
+    text = "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be"
+    refuse_elements(
+        indices, outside, 0, weight.shape[0], complaint=lambda found: RuntimeError(f"{text} {found.number}")
+    )
 
 
-def _check_offsets(found: Any, length: int) -> None:
-    if found[0] != 0:
-        raise RuntimeError(
+def _check_offsets(offsets: Tensor, length: int) -> None:
+    refuse_elements(
+        offsets, _begins_late,
+        complaint=lambda found: RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-            f"got {found[0]}"
-        )
-    if found[-1] > length:
-        raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {found[-1]}"
-        )
+            f"got {found.number}"
+        ),
+    )  # fmt: skip
+    text = f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of"
+    refuse_elements(offsets, _ends_late, length, complaint=lambda found: RuntimeError(f"{text} {found.number}"))
+
+
+def _begins_late(offsets: Any) -> Any:
+    return offsets[:1] != 0, offsets[:1]
+
+
+def _ends_late(offsets: Any, length: int) -> Any:
+    return offsets[-1:] > length, offsets[-1:]
 
 
 def _refusal(argument: str, allowed: str, tensor: Tensor) -> RuntimeError:

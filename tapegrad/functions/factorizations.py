@@ -7,10 +7,10 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING, int32
 from tapegrad.functions import return_types
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import refuse_elements
 from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.functions.registry import out_writers, public
-from tapegrad.functions.solving import check_equation, check_pair, first_failure
+from tapegrad.functions.solving import check_equation, check_pair, refuse_failure
 from tapegrad.ops import ldl
 from tapegrad.ops import lu as ops
 from tapegrad.ops.operator import broadcast_shapes, zeros_of
@@ -28,13 +28,14 @@ def _check_decomposed(name: str, A: Tensor, pivot: bool) -> None:
 
 
 def _check_pivots(name: str, info: Tensor) -> None:
-    failure = first_failure(info)
-    if failure is not None:
-        raise RuntimeError(
-            f"torch.linalg.{name}: {failure[0]}U[{failure[1]},{failure[1]}] is zero and using it on lu_solve would "
+    refuse_failure(
+        info,
+        lambda where, number: RuntimeError(
+            f"torch.linalg.{name}: {where}U[{number},{number}] is zero and using it on lu_solve would "
             "result in a division by zero. If you still want to perform the factorization, consider calling "
             "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
-        )
+        ),
+    )
 
 
 @public("linalg")
@@ -104,12 +105,16 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def _check_range(pivots: Tensor, rows: int, low: str, high: str) -> None:
-    found = numbers(pivots)
-    if found is not None and found.size:
-        if found.min() < 1:
-            raise RuntimeError(low)
-        if found.max() > rows:
-            raise RuntimeError(high)
+    refuse_elements(pivots, _below, 1, complaint=lambda _: RuntimeError(low))
+    refuse_elements(pivots, _above, rows, complaint=lambda _: RuntimeError(high))
+
+
+def _below(pivots: Any, least: int) -> Any:
+    return pivots < least
+
+
+def _above(pivots: Any, most: int) -> Any:
+    return pivots > most
 
 
 @public("torch")
@@ -205,9 +210,9 @@ def _ldl_factored(name: str, A: Tensor, hermitian: bool, check_errors: bool) -> 
     check_floating("torch.linalg.ldl_factor_ex", A)
     check_kernel("ldl_factor_kernel_cpu", A)
     factor, pivots, info = ldl.ldl_factor(A, hermitian=hermitian)
-    failure = first_failure(info) if check_errors else None
-    if failure is not None:
-        raise RuntimeError(f"torch.linalg.{name}: {failure[0]}Unknown error code: {failure[1]}.")
+    if check_errors:
+        text = f"torch.linalg.{name}: "
+        refuse_failure(info, lambda where, number: RuntimeError(f"{text}{where}Unknown error code: {number}."))
     return factor, pivots, info
 
 

@@ -12,7 +12,7 @@ from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import repeat_each
-from tapegrad.functions.indexing import outside
+from tapegrad.functions.bounds import negative, outside, refuse_elements
 from tapegrad.functions.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
@@ -34,9 +34,8 @@ def check_range(index: Tensor, axis: int, length: int) -> None:
     Raises:
         RuntimeError: PyTorch's message.
     """
-    bad = outside(index, 0, length)
-    if bad is not None:
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {axis} with size {length}")
+    text = f"is out of bounds for dimension {axis} with size {length}"
+    refuse_elements(index, outside, 0, length, complaint=lambda found: RuntimeError(f"index {found.number} {text}"))
 
 
 def _length(x: Tensor, axis: int) -> int:
@@ -249,8 +248,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index._spec.numel} value(s)"
         )
-    if outside(index, 0, _length(input, axis)) is not None:
-        raise IndexError("index out of range in self")
+    what = "index out of range in self"
+    refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
     return ops.index_select(input, index, axis=axis)
 
 
@@ -317,8 +316,8 @@ def index_reduce(
     if input.dtype.category in ((BOOL, COMPLEX) if input.ndim < 2 else _NOT_REDUCED.get(reduce, ())):
         kernel = {"mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
         raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)
-    if outside(index, 0, _length(input, axis)) is not None:
-        raise IndexError("index out of range in self")
+    what = "index out of range in self"
+    refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
     column = shape_ops.view(index, shape=tuple(-1 if d == axis else 1 for d in range(input.ndim)))
     index = expanded(column, tuple(source.shape)) if input.ndim else column
     result = scatter_reduce(input, axis, index, source, reduce, include_self=include_self)
@@ -343,11 +342,13 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             f"{input.dtype.scalar_name} and (source) {source.dtype.scalar_name}"
         )
     _check_copied(input, index, source, axis)
-    bad = outside(index, 0, _length(input, axis))
-    if bad is not None:
-        raise IndexError(
-            f"index_copy_(): index {bad} is out of bounds for dimension {axis} with size {_length(input, axis)}"
-        )
+    length = _length(input, axis)
+    refuse_elements(
+        index, outside, 0, length,
+        complaint=lambda found: IndexError(
+            f"index_copy_(): index {found.number} is out of bounds for dimension {axis} with size {length}"
+        ),
+    )  # fmt: skip
     return ops.index_copy(input, index, source, axis=axis)
 
 
@@ -394,9 +395,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     ):
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     length = _length(input, axis)
-    bad = outside(index, -length, length)
-    if bad is not None:
-        raise IndexError(f"index {bad} is out of bounds for dimension {axis} with size {length}")
+    text = f"is out of bounds for dimension {axis} with size {length}"
+    refuse_elements(index, outside, -length, length, complaint=lambda found: IndexError(f"index {found.number} {text}"))
     if isinstance(value, Tensor):
         return ops.index_fill_tensor(input, index, value, axis=axis)
     return ops.index_fill(input, index, converted(value, input.dtype), axis=axis)
@@ -408,9 +408,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
     if index.dtype is not int64:
         raise RuntimeError(f"{name}: Expected a long tensor for index, but got {index.dtype.scalar_name}")
-    bad = outside(index, -input._spec.numel, input._spec.numel)
-    if bad is not None:
-        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input._spec.numel} elements.")
+    count = input._spec.numel
+    refuse_elements(
+        index, outside, -count, count,
+        complaint=lambda found: IndexError(
+            f"out of range: tried to access index {found.number} on a tensor of {count} elements."
+        ),
+    )  # fmt: skip
 
 
 @public("torch", "Tensor")
@@ -561,14 +565,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
             tensor,
         )
-        num_classes = int(on_host(tensor).max()) + 1
-        negative = outside(tensor, 0, max(num_classes, 1))
-    else:
-        negative = outside(tensor, 0, np.iinfo(np.int64).max)
-        if negative is None and outside(tensor, 0, num_classes) is not None:
-            raise RuntimeError("Class values must be smaller than num_classes.")
-    if negative is not None:
-        raise RuntimeError("Class values must be non-negative.")
+        num_classes = max(int(on_host(tensor).max()) + 1, 1)
+    refuse_elements(tensor, negative, complaint=lambda _: RuntimeError("Class values must be non-negative."))
+    what = "Class values must be smaller than num_classes."
+    refuse_elements(tensor, outside, 0, num_classes, complaint=lambda _: RuntimeError(what))
     return ops.one_hot(tensor, num_classes=num_classes)
 
 

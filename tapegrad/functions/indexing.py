@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import INTEGRAL, float64, int32, int64, uint8
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
-from tapegrad.functions.bounds import numbers as known_numbers
+from tapegrad.execution.late import Finding
+from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.functions.inplace_rules import refuse_shared_parts, settled
@@ -284,18 +286,13 @@ def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple
     if any(length == 0 for axis, length in enumerate(shape) if axis not in indexed):
         return common  # nothing is read or written: PyTorch looks at no index
     for position, (tensor, length) in enumerate(tensors):
-        bad = outside(tensor, -length, length)
-        if bad is not None:
-            raise IndexError(f"index {bad} is out of bounds for dimension {position} with size {length}")
+        text = f"is out of bounds for dimension {position} with size {length}"
+        refuse_elements(tensor, outside, -length, length, complaint=partial(_out_of_bounds, text))
     return common
 
 
-def outside(index: Tensor, low: int, high: int) -> int | None:
-    """The first of some indices that is not in [low, high); None if there is none, or it can't be known now."""
-    array = known_numbers(index)
-    if array is None or not array.size or (array.min() >= low and array.max() < high):
-        return None
-    return int(array[(array < low) | (array >= high)].ravel()[0])
+def _out_of_bounds(text: str, found: Finding) -> IndexError:
+    return IndexError(f"index {found.number} {text}")
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

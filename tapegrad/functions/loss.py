@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from tapegrad.functions.bounds import first_outside, numbers
+from tapegrad.functions.bounds import negative, not_in_unit_interval, outside, refuse_elements
 from tapegrad.functions.reduction import not_implemented
 from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions, special
@@ -200,9 +200,8 @@ def binary_cross_entropy(
     if weight is not None:
         _check_weight_shape(weight, input)
     refuse_dtypes("binary_cross_entropy", input._spec, bool=True, integral=True, complex=True)
-    found = numbers(input)
-    if found is not None and not ((found >= 0) & (found <= 1)).all():
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    what = "all elements of input should be between 0 and 1"
+    refuse_elements(input, not_in_unit_interval, complaint=lambda _: RuntimeError(what))
     return losses.binary_cross_entropy(input, target, weight, reduction=reduction)
 
 
@@ -324,9 +323,7 @@ def gaussian_nll_loss(
         var = elementwise.add(zeros_of(input, shape=tuple(input.shape), dtype=input.dtype), float(var))
     else:
         var = _variance_like(var, input)
-        found = numbers(var)
-        if found is not None and (found < 0).any():
-            raise ValueError("var has negative entry/entries")
+        refuse_elements(var, negative, complaint=lambda _: ValueError("var has negative entry/entries"))
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     var = losses.floored(var, eps)
@@ -380,9 +377,10 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         target = view(target, shape=()) if reduction != "none" and target.shape[0] == 1 else target
     axis = 0 if ndim == 1 else 1
     if target.dtype.name in ("int64", "uint8"):
-        outside = first_outside(target, input.shape[axis], ignore_index)
-        if outside is not None:
-            raise IndexError(f"Target {outside} is out of bounds.")
+        refuse_elements(
+            target, outside, 0, input.shape[axis], ignore_index,
+            complaint=lambda found: IndexError(f"Target {found.number} is out of bounds."),
+        )  # fmt: skip
     refuse_gradient("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", "weight", weight)
     operator = losses.nll_loss if ndim <= 2 else losses.nll_loss2d
     if reduction == "none" and ndim not in (1, 2, 4):

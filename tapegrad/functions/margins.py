@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapegrad.execution.dtypes import FLOATING, int64
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.loss import refuse_gradient, resolve_reduction
 from tapegrad.functions.registry import public
 from tapegrad.ops import margins
@@ -94,9 +94,7 @@ def _check_labels(target: Tensor, least: int, classes: int, text: str) -> None:
     """
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
-    found = numbers(target)
-    if found is not None and ((found < least) | (found >= classes)).any():
-        raise RuntimeError(text)
+    refuse_elements(target, outside, least, classes, complaint=lambda _: RuntimeError(text))
 
 
 # What ``grad_fn._saved_NAME`` shows under PyTorch's names.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import refuse_elements, zero
 from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
@@ -153,8 +153,9 @@ def _check_divisor(x: Any, y: Any) -> None:
     """
     if common_dtype(x, y).category > INTEGRAL or (isinstance(x, Tensor) and not x._spec.numel):
         return
-    divisors = numbers(y) if isinstance(y, Tensor) else np.asarray(y)
-    if divisors is not None and divisors.size and not divisors.all():
+    if isinstance(y, Tensor):
+        refuse_elements(y, zero, complaint=lambda _: RuntimeError("ZeroDivisionError"))
+    elif not y:
         raise RuntimeError("ZeroDivisionError")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution.dtypes import int64
-from tapegrad.functions.bounds import first_outside
+from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.registry import public
 from tapegrad.functions.windows import adaptive, hashable, several, windows
 from tapegrad.ops import elementwise, pooling, reductions, resampling, unpooling
@@ -208,10 +208,12 @@ def _max_unpool(
     count = 1
     for size in sizes:
         count *= size
-    outside = first_outside(indices, count)
-    if outside is not None:
-        volume = "x".join(map(str, sizes if dims > 1 else (*sizes, 1)))
-        raise RuntimeError(f"Found an invalid max index: {outside} (output volumes are of size {volume})")
+    volume = "x".join(map(str, sizes if dims > 1 else (*sizes, 1)))
+    text = f"(output volumes are of size {volume})"
+    refuse_elements(
+        indices, outside, 0, count,
+        complaint=lambda found: RuntimeError(f"Found an invalid max index: {found.number} {text}"),
+    )  # fmt: skip
     return unpooling.UNPOOLS[dims](input, indices, lengths=sizes)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, int64
-from tapegrad.execution.host import is_traced, may_look, to_host
+from tapegrad.functions.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
 from tapegrad.functions.factory import (
     OPTIONS,
     Target,
@@ -30,7 +30,7 @@ from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.lifted import all_elements, drawn_apart, fresh_examples, sizes_of
+from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
@@ -207,12 +207,6 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
 # Parameters that are tensors ----------------------------------------------------------------------------------------
 
 
-def known(tensor: Tensor) -> np.ndarray | None:
-    """The elements of a tensor, to check them; None while it is traced and has none."""
-    value = all_elements(tensor) if may_look() else None
-    return None if value is None or is_traced(value) else to_host(value)
-
-
 _NORMAL_SIGNATURES = (
     "Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None",
     "Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None",
@@ -252,9 +246,8 @@ def check_deviation(function: str, std: Any) -> None:
         return
     if std.dtype.is_complex:
         raise RuntimeError("normal expects standard deviation to be non-complex")
-    elements = known(std)
-    if elements is not None and (elements < 0).any():
-        raise RuntimeError("normal expects all elements of std >= 0.0")
+    what = "normal expects all elements of std >= 0.0"
+    refuse_elements(std, negative, anywhere=True, complaint=lambda _: RuntimeError(what))
 
 
 def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
@@ -273,12 +266,13 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
 
 def check_probabilities(p: Tensor) -> None:
     """Refuse what is no probability: nan, or outside of [0, 1]."""
-    elements = known(p)
-    if elements is not None and not ((elements >= 0) & (elements <= 1)).all():
-        raise RuntimeError(
+    refuse_elements(
+        p, not_in_unit_interval, anywhere=True,
+        complaint=lambda _: RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
             "so, please report an enhancement request to PyTorch.)"
-        )
+        ),
+    )  # fmt: skip
 
 
 @public("torch", "Tensor")
@@ -333,23 +327,25 @@ def _check_multinomial(input: Tensor, num_samples: int, replacement: bool) -> No
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if input.shape[-1] > 2**24:
         raise RuntimeError("number of categories cannot exceed 2^24")
-    weights = known(input)
-    if weights is None or weights.size == 0:
-        return
-    weights = weights.astype(np.float64)
     if replacement and num_samples > 1:
-        _check_entries(weights.ravel())
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (weights.sum(-1) == 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        what = "invalid multinomial distribution (encountering probability entry"
+        refuse_elements(
+            input, _no_weight, anywhere=True,
+            complaint=lambda found: RuntimeError(f"{what} {'= infinity or NaN' if found.number else '< 0'})"),
+        )  # fmt: skip
+    no_weights = "probability tensor contains either `inf`, `nan` or element < 0"
+    refuse_elements(input, _no_weight, anywhere=True, complaint=lambda _: RuntimeError(no_weights))
+    nothing = "invalid multinomial distribution (sum of probabilities <= 0)"
+    refuse_elements(input, _adds_up_to_0, anywhere=True, complaint=lambda _: RuntimeError(nothing))
 
 
-def _check_entries(weights: np.ndarray) -> None:
-    bad = weights[~(np.isfinite(weights) & (weights >= 0))][:1]
-    if bad.size:
-        what = "= infinity or NaN" if bad[0] >= 0 else "< 0"
-        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
+def _no_weight(x: Any) -> Any:
+    """Which are no weights, and whether each of them is at least 0."""
+    return ~((x >= 0) & (x < float("inf"))), x >= 0
+
+
+def _adds_up_to_0(weights: Any) -> Any:
+    return weights.astype("float64").sum(-1) == 0
 
 
 @public("torch", out=False)
@@ -361,7 +357,6 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """
     if input.dtype.category != FLOATING:
         raise unsupported("poisson_cpu", input.dtype)
-    rates = known(input)
-    if rates is not None and not (rates >= 0).all():
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    what = "invalid Poisson rate, expected rate to be non-negative"
+    refuse_elements(input, not_nonnegative, anywhere=True, complaint=lambda _: RuntimeError(what))
     return ops.poisson(input, next_key("poisson", generator, input.device, input))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tapegrad.execution.dtypes import int32, int64
 from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import negative, refuse_elements
 from tapegrad.functions.registry import public
 from tapegrad.ops import joining, scan, segments
 from tapegrad.ops.checks import refuse_dtypes
@@ -27,21 +29,25 @@ def _check(data: Tensor, given: Tensor, axis: int) -> None:
         )
 
 
+def _add_up_to_other(lengths: Any, total: int) -> Any:
+    return lengths.sum(-1) != total
+
+
 def _bounds(data: Tensor, lengths: Tensor, axis: int, unsafe: bool) -> Tensor:
     """Where segments of these lengths begin and end.
 
     Raises:
         RuntimeError: negative ones, or others than there are elements.
     """
-    found = None if unsafe else numbers(lengths)
-    if found is not None:
-        if (found < 0).any():
-            raise RuntimeError("lengths contains negative value!")
-        if (found.sum(-1) != data.shape[axis]).any():
-            raise RuntimeError(
+    if not unsafe:
+        refuse_elements(lengths, negative, complaint=lambda _: RuntimeError("lengths contains negative value!"))
+        refuse_elements(
+            lengths, _add_up_to_other, data.shape[axis],
+            complaint=lambda _: RuntimeError(
                 "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
                 "!unsafe."
-            )
+            ),
+        )  # fmt: skip
     ends = scan.cumsum(lengths, axis=lengths.ndim - 1, reverse=False, dtype=int64)
     first = zeros_of(ends, shape=(*ends.shape[:-1], 1), dtype=int64)
     return joining.cat(first, ends, axis=ends.ndim - 1)

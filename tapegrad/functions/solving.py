@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tapegrad.errors import LinAlgError, warn_once
-from tapegrad.execution.host import is_traced, may_look, to_host
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.bounds import batch_element, nonzero, refuse_elements
 from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import movedim, reshape
 from tapegrad.ops import solving as ops
 from tapegrad.ops.operator import broadcast_shapes, cast
-from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor
 
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
-def first_failure(info: Tensor) -> tuple[str, int] | None:
-    """Which matrix of a batch failed first, as PyTorch says it, and the number that was noted; None if none did.
+def refuse_failure(info: Tensor, complaint: Callable[[str, int], Exception]) -> None:
+    """Refuse the result of a routine that noted a number for a matrix.
 
     It waits for the result. Inside somebody's ``jax.jit`` nothing is known yet, and nothing fails.
+
+    Args:
+        info: 0, or a number that says what failed, for each matrix.
+        complaint: makes the error of which matrix failed first, as PyTorch says it, and the number that was noted.
     """
-    value = all_elements(info) if may_look() else None
-    if value is None or is_traced(value):
-        return None
-    found = to_host(value)
-    if not found.any():
-        return None
-    place = int(np.flatnonzero(found.ravel())[0])
-    return f"(Batch element {place}): " if found.ndim else "", int(found.ravel()[place])
+    refuse_elements(
+        info, nonzero, anywhere=True,
+        complaint=lambda found: complaint(batch_element(found.place, found.ndim), found.number),
+    )  # fmt: skip
 
 
 def check_solved(name: str, info: Tensor) -> None:
@@ -43,9 +41,8 @@ def check_solved(name: str, info: Tensor) -> None:
     Raises:
         LinAlgError: PyTorch's message.
     """
-    failure = first_failure(info)
-    if failure is not None:
-        raise LinAlgError(f"{name}: {failure[0]}The solver failed because the input matrix is singular.")
+    what = "The solver failed because the input matrix is singular."
+    refuse_failure(info, lambda where, _: LinAlgError(f"{name}: {where}{what}"))
 
 
 def check_inverted(name: str, info: Tensor) -> None:
@@ -54,12 +51,13 @@ def check_inverted(name: str, info: Tensor) -> None:
     Raises:
         LinAlgError: PyTorch's message.
     """
-    failure = first_failure(info)
-    if failure is not None:
-        raise LinAlgError(
-            f"{name}: {failure[0]}The diagonal element {failure[1]} is zero, the inversion could not be completed "
+    refuse_failure(
+        info,
+        lambda where, number: LinAlgError(
+            f"{name}: {where}The diagonal element {number} is zero, the inversion could not be completed "
             "because the input matrix is singular."
-        )
+        ),
+    )
 
 
 def check_equation(name: str, A: Tensor, rows: int, columns: int, left: bool) -> None:

@@ -8,7 +8,7 @@ from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import pad
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import refuse_elements
 from tapegrad.functions.creation import ones
 from tapegrad.functions.memory import as_strided
 from tapegrad.functions.placement import squeeze_, transpose_
@@ -265,6 +265,10 @@ def _frames(input: Tensor, window: Tensor, n_fft: int, norm: int, onesided: bool
     return fft.fft_c2r(spectra, axes=(2,), norm=norm, length=n_fft)
 
 
+def _vanishes(envelope: Any) -> Any:
+    return abs(envelope) < 1e-11
+
+
 def _overlapped(call: str, frames: Tensor, window: Tensor, hop: int, expected: int, start: int, end: int) -> Tensor:
     """Windows weighted and added up, over the sum of the squares of their weights; from ``start`` to ``end``."""
     n_fft, count, length = frames.shape[2], frames.shape[1], max(end - start, 0)
@@ -273,12 +277,11 @@ def _overlapped(call: str, frames: Tensor, window: Tensor, hop: int, expected: i
     signal = sliced(shape.unfold_adjoint(weighted, **places), 1, start, length)
     squares = expanded(elementwise.power(window, exponent=2), (1, count, n_fft))
     envelope = sliced(shape.unfold_adjoint(squares, **places), 1, start, length)
-    known = numbers(envelope)
-    if known is not None and not known.size:
+    if not envelope._spec.numel:
         raise RuntimeError(
             "min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
             "'dim' argument."
         )
-    if known is not None and abs(known).min() < 1e-11:
-        raise RuntimeError(f"{call} window overlap add min: 1\n[ CPUBoolType{{}} ]")
+    text = f"{call} window overlap add min: 1\n[ CPUBoolType{{}} ]"
+    refuse_elements(envelope, _vanishes, complaint=lambda _: RuntimeError(text))
     return elementwise.div(signal, envelope)

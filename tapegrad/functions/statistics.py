@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, FLOATING
-from tapegrad.functions.bounds import numbers
+from tapegrad.functions.bounds import negative, refuse_elements
 from tapegrad.functions.matmul import mm
 from tapegrad.functions.reduction import sum
 from tapegrad.functions.registry import public
@@ -41,9 +41,7 @@ def _check_weights(name: str, weights: Tensor, count: int, kind: str) -> None:
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{weights._spec.numel} != {count}"
         )
-    found = numbers(weights)
-    if found is not None and found.size and found.min() < 0:
-        raise RuntimeError(f"cov(): {name} cannot be negative")
+    refuse_elements(weights, negative, complaint=lambda _: RuntimeError(f"cov(): {name} cannot be negative"))
 
 
 def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:

@@ -22,8 +22,9 @@ from jax import lax
 
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.execution import dtypes
-from tapegrad.execution.host import array_of, is_traced, may_look, to_host
+from tapegrad.execution.host import innermost, is_traced, may_look, to_host
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.late import check_later
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.elementwise import real
 from tapegrad.ops.matmul import adjoint, matmul
@@ -140,14 +141,22 @@ class Phased(Operator):
             RuntimeError: PyTorch's message.
         """
         defined = tuple(grad is not None for grad in grads)
-        if not may_look() or not any(defined[position] for position in self.vectors):
+        if not any(defined[position] for position in self.vectors):
             return
         given = [grad for grad in grads if grad is not None]
-        if not to_host(array_of(_test(type(self).independent, defined)(*given, *outputs))).all():
-            raise RuntimeError(
-                f"{self.complaint} in the complex case are specified up to multiplication by e^{{i phi}}. The "
-                f"specified loss function depends on this {self.consequence}"
-            )
+        independent = innermost(_test(type(self).independent, defined)(*given, *outputs))
+        text = (
+            f"{self.complaint} in the complex case are specified up to multiplication by e^{{i phi}}. The "
+            f"specified loss function depends on this {self.consequence}"
+        )
+        if not may_look():
+            check_later(independent, _dependent, (), lambda _: RuntimeError(text))
+        elif not to_host(independent).all():
+            raise RuntimeError(text)
+
+
+def _dependent(independent: Any) -> Any:
+    return ~independent
 
 
 @cache

@@ -200,7 +200,7 @@ def test_settings():
     with pytest.raises(RuntimeError, match="Model can't be None"):
         tapegrad.compile()(None)
     accepted = [{"mode": mode} for mode in ("default", "reduce-overhead", "max-autotune")]
-    accepted += [{"options": {"max_autotune": True}}, {"dynamic": True, "recompile_limit": 3, "isolate_recompiles": True}]
+    accepted += [{"options": {"debug": True}}, {"dynamic": True, "recompile_limit": 3, "isolate_recompiles": True}]
     accepted += [{"backend": "eager", "name": "other"}, {"backend": "inductor", "fullgraph": True}]
     for given in accepted:
         made = tapegrad.compile(**given)(double)
