@@ -7,6 +7,7 @@ Where PyTorch has none, ``message`` builds one.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 
 class NotDifferentiableError(NotImplementedError):
@@ -93,6 +94,15 @@ NO_FORWARD = (
 VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+
+
+def out_of_storage(shape: Any, strides: Any, offset: int, itemsize: int, available: int) -> str:
+    """PyTorch's message for what reaches beyond its memory, which has so many bytes."""
+    needed = itemsize * (1 + offset + sum((length - 1) * step for length, step in zip(shape, strides, strict=True)))
+    return (
+        f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {itemsize} "
+        f"requiring a storage size of {needed} are out of bounds for storage of size {available}"
+    )
 
 
 class WarnOnce:

@@ -343,6 +343,25 @@ def test_pruning_walks_a_ladder_of_diamonds_in_linear_time():
     assert run(node, outputs=[leaf]) == [1.0]
 
 
+def test_a_root_that_is_alone_runs_the_hooks_of_its_outputs_though_nothing_wanted_is_behind_it():
+    log, other = [], Leaf()
+    root = Scale("root", [Leaf(log)], (2.0,), log)
+    root.own_hooks().attach_tensor(0, {0: lambda grad: log.append(("hook", grad))})
+    root.own_hooks().add_pre(lambda grads: log.append("before the node"))
+    assert run(root, outputs=[other]) == [None]
+    run(root, outputs=[other], accumulate=True)
+    assert log == [("hook", 1.0), ("hook", 1.0)]
+    assert not root.released
+
+
+def test_of_several_roots_those_that_lead_nowhere_wanted_run_no_hooks():
+    log, wanted = [], Leaf()
+    useless, useful = Scale("useless", [Leaf(log)], None, log), Scale("useful", [wanted], (3.0,), log)
+    useless.own_hooks().attach_tensor(0, {0: lambda grad: log.append("hook")})
+    assert run(useless, useful, outputs=[wanted]) == [3.0]
+    assert log == [("useful", 1.0)]
+
+
 # -- random graphs -----------------------------------------------------------------------------------------------------
 
 

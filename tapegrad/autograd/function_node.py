@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.autograd.running import engine
-from tapegrad.dispatch.nodes import WorkerOfDevice
+from tapegrad.dispatch.nodes import WorkerOfDevice, fitters
 from tapegrad.dispatch.saved import SavedTensor, second_backward
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import filled
 from tapegrad.ops.operator import cast
 from tapegrad.tape.hooks import HookDict, RemovableHandle, add_hook
 from tapegrad.tape.modes import Modes, thread
-from tapegrad.tape.node import Node
+from tapegrad.tape.node import Node, name_of
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
@@ -372,7 +372,7 @@ def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
     """
     if grad._spec is spec.bare:
         return grad
-    name = type(node).__name__
+    name = name_of(node)
     if grad.shape != spec.shape:
         if not broadcasts_to(spec.shape, grad.shape):
             raise RuntimeError(
@@ -396,6 +396,9 @@ def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
             )
         grad = grad.to(spec.device)
     return grad
+
+
+fitters.append(fitted)
 
 
 def reduced(grad: Tensor, shape: Sequence[int]) -> Tensor:

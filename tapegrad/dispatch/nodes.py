@@ -7,10 +7,11 @@ is made again, with this node as its ``grad_fn``, when somebody asks.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.dispatch.saved import (
@@ -124,6 +125,67 @@ class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
 
+class AccumulateMisfit(AccumulateGrad):
+    """Accumulates into a leaf that was given data of another shape or dtype since: it takes what fitted then.
+
+    Attributes:
+        taken: the spec of the gradients that it takes.
+    """
+
+    __slots__ = ()
+    taken: Spec
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        return self.apply([None if grads[0] is None else wrap(grads[0], self.taken.gradient)], needed)
+
+    def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        grad, variable = grads[0], self.variable
+        if grad is not None and self._is_leaf():
+            with _accumulating:
+                if variable._grad is not None:
+                    variable._grad = variable._grad + grad if thread.modes.grad else variable._grad.add_(grad)
+                elif _lies_like(grad, variable):
+                    variable._grad = wrap(value_of(grad), grad._spec, grad._edge)
+                else:
+                    variable._grad = grad.new_empty(tuple(variable.shape)).copy_(grad)
+        if self.hook_slots is not None:
+            self._post_accumulate()
+        return ()
+
+    @property
+    def _input_metadata(self) -> tuple[Spec, ...]:
+        return (self.taken,)
+
+
+def _lies_like(grad: Tensor, variable: Tensor) -> bool:
+    """Whether a gradient is kept as it is: its elements lie as those of the leaf do, as far as there are as many."""
+    if grad.ndim != variable.ndim:
+        return False
+    steps = zip(grad.shape, grad._spec.layout, variable._spec.layout, strict=True)
+    return all(length == 1 or own == step for length, own, step in steps)
+
+
+def refit(tensor: Tensor, spec: Spec) -> bool:
+    """Whether data of this spec would not be what a tensor's place in the graph takes gradients of.
+
+    The accumulator of a leaf goes on to take what it took.
+    """
+    edge = tensor._edge
+    if edge is not None:
+        metadata = getattr(edge[0], "_input_metadata", ())
+        taken = metadata[edge[1]] if edge[1] < len(metadata) else None
+        return taken is not None and taken.bare is not spec.bare
+    node: Any = None if tensor._accumulator is None else tensor._accumulator()
+    if node is None or node._input_metadata[0].bare is spec.bare:
+        return False
+    if type(node) is AccumulateGrad:
+        node.taken, node.__class__ = tensor._spec, AccumulateMisfit
+    if node.taken.dtype is spec.dtype and node.taken.device is spec.device:
+        return True
+    tensor._accumulator = None
+    return False
+
+
 def added(present: Tensor, grad: Any) -> Any:
     """A ``.grad`` and a gradient, put where the ``.grad`` lies if nobody can tell. See Note [Sums in place]."""
     storage = present._storage
@@ -208,6 +270,10 @@ below: list[Callable] = []
 """How the formulas of a plan for lifted arguments are run; ``dispatch/levels.py`` puts it here."""
 
 
+class SavedMisfit(RuntimeError):
+    """What a node saved has another shape or dtype by now, so that its kernel can't be run on it."""
+
+
 class OperatorNode(Node):
     """The backward of one call of an operator of the table. A subclass for each operator carries its name."""
 
@@ -222,9 +288,12 @@ class OperatorNode(Node):
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         saved, plan = self.saved, self.plan
-        if type(saved) is tuple and (needed is None or plan.wanted(needed) == plan.needed):
-            return plan.applier(self, grads, saved)
-        return self.apply_some(grads, needed)
+        try:
+            if type(saved) is tuple and (needed is None or plan.wanted(needed) == plan.needed):
+                return plan.applier(self, grads, saved)
+            return self.apply_some(grads, needed)
+        except SavedMisfit:
+            return self._apply_unpacked(grads, needed)
 
     def apply_some(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """``apply_values`` in any case, also where not all gradients are there or wanted."""
@@ -269,7 +338,7 @@ class OperatorNode(Node):
             given = [grad for grad in grads if grad is not None]
             return plan.backward(plan.wanted(needed), defined)(*given, *values)
         tensors = [None if grad is None else wrap(grad, describe(grad)) for grad in grads]
-        results = plan.gradients(tensors, items, plan.wanted(needed))
+        results = fitted_edges(self, plan.gradients(tensors, items, plan.wanted(needed)))
         return [None if result is None else value_of(result) for result in results]
 
     def _fit(self, items: list) -> bool:
@@ -289,6 +358,8 @@ class OperatorNode(Node):
         expected = self._version_of(index)
         if tensor._version != expected and self._is_read(index):
             check_version(tensor, expected, self)
+        if tensor._spec.shape != spec.shape or tensor._spec.dtype is not spec.dtype:
+            raise SavedMisfit(f"what {self.name()} saved was given data of another shape or dtype")
         return value_of(tensor)
 
     def _is_read(self, index: int) -> bool:
@@ -350,7 +421,8 @@ class OperatorNode(Node):
             raise RuntimeError(second_backward(saved))
         if isinstance(saved, Saves):
             return [item.unpack(self, strict=True) if isinstance(item, SavedTensor) else item for item in saved]
-        self.saved_values()  # checks versions
+        with contextlib.suppress(SavedMisfit):
+            self.saved_values()  # checks versions
         inputs = len(self.plan.saved_inputs)
         return [*saved[:inputs], *(self.saved_item(index) for index in range(inputs, len(saved)))]
 
@@ -446,6 +518,37 @@ class OperatorNode(Node):
         hidden = ("_saved_", "_raw_saved_", "versions")  # of these a node has some only
         others = (name for name in super().__dir__() if not name.startswith(hidden))
         return [*others, *(f"_saved_{field}" for field in op.saved_fields()), *raw]
+
+
+fitters: list[Callable] = []
+"""How a gradient is made to fit its edge, or refused; ``autograd/function_node.py`` puts it here."""
+
+
+def fitted_edges(node: Node, grads: Sequence) -> list:
+    """The gradients that a node gives, as tensors, made to fit what its edges take."""
+    results = list(grads)
+    for index, edge in enumerate(node.next_edges):
+        metadata = () if edge is None else getattr(edge[0], "_input_metadata", ())
+        if results[index] is not None and edge is not None and edge[1] < len(metadata):
+            results[index] = fitters[0](node, results[index], metadata[edge[1]], index)
+    return results
+
+
+@cache
+def fitting(node_class: type) -> type:
+    """The class of nodes like these whose gradients are made to fit, for inputs that are misfits: see ``Spec``."""
+
+    def apply_values(node: Any, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        results = node_class.apply_values(node, grads, needed)  # type: ignore[attr-defined]
+        tensors = [None if result is None else wrap(result, describe(result)) for result in results]
+        return [None if result is None else value_of(result) for result in fitted_edges(node, tensors)]
+
+    def apply(node: Any, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        return fitted_edges(node, node_class.apply(node, grads, needed))  # type: ignore[attr-defined]
+
+    own = {"__slots__": (), "__module__": "builtins", "apply": apply, "apply_values": apply_values}
+    own["unfitted"] = node_class
+    return type(node_class.__name__, (node_class,), own)
 
 
 class UnderivableNode(OperatorNode):

@@ -13,7 +13,7 @@ from typing import Any
 
 from tapegrad.dispatch.appliers import applier
 from tapegrad.dispatch.levels import lifted_forward
-from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode
+from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.errors import message
 from tapegrad.execution.dtypes import from_numpy
@@ -155,7 +155,8 @@ class Plan:
         self.saved_numbers: tuple[int, ...] = ()
         self.releases = self.saves_inference = False
         if recorded:
-            self.node_class = op.node_class(UnderivableNode if op.underivable else OperatorNode, self.slots)
+            node_class = op.node_class(UnderivableNode if op.underivable else OperatorNode, self.slots)
+            self.node_class = fitting(node_class) if any(spec.misfit for spec in tensors) else node_class
             self._decide_saves()
 
     def _decide_saves(self) -> None:

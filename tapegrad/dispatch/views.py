@@ -21,9 +21,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tapegrad.dispatch.call import replay
-from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, gradient_edge, node_made, rebase
+from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, fitting, gradient_edge, node_made, rebase
 from tapegrad.dispatch.saved import second_backward
-from tapegrad.errors import CREATION
+from tapegrad.errors import CREATION, out_of_storage
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.kernel import Kernel
@@ -40,6 +40,7 @@ from tapegrad.tensor.tensor import (
     remakers,
     storage_of,
     value_of,
+    views_of,
     wrap,
 )
 
@@ -139,7 +140,9 @@ def writer(part: Part, zero: bool, wide: bool) -> Any:
     return Kernel(put_zeros if zero else part.put, name="CopySlices", wide=wide).bind()
 
 
-def sliced(plan: Any, part: Part, own: int | None, _: Any, wanted: tuple[bool, ...], base_wanted: bool) -> Any:
+def sliced(
+    plan: Any, part: Part, own: int | None, _: Any, wanted: tuple[bool, ...], base_wanted: bool, wide: bool
+) -> Any:
     """The kernel of a ``CopySlices`` around an operator's node: the gradients of the base and of the other inputs."""
 
     def backward(base: Any, offset: int, x_offset: int, *saved: Any) -> tuple:
@@ -148,7 +151,7 @@ def sliced(plan: Any, part: Part, own: int | None, _: Any, wanted: tuple[bool, .
         whole = part.put(base, 0 if mine is None else mine, offset, x_offset) if base_wanted else None
         return (whole, *results)
 
-    return Kernel(backward, name="CopySlices", wide=plan.kernels.wide).bind()
+    return Kernel(backward, name="CopySlices", wide=wide).bind()
 
 
 class CopySlices(Node):
@@ -200,6 +203,7 @@ class CopySlices(Node):
         """The same in one kernel, where the inner node is an operator's."""
         plan, values = inner.plan, inner.saved_values()
         key = (self.part, self.own, plan.needed, plan.wanted(self._needed_by_inner(needed)), self._wants_base(needed))
+        key = (*key, plan.kernels.wide or self.spec.dtype.is_64bit)
         kernel = plan.kernels.backwards.get(key)
         if kernel is None:
             kernel = plan.kernels.backwards.setdefault(key, sliced(plan, *key))
@@ -241,6 +245,37 @@ class CopySlices(Node):
         return (self.spec,)
 
 
+class SlicesOutside(CopySlices):
+    """A ``CopySlices`` of a view that shows memory which its base does not, as one of the two was put elsewhere.
+
+    Attributes:
+        refusal: what backward says.
+    """
+
+    __slots__ = ()
+    refusal: str
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        if grads[0] is None:
+            return (None,) * len(self.next_edges)
+        raise RuntimeError(self.refusal)
+
+    apply = apply_values
+
+
+def refused_outside(base: Tensor, view: Tensor) -> str | None:
+    """What PyTorch says in backward of a write through a view that reaches beyond what its base spans; else None."""
+    if view._view is None or view._view.made is not None:
+        return None
+    offset = view._offset - base._offset
+    if offset < 0:
+        return f"Tensor: invalid storage offset {offset}"
+    shape, strides, itemsize = tuple(view.shape), view._spec.layout, base.dtype.itemsize
+    needed = extent(Geometry(shape, strides, offset))
+    available = extent(Geometry(tuple(base.shape), base._spec.layout, 0))
+    return None if needed <= available else out_of_storage(shape, strides, offset, itemsize, available * itemsize)
+
+
 # -- after a write -----------------------------------------------------------------------------------------------------
 
 
@@ -252,7 +287,15 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
         rebase(tensor, edge)
         require_grad(tensor)
     else:
-        node = CopySlices(view.base, tensor, edge, _own_edge(tensor, edge[0]))
+        inner: Any = edge[0]
+        unfitted = getattr(type(inner), "unfitted", None)
+        if unfitted is not None:  # what it gives for the view goes nowhere but into the base's gradient
+            inner.__class__ = unfitted
+        kind = fitting(CopySlices) if unfitted is not None or view.base._spec.misfit else CopySlices
+        node = kind(view.base, tensor, edge, _own_edge(tensor, inner))
+        refusal = refused_outside(view.base, tensor) if counter_of(tensor).astray else None
+        if refusal is not None:
+            node.__class__, node.refusal = SlicesOutside, refusal
         if thread.modes.watched:
             node_made(node)
         rebase(view.base, (node, 0))
@@ -289,19 +332,18 @@ def require_grad(base: Tensor) -> None:
 
 def place_written_views(base: Tensor) -> None:
     """Give the views through which a base was written their places; to be called before the base loses its own."""
-    for member in () if base._storage is None else base._storage.living():
-        view = member._view
-        if view is not None and view.base is base and view.turn is not None and view.turn[1] == member._version:
+    for member in views_of(base):
+        turn = member._view.turn  # type: ignore[union-attr]
+        if turn is not None and turn[1] == member._version:
             edge_of(member)
 
 
 def tell_views(base: Tensor) -> None:
     """Let the views of a base require grad if it does, or if the user said so."""
-    storage = base._storage
-    for member in () if storage is None else storage.living():
-        view = member._view
-        if view is not None and view.base is base and member.dtype.category >= FLOATING:
-            needs = base._spec.requires_grad or view.leaf or member._edge is not None
+    for member in views_of(base):
+        if member.dtype.category >= FLOATING:
+            leaf = member._view.leaf  # type: ignore[union-attr]
+            needs = base._spec.requires_grad or leaf or member._edge is not None
             if member._spec.requires_grad is not needs:
                 member._spec = member._spec.replace(requires_grad=needs)
 
@@ -332,6 +374,8 @@ def remake(tensor: Tensor, view: View) -> None:
         edge[0].sequence_nr = view.turn[0]
     rebase(tensor, edge)
     view.version, view.turn = tensor._version, None
+    if view.made is None and tensor.dtype is not view.base.dtype:  # it was given data of another dtype
+        tensor._spec = tensor._spec.replace(misfit=True)
 
 
 def _made_again(tensor: Tensor, made: Made) -> Edge:

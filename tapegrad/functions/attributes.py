@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.dispatch.nodes import refit
 from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
@@ -118,11 +119,13 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    counter = leave(self)
+    counter, misfit = leave(self), refit(self, value._spec)
+    dual = self._spec.dual and value._spec.bare is self._spec.bare  # the tangent stays, if it can
     self._seen, self._offset = edition_of(value), value._offset
     self._value = value_of(value)
     self._spec = value._spec.replace(
-        requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides
+        requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides,
+        misfit=misfit, dual=dual,
     )
     share(self, value)
     self._counter = counter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.errors import out_of_storage
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.rows import fills
 from tapegrad.functions.factory import is_integer, type_name
@@ -176,14 +177,9 @@ def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: 
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(place.strides)}"
         )
     check_extent(place, input.dtype.itemsize)
-    needed, itemsize = extent(place), input.dtype.itemsize
-    available = nbytes_of(storage_of(input))
-    if needed * itemsize > available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(place.shape)}, strides {list(place.strides)}, storage offset {place.offset}, and "
-            f"itemsize {itemsize} requiring a storage size of {needed * itemsize} are out of bounds for storage of "
-            f"size {available}"
-        )
+    itemsize, available = input.dtype.itemsize, nbytes_of(storage_of(input))
+    if extent(place) * itemsize > available:
+        raise RuntimeError(out_of_storage(*place, itemsize, available))
     return place
 
 

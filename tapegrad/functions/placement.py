@@ -94,7 +94,10 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
     if extent(spot) * self.dtype.itemsize > nbytes_of(storage):
         resize_memory(storage, extent(spot) * self.dtype.itemsize)
     recorded = thread.modes.grad and (self._spec.requires_grad or _requires_grad(source))
-    edges = [gradient_edge(self), gradient_edge(source) if isinstance(source, Tensor) else None] if recorded else []
+    ends = (self, source) if isinstance(source, Tensor) else (self,)
+    edges = [gradient_edge(tensor) for tensor in ends] if recorded else []
+    if size is not None:
+        edges = [edge for edge in edges if edge is not None]
     edge = (NotImplementedNode("derivative for set_ is not implemented", edges, 1), 0)
     if recorded and self._view is not None:
         refuse_view(self)
@@ -315,6 +318,7 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
     if tangent is not None:
         alike = lie_alike(tangent, input)
         set_tangent(input, as_strided_(tangent, *spot) if alike else tangent_window(input, spot, settings))
+    leave(input)
     return turned(input, result, spot, "AsStridedBackward1")
 
 

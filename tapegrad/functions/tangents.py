@@ -18,7 +18,7 @@ from tapegrad.ops.shape import clone as cloned
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import is_dense, overlaps_itself
 from tapegrad.tensor.placing import lie_alike
-from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, value_of, views_of, wrap
 
 
 def embedded(tangent: Tensor, tensor: Tensor) -> Tensor:
@@ -75,9 +75,8 @@ def take_tangent(tensor: Tensor, tangent: Tensor) -> None:
 def show_tangent(tensor: Tensor, tangent: Tensor) -> None:
     """Give a tensor a tangent, and to its views what they show of it."""
     set_tangent(tensor, laid_like(tangent, tensor))
-    for member in storage_of(tensor).living():
-        view = member._view
-        if view is not None and view.base is tensor and not member._spec.dual and member.dtype.category >= FLOATING:
+    for member in views_of(tensor):
+        if not member._spec.dual and member.dtype.category >= FLOATING:
             set_tangent(member, _shown(member))
 
 

@@ -23,7 +23,7 @@ from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import Counter
-from tapegrad.tensor.tensor import Tensor, View, counter_of, share, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, View, counter_of, remember_astray, share, value_of, wrap
 
 Move = Callable[..., Geometry | None]
 
@@ -176,12 +176,15 @@ def as_view(
         result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
         if base._spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
             result._spec = result._spec.replace(requires_grad=True)
+        if base is not input and base._storage is not input._storage:
+            remember_astray(result, base)
     return share(result, input, offset, lens)
 
 
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:
     """A new leaf on the memory of ``tensor``, with its shape, dtype and device; no view as far as autograd knows."""
-    spec = tensor._spec.replace(requires_grad=requires_grad, plain=True, window=False, overrides=False, dual=False)
+    spec = tensor._spec.replace(requires_grad=requires_grad, plain=True, window=False, overrides=False, dual=False,
+                                misfit=False)  # fmt: skip
     edition = edition_of(tensor)
     result = wrap(value_of(tensor), spec)
     result._seen = edition

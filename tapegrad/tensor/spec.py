@@ -75,11 +75,12 @@ class Spec:
         strides: how many elements apart neighbours lie in memory; None for a contiguous tensor.
         window: whether it is a view, or a part, of memory that has been written to; see Note [Memory that is shared].
         level: in how many function transforms, one inside the other, it lives; see Note [Levels] in ``lifted.py``.
+        misfit: whether it was given data of another shape or dtype than its place in the graph takes gradients of.
     """
 
     __slots__ = (
         "shape", "dtype", "device", "requires_grad", "plain", "overrides", "inference", "dual", "strides", "window",
-        "level", "_siblings", "numel", "ndim",
+        "level", "misfit", "_siblings", "numel", "ndim",
     )  # fmt: skip
     _interned: dict[tuple, Spec] = {}
 
@@ -97,6 +98,7 @@ class Spec:
     strides: tuple[int, ...] | None
     window: bool
     level: int
+    misfit: bool
     numel: int
     ndim: int
     _siblings: dict[tuple, Spec]
@@ -115,16 +117,18 @@ class Spec:
         strides: tuple[int, ...] | None = None,
         window: bool = False,
         level: int = 0,
+        misfit: bool = False,
     ) -> Spec:
         """The spec with these fields."""
-        key = (tuple(shape), dtype, device, requires_grad, plain, overrides, inference, dual, strides, window, level)
+        shown = tuple(shape), dtype, device
+        key = (*shown, requires_grad, plain, overrides, inference, dual, strides, window, level, misfit)
         spec = cls._interned.get(key)
         if spec is None:
             spec = object.__new__(cls)
             spec.shape, spec.dtype, spec.device = Size(shape), dtype, device
             spec.requires_grad, spec.plain, spec.overrides = requires_grad, plain, overrides
             spec.inference, spec.dual, spec.strides, spec.window = inference, dual, strides, window
-            spec.level = level
+            spec.level, spec.misfit = level, misfit
             spec.numel, spec.ndim = spec.shape.numel(), len(spec.shape)
             spec._siblings = {}
             spec = cls._interned.setdefault(key, spec)
@@ -135,7 +139,7 @@ class Spec:
         key = tuple(changes.items())
         sibling = self._siblings.get(key)
         if sibling is None:
-            fields = {name: getattr(self, name) for name in Spec.__slots__[:11]}
+            fields = {name: getattr(self, name) for name in Spec.__slots__[:12]}
             sibling = self._siblings[key] = Spec.of(**{**fields, **changes})
         return sibling
 
@@ -171,7 +175,7 @@ class Spec:
         return contiguous_strides(self.shape) if self.strides is None else self.strides
 
     def __repr__(self) -> str:
-        names = ("requires_grad", "plain", "overrides", "inference", "dual", "window")
+        names = ("requires_grad", "plain", "overrides", "inference", "dual", "window", "misfit")
         flags = [name for name in names if getattr(self, name)]
         return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"
 

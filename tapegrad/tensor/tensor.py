@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.execution.devices import device, device_of
@@ -62,6 +62,7 @@ class Tensor:
     _severed: bool = False
     _counter: Counter | None = None
     _view: View | None = None
+    _astray: list[weakref.ref[Tensor]] | None = None
 
     if TYPE_CHECKING:  # methods and properties are attached by ``functions/attach.py``
 
@@ -145,6 +146,26 @@ class View:
         self.base, self.creation, self.version, self.made = base, creation, version, made
         self.leaf = False
         self.turn: tuple[int, int] | None = None
+
+
+def views_of(base: Tensor) -> Iterator[Tensor]:
+    """The views of a base that somebody still holds, also those that show other memory than the base by now."""
+    storage = base._storage
+    for member in () if storage is None else storage.living():
+        if member._view is not None and member._view.base is base:
+            yield member
+    for reference in base._astray or ():
+        view = reference()
+        if view is not None and view._storage is not storage:
+            yield view
+
+
+def remember_astray(view: Tensor, base: Tensor) -> None:
+    """Note that a view may show other memory than its base."""
+    if base._astray is None:
+        base._astray = []
+    base._astray[:] = [other for other in base._astray if other() is not None and other() is not view]
+    base._astray.append(weakref.ref(view))
 
 
 remakers: list[Callable[[Tensor, View], None]] = []
@@ -257,6 +278,10 @@ def leave(tensor: Tensor) -> Counter:
     if any(member is not tensor for member in storage.living()):
         counter.astray = True
         make_live(storage)
+    if tensor._view is not None:
+        remember_astray(tensor, tensor._view.base)
+    for view in list(views_of(tensor)):
+        remember_astray(view, tensor)
     return counter
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.dispatch.nodes import AccumulateGrad
 from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, views_of
 
 POISONED = (
     "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
@@ -60,8 +60,7 @@ def _slots(cls: type) -> set[str]:
 
 
 def _refuse_views(name: str, tensor: Any) -> None:
-    storage = tensor._storage
-    views = [] if storage is None else [x for x in storage.living() if x._view is not None and x._view.base is tensor]
+    views = list(views_of(tensor))
     if views:
         raise RuntimeError(
             f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {1 + 2 * len(views)} make "
