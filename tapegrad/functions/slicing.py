@@ -83,7 +83,7 @@ def slice_bounds(length: int, start: Any, end: Any, step: int) -> tuple[int, int
 
 
 def is_whole(item: slice, length: int) -> bool:
-    """Whether a slice of step 1 reads as all of a dimension: one that counts from the end doesn't, whatever it gives."""
+    """Whether a slice of step 1 reads as a whole dimension; one that counts from the end doesn't, whatever it gives."""
     start, stop = item.start, item.stop
     return (start is None or operator.index(start) == 0) and (stop is None or operator.index(stop) >= length)
 
