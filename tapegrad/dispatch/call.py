@@ -34,6 +34,7 @@ from tapegrad.dispatch.saved import snapshot
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
 from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
+from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
@@ -135,6 +136,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
     names |= {"look": look, "edge_of": edge_of, "snapshot": snapshot}
     names |= {"refuse_inference": refuse_inference}
+    names |= {"MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory}
     names |= {"note_losses": note_losses, "ran": operator_ran}
     if any(plan.needed):
         names["node_class"] = plan.node_class
@@ -195,6 +197,7 @@ def _forward_lines(plan: Plan, targets: str, values: Sequence[str], replayed: bo
     else:
         tensors = _tuple(f"x{i}" for i, spec in enumerate(plan.specs) if isinstance(spec, Spec))
         yield from ("try:", f"    {called}", "except TypeError:", f"    settled({tensors})", f"    {called}")
+        yield from ("except MEMORY_ERRORS as error:", "    raise out_of_memory(error) from None")
 
 
 def _recording_lines(plan: Plan, targets: str, values: Sequence[str]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.pending import Call, aval, quiet_numbers
+from tapegrad.execution.sizes import check_size
 from tapegrad.tape.modes import Modes
 from tapegrad.tensor.spec import Spec
 
@@ -122,6 +123,9 @@ class Plan:
         check_devices(specs)
         self.kernels = Kernels.of(op, specs, settings)
         self.single, outputs = self.kernels.single, self.kernels.outputs
+        if op.shows:
+            for shape, dtype in outputs:
+                check_size(shape, dtype.itemsize, owned=False)
         self.num_outputs = len(outputs)
         self.slots = max((i + 1 for i, (_, dtype) in enumerate(outputs) if dtype.category >= 2), default=1)
         tensors = [spec for spec in specs if isinstance(spec, Spec)]

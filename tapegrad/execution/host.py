@@ -23,6 +23,7 @@ from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import WIDE, Kernel, Opaque
 from tapegrad.execution.late import expected, look
 from tapegrad.execution.pending import recording, settled
+from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.tape.modes import switched, thread
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
@@ -87,7 +88,10 @@ def to_host(value: Any) -> np.ndarray:
     """
     if recording.program.captures:
         recording.program.demand()
-    array = np.asarray(settled(value))
+    try:
+        array = np.asarray(settled(value))
+    except MEMORY_ERRORS as error:
+        raise out_of_memory(error) from None
     if expected.calls:
         look()
     return array
@@ -132,6 +136,7 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
     >>> filled((2,), 7, int16, device("cpu")).tolist()
     [7, 7]
     """
+    check_size(shape, d.itemsize, on.type)
     if math.prod(shape) <= _FILLED_ON_HOST:
         return from_host(np.full(shape, number, d.numpy), on)
     return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))

@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
+from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.tape.modes import thread
 
 WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
@@ -145,6 +146,8 @@ class Kernel:
                 return run(*values)
             except TypeError:
                 return run(*settled_all(values))
+            except MEMORY_ERRORS as error:
+                raise out_of_memory(error) from None
 
         call.__wrapped__ = self.function.__wrapped__  # type: ignore[attr-defined]
         return call

@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
 from tapegrad.execution.promotion import inferred_dtype
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.factory import (
     OPTIONS,
     Target,
@@ -243,6 +244,7 @@ def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool)
         count = math.floor(steps) + 1 if inclusive else math.ceil(steps)
     if count >= 2**63 // 8:
         raise RuntimeError("invalid size, possible overflow?")
+    made.room(count)
     if whole:
         return made.tensor(int(start) + np.arange(count, dtype=np.int64) * int(step))
     return made.tensor(start + np.arange(count, dtype=np.float64) * step)
@@ -267,6 +269,7 @@ def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOp
     made = _spaced_target("linspace", first, last, options)
     if made.dtype.category == 0:
         raise unsupported("linspace_cpu", made.dtype)
+    made.room(count)
     return made.tensor(_spaced(first, last, count, made.dtype))
 
 
@@ -278,6 +281,7 @@ def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **opti
     """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``."""
     first, last, count = _ends("logspace", start, end, steps, _LOGSPACE)
     made = _spaced_target("logspace", first, last, options)
+    made.room(count)
     exact = int64 if made.dtype.category == INTEGRAL else made.dtype
     return made.tensor(np.power(base, _spaced(first, last, count, exact)))
 
@@ -341,6 +345,8 @@ def eye(n: Any, m: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
     made = target("eye", options)
+    check_size((rows, columns), made.dtype.itemsize, owned=False)
+    made.room(rows, columns)
     return made.tensor(np.eye(rows, columns, dtype=made.dtype.numpy))
 
 
@@ -353,8 +359,19 @@ def _triangle(function: str, row: Any, col: Any, offset: int, lower: bool, optio
     made = target(function, options, int64)
     if made.dtype.category != INTEGRAL:
         raise unsupported(function, made.dtype)
+    made.room(2, _inside(row, col, offset if lower else offset - 1, lower))
+    row, col = (row, min(col, max(row + offset, 0))) if lower else (min(row, max(col - offset, 0)), col)
     inside = np.tri(row, col, offset if lower else offset - 1, dtype=bool)
     return made.tensor(np.stack(np.nonzero(inside if lower else ~inside)))
+
+
+def _inside(rows: int, columns: int, offset: int, lower: bool) -> int:
+    """How many elements of a matrix are on and below a diagonal, or above it."""
+    whole = min(max(rows + offset - columns, 0), rows)  # rows at the bottom that are below as a whole
+    first = min(max(-offset, 0), rows)  # rows at the top of which nothing is
+    some = max(rows - first - whole, 0)
+    below = whole * columns + some * (2 * max(offset + first + 1, 0) + some - 1) // 2
+    return below if lower else rows * columns - below
 
 
 @public("torch", out=False)

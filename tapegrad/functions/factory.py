@@ -47,6 +47,10 @@ class Target(NamedTuple):
         """The spec of a new leaf of a shape."""
         return Spec.of(tuple(shape), self.dtype, self.device, self.requires_grad)
 
+    def room(self, *shape: int) -> None:
+        """Refuse a shape that is too large, before its elements are computed."""
+        self.spec(shape)
+
     def wrap(self, value: Any) -> Tensor:
         """A new leaf around a value of this dtype on this device."""
         return fresh(value, self.spec(value.shape))

@@ -301,7 +301,9 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     return _shifted("ifftshift", input, dim, -1)
 
 
-def _frequencies(function: str, count: int, steps: np.ndarray, spacing: Any, options: TensorOptions) -> Tensor:
+def _frequencies(
+    function: str, count: int, steps: Callable[[], np.ndarray], spacing: Any, options: TensorOptions
+) -> Tensor:
     if not is_number(spacing):
         raise TypeError(f"fft_{function}(): argument 'd' (position 2) must be float, not {type_name(spacing)}")
     made = target(f"fft_{function}", options)
@@ -310,9 +312,10 @@ def _frequencies(function: str, count: int, steps: np.ndarray, spacing: Any, opt
     if made.dtype.category == COMPLEX:
         raise unsupported("arange_cpu", made.dtype)
     working = made.dtype.numpy if made.dtype.itemsize > 2 else np.float32
+    made.room(count if function == "fftfreq" else count // 2 + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.asarray(np.float64(1.0) / np.float64(count * spacing), working)
-        return made.tensor((steps.astype(working) * factor).astype(made.dtype.numpy))
+        return made.tensor((steps().astype(working) * factor).astype(made.dtype.numpy))
 
 
 def _count(function: str, n: Any) -> int:
@@ -333,7 +336,7 @@ def fftfreq(n: Any = None, d: float = 1.0, **options: Unpack[TensorOptions]) -> 
     """
     count = _count("fftfreq", n)
     checked_size("fftfreq", (count,))
-    return _frequencies("fftfreq", count, np.fft.ifftshift(np.arange(count) - count // 2), d, options)
+    return _frequencies("fftfreq", count, lambda: np.fft.ifftshift(np.arange(count) - count // 2), d, options)
 
 
 @public("fft")
@@ -341,4 +344,4 @@ def rfftfreq(n: Any = None, d: float = 1.0, **options: Unpack[TensorOptions]) ->
     """The frequencies of the half spectrum of ``n`` points that are ``d`` apart."""
     count = _count("rfftfreq", n)
     checked_size("rfftfreq", (count // 2 + 1,))
-    return _frequencies("rfftfreq", count, np.arange(count // 2 + 1), d, options)
+    return _frequencies("rfftfreq", count, lambda: np.arange(count // 2 + 1), d, options)

@@ -10,6 +10,7 @@ import numpy as np
 from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import repeat_each
 from tapegrad.functions.bounds import negative, outside, refuse_elements
@@ -626,6 +627,7 @@ def _repeated_places(repeats: Tensor, output_size: int | None) -> Tensor:
     def places_of(counts: np.ndarray) -> np.ndarray:
         if counts.size and counts.min() < 0:
             raise RuntimeError("repeats can not be negative")
+        check_size((int(counts.sum(dtype=object)),), int64.itemsize)
         places = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
         if output_size is not None and output_size != places.size:
             raise RuntimeError("allocated size does not match required size")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.registry import public
 from tapegrad.ops import grid as ops
 from tapegrad.tensor.tensor import Tensor
@@ -180,6 +181,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
             f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {dims + 1}] but got: "
             f"[{theta.shape[0]}, {theta.shape[-1]}]."
         )
+    check_size((batch, *size[2:], dims + 1), theta.dtype.itemsize, theta.device.type)
     return ops.affine_grid(theta, size=tuple(size[2:]), align=bool(align_corners))
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from tapegrad.functions.registry import public
 from tapegrad.functions.windows import several
@@ -63,6 +64,7 @@ def interpolate(
     if mode.startswith("nearest") and dims == 2:
         name += "_channels_last"
     refuse_dtypes(name, input._spec, bool=True, integral=input.dtype.name != "uint8", complex=True)
+    check_size((*input.shape[:2], *sizes), input.dtype.itemsize, input.device.type)
     kind += "-antialias" if antialias else ""
     samplings = tuple(
         Sampling(kind, length, scale=scale, align=align) for length, scale in zip(sizes, scales, strict=True)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tapegrad.errors import warn_once
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import no_overload
@@ -320,6 +321,9 @@ def tensor_split_method(self: Tensor, indices_or_sections: Any, dim: int = 0) ->
     return _cut(self, indices_or_sections, dim)
 
 
+_PIECE = 64  # bytes: at least so many takes a tensor, whatever it shows
+
+
 def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
     if input.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -334,6 +338,7 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
     else:
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        check_size((where,), _PIECE)
         size, longer = divmod(length, where)
         bounds = [(i * size + min(i, longer), size + (i < longer)) for i in range(where)]
     return tuple(sliced(input, axis, start, count) for start, count in bounds)

@@ -9,6 +9,7 @@ from tapegrad.dispatch.nodes import Error, gradient_edge
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.factory import (
     Target,
@@ -197,6 +198,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tensor:
     """``tensor``, with another shape from now on."""
+    check_size(shape, tensor.dtype.itemsize, tensor.device.type, owned=False)
+    check_size(shape, tensor.dtype.itemsize, tensor.device.type)
     if tensor._spec.level < thread.modes.level and not thread.levels[-1].maps:
         refuse_captured("resize_", tensor, alias(tensor))
     if tensor._spec.requires_grad:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution.dtypes import int64
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.registry import public
 from tapegrad.functions.windows import adaptive, hashable, several, windows
@@ -119,10 +120,17 @@ def max_pool3d_with_indices(
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+def _check_pooled(input: Tensor, samplings: tuple[Any, ...]) -> None:
+    """Refuse results that no memory can hold."""
+    sizes = [sampling.size for sampling in samplings]
+    check_size((*input.shape[: -len(sizes)], *sizes), input.dtype.itemsize, input.device.type)
+
+
 def _adaptive_max_pool(dims: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     name = f"adaptive_max_pool{dims}d"
     samplings = adaptive(name, dims, _shape(input), hashable(output_size))
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
+    _check_pooled(input, samplings)
     out, indices = pooling.ADAPTIVE_MAXIMA[dims](input, samplings=samplings)
     return (out, cast(indices, dtype=int64)) if return_indices else out
 
@@ -331,6 +339,7 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     name = f"adaptive_avg_pool{dims}d"
     samplings = adaptive(name, dims, _shape(input), hashable(output_size))
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
+    _check_pooled(input, samplings)
     if dims > 1 and all(sampling.size == 1 for sampling in samplings):
         return reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
     return resampling.ADAPTIVE_AVERAGES[dims](input, samplings=samplings)

@@ -199,6 +199,7 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
     if made.dtype.category in (0, COMPLEX):
         raise unsupported("randperm", made.dtype)
     element(count, made.dtype)
+    made.room(count)
     stream, levels = stream_of("randperm", generator), drawn_apart() if thread.levels else ()
     orders = sampling.permutation(stream, (*sizes_of(levels), count), made.dtype, made.device)
     return fresh_examples(orders, made.spec((count,)), levels)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.execution.dtypes import BOOL, FLOATING, uint8
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import wrap_dim, wrap_dims
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.creation import empty, zeros
@@ -262,6 +263,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return empty(0, dtype=input.dtype, device=input.device)
+    check_size(tuple(input.shape) * r, input.dtype.itemsize, owned=False)
     find = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = np.array(list(find(range(input.shape[0]), r)), np.int64).reshape(-1, r)
     columns = [from_numpy(np.ascontiguousarray(places[:, i])).to(input.device) for i in range(r)]

@@ -85,6 +85,7 @@ def _declare(function: str, formula: Callable[..., np.ndarray], *extras: str) ->
         made = _made(function, length, options)
         if length <= 1:
             return made.full((length,), 1)
+        made.room(length + bool(periodic))
         turns = np.arange(length) / (length if periodic else length - 1)
         return made.tensor(formula(turns, *numbers))
 

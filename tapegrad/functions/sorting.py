@@ -11,6 +11,7 @@ import numpy as np
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import from_host, to_host
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import is_scalar, wrap_dim
 from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, not_implemented, one_dim
@@ -280,7 +281,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("weights should be 1-d and have the same length as input")
 
     def counted(example: np.ndarray) -> np.ndarray:
-        return np.zeros(max(int(example.max()) + 1 if example.size else 0, minlength), np.int64)
+        count = max(int(example.max()) + 1 if example.size else 0, minlength)
+        kind = dtypes.int64 if weights is None else weights.dtype
+        check_size((count,), kind.itemsize, input.device.type)
+        return np.zeros(count, np.int64)
 
     return sorting.bincount(input, weights, size=for_each_example(counted, input).shape[0])
 
@@ -322,6 +326,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if max < min:
         raise RuntimeError("torch.histc: max must be larger than min")
+    check_size((bins + 1,), input.dtype.itemsize, input.device.type)
     low, high = _histogram_bounds(input, float(min), float(max))
     return sorting.histc(input, low, high, bins=bins)
 

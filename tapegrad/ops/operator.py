@@ -93,6 +93,8 @@ class Operator:
     """
 
     kind = "general"
+    shows = False
+    """Whether the result shows its input's memory in a shape that may have more elements."""
     listed = True
     """Whether it belongs to the table."""
     joint = False
@@ -635,6 +637,9 @@ cast.keeps_layout = True
 def broadcast_to(x, *, shape):
     """``x`` repeated along new dimensions in front, and along those of length 1."""
     return jnp.broadcast_to(x, shape)
+
+
+broadcast_to.shows = True
 
 
 @linear(x=lambda g, x_shape: broadcast_to(g, shape=tuple(x_shape)))

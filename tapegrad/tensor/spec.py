@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution import devices, dtypes
+from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
 
 
@@ -124,6 +125,7 @@ class Spec:
         key = (*shown, requires_grad, plain, overrides, inference, dual, strides, window, level, misfit)
         spec = cls._interned.get(key)
         if spec is None:
+            check_size(key[0], dtype.itemsize, device.type, owned=strides is None or is_dense(key[0], strides))
             spec = object.__new__(cls)
             spec.shape, spec.dtype, spec.device = Size(shape), dtype, device
             spec.requires_grad, spec.plain, spec.overrides = requires_grad, plain, overrides

@@ -1,0 +1,96 @@
+"""How large a tensor may be: sizes that no memory can hold are refused before XLA sees them, which aborts at some.
+
+``check_size`` is asked where a spec is made (``tensor/spec.py``) and where a constant is, so that every operator and
+every function that makes a tensor is covered, and nothing is asked twice. ``out_of_memory`` words what XLA and NumPy
+say of memory that they could not get.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+
+from tapegrad.errors import OutOfMemoryError
+
+LARGEST = 2**63 - 1
+"""As many elements, or bytes, may there be."""
+
+_NEVER_ASKED = 1 << 30  # bytes: what any machine has is not compared with what this one has
+
+MEMORY_ERRORS = (MemoryError, jax.errors.JaxRuntimeError)
+"""What NumPy and XLA raise where there is no memory, and, the latter, for other reasons."""
+
+
+def check_size(shape: Sequence[int], itemsize: int, place: str = "cpu", owned: bool = True) -> None:
+    """Refuse a shape that is too large; ``owned``: for memory of its own, not for what shows others' memory.
+
+    Raises:
+        RuntimeError: PyTorch's messages. More elements or bytes than 63 bits count, or more than this machine has.
+
+    >>> check_size((2, 3), 4)
+    >>> check_size((1 << 32, 1 << 32), 4)
+    Traceback (most recent call last):
+    RuntimeError: Storage size calculation overflowed with sizes=[4294967296, 4294967296]
+    """
+    size = itemsize if owned else 1
+    for length in shape:
+        size *= length
+        if size > LARGEST or length < 0:  # jax counts modulo 2^64
+            if not owned:
+                raise RuntimeError("numel: integer multiplication overflow")
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if not size:
+        _check_strides(shape)
+    if owned and size > _NEVER_ASKED and place == "cpu" and size > host_memory():
+        raise refused(size)
+
+
+def _check_strides(shape: Sequence[int]) -> None:
+    """Of a tensor without elements, whose lengths may be of any size, the distances must be numbers of 64 bits."""
+    stride = 1
+    for length in reversed(shape[1:]):
+        stride *= max(length, 1)
+    if stride > LARGEST:
+        raise RuntimeError("Stride calculation overflowed")
+
+
+@cache
+def host_memory() -> int:
+    """How many bytes a process could get at best: the machine's memory and what it can swap out to."""
+    try:
+        with open("/proc/meminfo") as lines:
+            known = dict(re.findall(r"(MemTotal|SwapTotal): +(\d+) kB", lines.read()))
+    except OSError:
+        known = {}
+    return 1024 * sum(map(int, known.values())) if known else 1 << 47  # more has no address
+
+
+def refused(size: int) -> RuntimeError:
+    """PyTorch's error for memory that the host does not have."""
+    return RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+        f"allocate {size} bytes. Error code 12 (Cannot allocate memory)"
+    )
+
+
+def out_of_memory(error: BaseException) -> BaseException:
+    """PyTorch's error in place of one of ``MEMORY_ERRORS``; the error itself if it is about something else.
+
+    >>> out_of_memory(MemoryError())
+    RuntimeError('std::bad_alloc')
+    """
+    if isinstance(error, MemoryError):
+        shape, kind = error.args if len(error.args) == 2 else ((), None)
+        return refused(int(np.prod(shape, dtype=object)) * kind.itemsize) if kind else RuntimeError("std::bad_alloc")
+    text = str(error)
+    if not text.startswith("RESOURCE_EXHAUSTED"):
+        return error
+    asked: Any = re.search(r"allocat\w+ (\d+)(?: bytes|B)", text)
+    if jax.default_backend() == "cpu":
+        return refused(int(asked[1])) if asked else RuntimeError(text)
+    return OutOfMemoryError(text)
