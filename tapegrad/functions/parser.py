@@ -1,0 +1,450 @@
+"""The one gate for the types of arguments: what PyTorch's own parser would say of a call, in its words.
+
+Note [The gate]
+PyTorch's functions that are written in C++ check their arguments by signatures, before anything else is done. Those
+signatures are in ``parser_table.py``; here is what a call is compared with them. It costs nothing where nothing is
+wrong: ``public()`` remembers the types of arguments that have passed (``Signature.known``), and looks again only where
+types are new, or where the function raised: a mistake that it found itself is then reported as PyTorch reports it.
+
+A signature is a list of parameters: a type, a name, perhaps a default. ``ints[2]`` is a sequence of ints, or one int
+for all; ``?`` and a default of None allow None. An overload that PyTorch keeps for old programs, and does not mention,
+has a ``~`` in front.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.execution.devices import device
+from tapegrad.execution.dtypes import dtype
+from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NUMBERS_AS_TENSORS
+from tapegrad.tensor.layout import layout, memory_format
+from tapegrad.tensor.tensor import Tensor
+
+class Refused(TypeError):
+    """A signature does not fit; another one may."""
+
+
+SHOWN = {
+    "Number": "Number", "index": "int", "indices": "tuple of ints", "ints": "tuple of ints",
+    "floats": "tuple of floats", "Numbers": "tuple of Scalars", "Tensors": "tuple of Tensors", "name": "name",
+    "names": "tuple of names", "Generator": "torch.Generator", "Storage": "torch.Storage", "dtype": "torch.dtype",
+    "layout": "torch.layout", "device": "torch.device", "memory_format": "torch.memory_format",
+    "Stream": "torch.Stream", "qscheme": "torch.qscheme",
+}  # fmt: skip
+"""What messages call the types of the table."""
+
+NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "input": "x a x1", "other": "x2"}
+"""NumPy's names of parameters, which PyTorch takes for its own."""
+
+
+class Parameter(NamedTuple):
+    """A parameter: its type and how many elements a single one stands for, what may be left out or None."""
+
+    type: str
+    size: int
+    name: str
+    optional: bool
+    nullable: bool
+    by_name: bool
+    default: str
+
+    @property
+    def shown(self) -> str:
+        """What messages call the type."""
+        return SHOWN.get(self.type, self.type)
+
+    def __str__(self) -> str:
+        return f"{self.shown} {self.name}" + (f" = {self.default}" if self.optional else "")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which it may be given."""
+        return (self.name, *NUMPY_NAMES.get(self.name, "").split())
+
+
+class Overload(NamedTuple):
+    """A signature of a function, of which there may be several."""
+
+    function: str
+    parameters: tuple[Parameter, ...]
+    hidden: bool
+
+    @property
+    def positional(self) -> int:
+        """How many arguments may be given by position."""
+        return sum(not parameter.by_name for parameter in self.parameters)
+
+    @property
+    def required(self) -> int:
+        """How many arguments must be given."""
+        return sum(not parameter.optional for parameter in self.parameters)
+
+    def __str__(self) -> str:
+        return f"({', '.join(self.entries())})"
+
+    def entries(self) -> Iterator[str]:
+        """The parameters as messages list them."""
+        by_name = False
+        for parameter in self.parameters:
+            if parameter.by_name and not by_name:
+                by_name = True
+                yield "*"
+            yield str(parameter)
+
+
+_PARAMETER = re.compile(r"([\w]+)(?:\[(\d*)\])?(\?)? (\w+)(?:=(.*))?")
+
+
+def parsed(function: str, text: str) -> Overload:
+    """The signature that a text of the table stands for.
+
+    >>> str(parsed("sum", "Tensor input, ints[1]? dim, bool keepdim=False, *, dtype? dtype=None"))
+    '(Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None)'
+    """
+    parameters, by_name = [], False
+    for part in re.split(r", (?=\w+(?:\[\d*\])?\?? \w|\*)", text.lstrip("~")) if text.lstrip("~") else ():
+        if part == "*":
+            by_name = True
+            continue
+        found = _PARAMETER.fullmatch(part)
+        assert found is not None, (function, part)
+        kind, size, nullable, name, default = found.groups()
+        parameters.append(
+            Parameter(kind, int(size or 0), name, default is not None, bool(nullable) or default == "None", by_name,
+                      default or "")
+        )  # fmt: skip
+    return Overload(function, tuple(parameters), text.startswith("~"))
+
+
+@cache
+def overloads_of(function: str, method: bool) -> tuple[Overload, ...]:
+    """The signatures of a function, or of a method, in the order in which PyTorch tries them; none if it has none."""
+    texts = METHODS.get(function) if method else FUNCTIONS.get(function)
+    if texts is None and method and function in FUNCTIONS:
+        texts = " | ".join(_without_tensor(text) for text in FUNCTIONS[function].split(" | "))
+    return () if texts is None else tuple(parsed(function, text) for text in texts.split(" | "))
+
+
+def _without_tensor(text: str) -> str:
+    """A method's signature, by that of the function: without the tensor itself, and without ``out``."""
+    text = re.sub(r"Tensor input(, )?", "", text, count=1)
+    text = re.sub(r", Tensors?(\[\d\])? out=None", "", text)
+    return re.sub(r"(, )?\*$", "", text)
+
+
+# -- types -------------------------------------------------------------------------------------------------------------
+
+
+def type_name(value: Any) -> str:
+    """What PyTorch's messages call the type of an argument."""
+    cls = type(value)
+    if isinstance(value, (dtype, device, layout, memory_format)):
+        return f"torch.{cls.__name__}"
+    return f"numpy.{cls.__name__}" if cls.__module__ == "numpy" else cls.__name__
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_index(value: Any) -> bool:
+    """Whether a value can be used as an int: also by ``__index__``, but truth values and tensors can't."""
+    if isinstance(value, (bool, Tensor)) or not hasattr(value, "__index__"):
+        return _is_long(value)
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_size(value: Any) -> bool:
+    """Whether a value is an int where sizes are taken: also a tensor of one element."""
+    if isinstance(value, Tensor):
+        return value._spec.numel == 1 and value.dtype.category < 2
+    return _is_index(value)
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return not tensor._spec.ndim and not tensor._spec.requires_grad
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return _is_plain(value) and value.dtype.category == 1
+    return _is_long(value)
+
+
+def _is_float(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return _is_plain(value)
+    return isinstance(value, (int, float, np.number, np.bool_))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, complex) or _is_float(value)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def _first(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A sequence is judged by its first element; the others are looked at when it is unpacked."""
+    return lambda value: isinstance(value, (tuple, list)) and (not value or check(value[0]))
+
+
+def _named(*names: str) -> Callable[[Any], bool]:
+    return lambda value: type(value).__name__ in names
+
+
+_PYTHON_TYPES = (bool, int, float, complex)
+
+CHECKS: dict[str, Callable[[Any], bool]] = {
+    "Tensor": _is_tensor, "Number": _is_number, "int": _is_int, "index": _is_size, "float": _is_float,
+    "bool": lambda value: isinstance(value, bool), "str": lambda value: isinstance(value, (str, bytes)),
+    "ints": _first(_is_index), "indices": _first(_is_size), "floats": _first(_is_float), "Numbers": _first(_is_number),
+    "Tensors": lambda value: isinstance(value, (tuple, list)),
+    "dtype": lambda value: isinstance(value, dtype) or (isinstance(value, type) and value in _PYTHON_TYPES),
+    "layout": lambda value: isinstance(value, layout),
+    "memory_format": lambda value: isinstance(value, memory_format),
+    "device": lambda value: isinstance(value, (str, device)) or _is_long(value), "object": lambda value: True,
+    "Generator": _named("Generator"), "Storage": _named("UntypedStorage", "TypedStorage"),
+}  # fmt: skip
+"""Whether a value is of a type of the table."""
+
+SINGLE = {"ints": _is_size, "indices": _is_size, "floats": _is_float}
+"""What stands for a sequence of known length."""
+
+SEQUENCES = frozenset(("ints", "indices"))
+
+
+def fits(parameter: Parameter, value: Any, function: str) -> bool:
+    """Whether PyTorch takes a value for a parameter of a function."""
+    if CHECKS[parameter.type](value) or (parameter.size and parameter.type in SINGLE and SINGLE[parameter.type](value)):
+        return True
+    return parameter.type == "Tensor" and function in NUMBERS_AS_TENSORS and _is_number(value)
+
+
+# -- one signature -----------------------------------------------------------------------------------------------------
+
+
+def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[Parameter, Any]:
+    """What each parameter of a signature is given.
+
+    Raises:
+        Refused: PyTorch's message, if the arguments don't fit.
+    """
+    given: dict[Parameter, Any] = {}
+    several = overload.positional == 1 and overload.parameters[0].type in SEQUENCES  # x.view(2, 3)
+    if len(args) > overload.positional and not several:
+        raise _too_many(overload, args)
+    position, unused = 0, dict(kwargs)
+    for parameter in overload.parameters:
+        by_position = position < len(args)
+        if by_position and parameter.by_name:
+            raise _too_many(overload, args)
+        key = None if by_position else next((name for name in parameter.names if name in unused), None)
+        if not by_position and key is None:
+            if not parameter.optional:
+                raise _missing(overload, parameter)
+            continue
+        value = args[position] if by_position else unused.pop(key)
+        if value is None and parameter.nullable:
+            pass
+        elif fits(parameter, value, overload.function):
+            given[parameter] = value
+        elif several and by_position and not position and CHECKS[parameter.type](tuple(args)):
+            given[parameter], position = tuple(args), len(args) - 1
+        elif several and len(args) > 1:
+            raise _too_many(overload, args)
+        else:
+            raise _wrong(overload, parameter, value, position if by_position else None)
+        position += by_position
+    if position < len(args):
+        raise _too_many(overload, args)
+    if unused:
+        raise _unknown(overload, unused, len(args))
+    return given
+
+
+def _too_many(overload: Overload, args: Sequence) -> Refused:
+    least, most = overload.required, overload.positional
+    if least == most:
+        counts = f"takes {most} positional argument{'' if most == 1 else 's'}"
+    else:
+        counts = f"takes from {least} to {most} positional arguments"
+    were = "was" if len(args) == 1 else "were"
+    return Refused(f"{overload.function}() {counts} but {len(args)} {were} given")
+
+
+def _missing(overload: Overload, first: Parameter) -> Refused:
+    rest = overload.parameters[overload.parameters.index(first) :]
+    names = [f'"{parameter.name}"' for parameter in rest if not parameter.optional]
+    plural = "s" if len(names) == 1 else ""  # as PyTorch has it
+    return Refused(
+        f"{overload.function}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
+    )
+
+
+def _wrong(overload: Overload, parameter: Parameter, value: Any, position: int | None) -> Refused:
+    place = "" if position is None else f" (position {position + 1})"
+    found = f"not {type_name(value)}"
+    sequence = isinstance(value, (tuple, list))
+    if parameter.type in SEQUENCES and sequence and value and position is not None:
+        found = f"but found element of type {type_name(value[0])} at pos 0"
+    return Refused(f"{overload.function}(): argument '{parameter.name}'{place} must be {parameter.shown}, {found}")
+
+
+def _unknown(overload: Overload, unused: dict[str, Any], count: int) -> Refused:
+    names = [parameter.name for parameter in overload.parameters]
+    for key in unused:
+        if key not in names:
+            return Refused(f"{overload.function}() got an unexpected keyword argument '{key}'")
+        if names.index(key) < count:
+            return Refused(f"{overload.function}() got multiple values for argument '{key}'")
+    return Refused("invalid keyword arguments")
+
+
+# -- all signatures ----------------------------------------------------------------------------------------------------
+
+
+def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, Any]) -> bool:
+    """Compare a call with the signatures of a function; of a method, ``args`` are those after the tensor.
+
+    Returns whether there are signatures.
+
+    Raises:
+        TypeError, ValueError, OverflowError: what PyTorch's parser raises.
+
+    >>> check_call("sum", True, (0,), {"keepdim": True})
+    True
+    >>> check_call("sum", True, (0, 1), {})
+    Traceback (most recent call last):
+    TypeError: sum(): argument 'keepdim' (position 2) must be bool, not int
+    """
+    overloads = overloads_of(function, method)
+    if not overloads:
+        return False
+    try:
+        if method and overloads == (Overload(function, (), False),):
+            _check_none(function, args, kwargs)
+        else:
+            check_elements(overloads, args, kwargs)
+            unpack(*chosen(overloads, args, kwargs))
+    except Refused as error:
+        raise TypeError(*error.args) from None
+    return True
+
+
+def _check_none(function: str, args: Sequence, kwargs: dict[str, Any]) -> None:
+    """Refuse all arguments of a method without any."""
+    if kwargs:
+        raise Refused(f"TensorBase.{function}() takes no keyword arguments")
+    if args:
+        raise Refused(f"TensorBase.{function}() takes no arguments ({len(args)} given)")
+
+
+def chosen(overloads: tuple[Overload, ...], args: Sequence, kwargs: dict) -> tuple[Overload, dict[Parameter, Any]]:
+    """The first signature that a call fits, and what its parameters are given."""
+    if len(overloads) == 1:
+        return overloads[0], bound(overloads[0], args, kwargs)
+    for overload in overloads:
+        try:
+            return overload, bound(overload, args, kwargs)
+        except Refused:
+            continue
+    count = len(args) + len(kwargs)
+    shown = [overload for overload in overloads if not overload.hidden]
+    plausible = [overload for overload in shown if overload.required <= count <= len(overload.parameters)]
+    if len(plausible) == 1:
+        bound(plausible[0], args, kwargs)
+    raise no_overload(overloads[0].function, args, kwargs, [list(overload.entries()) for overload in shown])
+
+
+def check_elements(overloads: tuple[Overload, ...], args: Sequence, kwargs: dict[str, Any]) -> None:
+    """Refuse a sequence of tensors in which something else is, whatever other signatures there are."""
+    for overload in overloads:
+        for index, parameter in enumerate(overload.parameters):
+            value = args[index] if index < overload.positional and index < len(args) else kwargs.get(parameter.name)
+            if parameter.type == "Tensors" and isinstance(value, (tuple, list)) and parameter.name != "out":
+                for place, item in enumerate(value):
+                    if not isinstance(item, Tensor) and not (item is None and parameter.name == "indices"):
+                        raise Refused(f"expected Tensor as element {place} in argument {index}, but got "
+                                      f"{type_name(item)}")  # fmt: skip
+            elif value is not None and (index >= overload.positional or not fits(parameter, value, overload.function)):
+                break
+
+
+def unpack(overload: Overload, given: dict[Parameter, Any]) -> None:
+    """Refuse what passed for its type, and is no number of 64 bits, or no sequence of such numbers."""
+    for parameter, value in given.items():
+        if parameter.type in SEQUENCES and isinstance(value, (tuple, list)):
+            _unpack_sequence(overload.function, parameter, value)
+        elif parameter.type in ("int", "index", *SEQUENCES) and _is_long(value) and not -(2**63) <= value < 2**63:
+            raise ValueError("Overflow when unpacking long long")
+        elif parameter.type == "float" and isinstance(value, int):
+            float(value)
+
+
+def _unpack_sequence(function: str, parameter: Parameter, values: Sequence) -> None:
+    check = CHECKS["int" if parameter.type == "ints" else "index"]
+    for place, value in enumerate(values, 1):
+        reason = ""
+        if not (check(value) or _is_index(value)):
+            reason = f"type must be {parameter.shown},but got {type_name(value)}"
+        elif _is_long(value) and not -(2**63) <= value < 2**63:
+            reason = "Overflow when unpacking long long"
+        if reason:
+            raise Refused(f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {place} with "
+                          f'error "{reason}"')  # fmt: skip
+
+
+def no_overload(function: str, args: Sequence, kwargs: dict[str, Any], options: Sequence[list[str]]) -> Refused:
+    """PyTorch's error for arguments that fit none of several signatures."""
+    named = [f"{key}={type_name(kwargs[key])}" for key in sorted(kwargs)]
+    got = ", ".join([*map(type_name, args), *named]) + (", " if named and not args else "")
+    start = f"{function}() received an invalid combination of arguments - got ({got}), but expected"
+    if len(options) == 1:
+        return Refused(f"{start} ({', '.join(options[0])})")
+    lines = "".join(f" * ({', '.join(option)})\n{_mismatch(option, args, kwargs)}" for option in options)
+    return Refused(f"{start} one of:\n{lines}")
+
+
+def _mismatch(option: list[str], args: Sequence, kwargs: dict[str, Any]) -> str:
+    """Why a signature of as many entries as there are arguments was not taken."""
+    if max(len(option), 1) != len(args) + len(kwargs):
+        return ""
+    entries = [entry.rpartition(" ") for entry in option]  # with a default: what stands before it is no type
+    types = {name: kind for kind, _, name in entries}
+    unknown = sorted(key for key in kwargs if key not in types)
+    if unknown:
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    values = [(entries[i][0] if entries else "", "", value) for i, value in enumerate(args)]
+    values += [(types[key], f"{key}=", kwargs[key]) for key in sorted(kwargs)]
+    shown = [
+        f"{name}{type_name(value)}" if _is_called(kind, value) else f"!{name}{_contents(value)}!"
+        for kind, name, value in values
+    ]
+    end = ", " if kwargs and not args else ""
+    return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)}{end})\n"
+
+
+def _is_called(kind: str, value: Any) -> bool:
+    """Whether the type of a value goes by a name that a signature shows."""
+    return type_name(value) == kind
+
+
+def _contents(value: Any) -> str:
+    if isinstance(value, list):
+        return f"list of [{', '.join(map(type_name, value))}]"
+    if isinstance(value, tuple):
+        return f"tuple of ({', '.join(map(type_name, value))}{',' if len(value) == 1 else ''})"
+    return type_name(value)
