@@ -3,13 +3,13 @@
 import ast
 
 import pytest
-
-import tapegrad
 from drawn.comparing import nudged
 from drawn.hunting import Hunt, right_module, runnable
 from drawn.modes import MODES, as_step, at_once, compiled, deferred
-from drawn.shrinking import smaller, smallest
+from drawn.shrinking import smallest, smaller
 from drawn.steps import FEATURES
+
+import tapegrad
 from tapegrad.ops import elementwise
 from tapegrad.ops.operator import Formula
 
