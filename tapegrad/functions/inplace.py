@@ -172,7 +172,7 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
         return become(self, result if ordinary else rule.apply(name, self, before, result), name)
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
-    return wrapped(method, name, out_allowed=False)
+    return wrapped(method, name, out_allowed=False, method=True)
 
 
 def augmented(twin: Callable[..., Tensor]) -> Callable[..., Any]:

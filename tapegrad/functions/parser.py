@@ -23,7 +23,7 @@ import numpy as np
 
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NUMBERS_AS_TENSORS
+from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
 
@@ -108,7 +108,7 @@ def parsed(function: str, text: str) -> Overload:
     >>> str(parsed("sum", "Tensor input, ints[1]? dim, bool keepdim=False, *, dtype? dtype=None"))
     '(Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None)'
     """
-    parameters, by_name = [], False
+    parameters, by_name, text = [], False, text.replace("OPTIONS", OPTIONS)
     for part in re.split(r", (?=\w+(?:\[\d*\])?\?? \w|\*)", text.lstrip("~")) if text.lstrip("~") else ():
         if part == "*":
             by_name = True
@@ -319,7 +319,7 @@ def _unknown(overload: Overload, unused: dict[str, Any], count: int) -> Refused:
 def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, Any]) -> bool:
     """Compare a call with the signatures of a function; of a method, ``args`` are those after the tensor.
 
-    Returns whether there are signatures.
+    Returns whether any call with arguments of these types would pass: a tensor may stand for a number by its value.
 
     Raises:
         TypeError, ValueError, OverflowError: what PyTorch's parser raises.
@@ -332,16 +332,17 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     """
     overloads = overloads_of(function, method)
     if not overloads:
-        return False
+        return True
+    given: dict[Parameter, Any] = {}
     try:
         if method and overloads == (Overload(function, (), False),):
             _check_none(function, args, kwargs)
         else:
             check_elements(overloads, args, kwargs)
-            unpack(*chosen(overloads, args, kwargs))
+            given = unpacked(*chosen(overloads, args, kwargs))
     except Refused as error:
         raise TypeError(*error.args) from None
-    return True
+    return not any(isinstance(value, Tensor) and parameter.type not in _TENSORS for parameter, value in given.items())
 
 
 def _check_none(function: str, args: Sequence, kwargs: dict[str, Any]) -> None:
@@ -383,7 +384,10 @@ def check_elements(overloads: tuple[Overload, ...], args: Sequence, kwargs: dict
                 break
 
 
-def unpack(overload: Overload, given: dict[Parameter, Any]) -> None:
+_TENSORS = ("Tensor", "object")
+
+
+def unpacked(overload: Overload, given: dict[Parameter, Any]) -> dict[Parameter, Any]:
     """Refuse what passed for its type, and is no number of 64 bits, or no sequence of such numbers."""
     for parameter, value in given.items():
         if parameter.type in SEQUENCES and isinstance(value, (tuple, list)):
@@ -392,6 +396,7 @@ def unpack(overload: Overload, given: dict[Parameter, Any]) -> None:
             raise ValueError("Overflow when unpacking long long")
         elif parameter.type == "float" and isinstance(value, int):
             float(value)
+    return given
 
 
 def _unpack_sequence(function: str, parameter: Parameter, values: Sequence) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 def by_name(table: dict[str, str]) -> dict[str, str]:
     """A table with an entry for each name, where several stand together."""
-    return {name: text.replace("OPTIONS", OPTIONS) for names, text in table.items() for name in names.split()}
+    return {name: text for names, text in table.items() for name in names.split()}
 
 
 OPTIONS = (

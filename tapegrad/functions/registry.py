@@ -2,9 +2,10 @@
 
 Note [What public() does]
 ``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: arguments
-whose class overrides functions (``__torch_function__``) get the call; parameters annotated ``Tensor`` refuse
-anything else with PyTorch's message; ``out=`` writes the result into a given tensor. The function itself then
-only translates PyTorch's spelling into operators of the table.
+whose class overrides functions (``__torch_function__``) get the call; arguments of types that PyTorch does not take are
+refused in its words (Note [The gate] in ``parser.py``); ``out=`` writes the result into a given tensor. The function
+itself then only translates PyTorch's spelling into operators of the table. Which types have passed is remembered, and
+where the function raises, the gate is asked again: PyTorch would have found what is wrong with an argument before.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.functions.parser import check_call, type_name
+from tapegrad.functions.parser_table import NATIVE_IN_NN
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
@@ -33,6 +37,9 @@ UNSET: Any = object()
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 """NumPy's names of parameters, which PyTorch takes for its own."""
 
+
+_LASTING = ("builtins", "numpy", "tapegrad")
+"""Modules whose types are there for good, and may be remembered."""
 
 TENSOR = ("Tensor", Tensor)
 """Annotations of parameters that take tensors only."""
@@ -76,47 +83,52 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     def decorate(function: Callable) -> Callable:
         first = name or function.__name__
         takes_out = out and first not in WITHOUT_OUT
-        made = {prefix: wrapped(function, prefix + first, takes_out, method=homes == ("Tensor",))
-                for prefix in {PREFIXES.get(home, "") for home in homes}}  # fmt: skip
+        native = "torch" in homes or first in NATIVE_IN_NN or not homes[0].startswith(("nn", "ops"))
+        made = {(prefix, method): wrapped(function, prefix + first, takes_out, method, native or method)
+                for prefix, method in {(PREFIXES.get(home, ""), home == "Tensor") for home in homes}}  # fmt: skip
         for home in homes:
             for key in (first, *aliases):
                 table = NAMESPACES.setdefault(home, {})
                 if key in table:
                     raise TypeError(f"{home}.{key} is declared twice")
-                table[key] = made[PREFIXES.get(home, "")]
-        return made[PREFIXES.get(homes[0], "")]
+                table[key] = made[PREFIXES.get(home, ""), home == "Tensor"]
+        return made[PREFIXES.get(homes[0], ""), homes[0] == "Tensor"]
 
     return decorate
 
 
-def wrapped(function: Callable, name: str, out_allowed: bool, method: bool = False) -> Callable:
+def wrapped(
+    function: Callable, name: str, out_allowed: bool, method: bool = False, native: bool = True
+) -> Callable:
     """``function`` with the checks of every public function around it. See Note [What public() does].
 
-    Where it is a ``method`` only, messages don't count the tensor itself among the arguments.
+    Where it is a ``method``, messages don't count the tensor itself among the arguments; where it is not ``native``,
+    PyTorch has it in Python, without signatures.
     """
-    takes = Signature(function, name, out_allowed, method)
-    positional = takes.tensors
+    takes = Signature(function, name, out_allowed, method, native)
+    known = takes.known
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if positional:
-            for arg, is_tensor in zip(args, positional):  # noqa: B905 - fewer arguments may be given
-                if is_tensor and not isinstance(arg, Tensor):
-                    if overrides(type(arg)):
-                        return overridden(wrapper, args, kwargs)
-                    raise takes.refusal(args)
-        if overriding.active and thread.modes.torch_function:
-            handlers = overriders(args, kwargs)
-            if handlers:
+        key = (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else (*map(type, args),)
+        plain = known.get(key)
+        if plain is None:
+            if overriders(args, kwargs) and takes.overridden(args, kwargs):
                 return overridden(wrapper, args, kwargs)
-        if kwargs:
-            kwargs = takes.checked(kwargs)
-            if takes.out_allowed and "out" in kwargs:
-                target = kwargs["out"]
-                kwargs = {key: arg for key, arg in kwargs.items() if key != "out"}
-                if target is not None:
-                    return out_writers[0](takes.name, function, target, args, kwargs)
-        return function(*args, **kwargs)
+            plain = takes.admit(key, args, kwargs)
+        elif overriding.active and thread.modes.torch_function and overriders(args, kwargs):
+            return overridden(wrapper, args, kwargs)
+        try:
+            if plain:
+                return function(*args, **kwargs)
+            named = takes.checked(kwargs)
+            target = named.pop("out", None) if takes.out_allowed else None
+            if target is not None:
+                return out_writers[0](takes.name, function, target, args, named)
+            return function(*args, **named)
+        except Exception as error:
+            takes.explain(error, args, kwargs)
+            raise
 
     wrapper.__name__ = wrapper.__qualname__ = name
     return wrapper
@@ -126,22 +138,68 @@ class Signature:
     """What the checks around a public function know of it.
 
     Attributes:
-        function, name, method: as given to ``wrapped``.
+        function, name, method, native: as given to ``wrapped``.
         tensors: for each argument by position, whether it must be a tensor; empty if none must.
         out_allowed: whether ``out=`` is taken, but not by the function itself.
         by_name: see ``known_by_name``; None until somebody gives an argument by name.
+        known: the types of arguments that passed, and the names they had; whether they can be given on as they are.
     """
 
-    __slots__ = ("by_name", "function", "method", "name", "out_allowed", "tensors")
+    __slots__ = ("by_name", "function", "known", "method", "name", "native", "out_allowed", "tensors")
 
-    def __init__(self, function: Callable, name: str, out_allowed: bool, method: bool) -> None:
+    def __init__(
+        self, function: Callable, name: str, out_allowed: bool, method: bool = False, native: bool = True
+    ) -> None:
         parameters, annotations = parameters_of(function), function.__annotations__
-        self.function, self.name, self.method = function, name, method
+        self.function, self.name, self.method, self.native = function, name, method, native
         self.by_name: tuple[dict[str, str], frozenset[str]] | None = None
         by_position = (*parameters.positional, parameters.variadic) if parameters.variadic else parameters.positional
         tensors = tuple([annotations.get(key) in TENSOR for key in by_position])
         self.tensors = tensors if any(tensors) else ()
         self.out_allowed = out_allowed and "out" not in parameters.keyword and "out" not in parameters.positional
+        self.known: dict[tuple, bool] = {}
+
+    def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Refuse a call with arguments that PyTorch does not take; remember their types if they are all that counts.
+
+        Returns whether the arguments can be given on as they are.
+
+        Raises:
+            TypeError, ValueError, OverflowError: PyTorch's message.
+        """
+        lasting = self.check(args, kwargs)
+        renamed, tensors = self.by_name or self.known_by_name()
+        plain = not kwargs or (renamed.keys().isdisjoint(kwargs) and "out" not in kwargs)
+        if not plain or not tensors.isdisjoint(kwargs):
+            self.checked(kwargs)
+        if lasting and all(isinstance(kind, str) or kind.__module__.startswith(_LASTING) for kind in key):
+            self.known[key] = plain
+        return plain
+
+    def check(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Refuse a call as PyTorch's parser does; whether all calls with arguments of these types would pass."""
+        flags = zip(args, self.tensors)  # noqa: B905 - fewer arguments may be given
+        fits = all([isinstance(arg, Tensor) or not is_tensor for arg, is_tensor in flags])
+        lasting = True
+        if self.native and (fits or not self.method):
+            lasting = check_call(self.name, self.method, args[self.method :], kwargs)
+        if not fits:
+            raise self.refusal(args)
+        return lasting
+
+    def explain(self, error: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Raise what PyTorch's parser says of a call that failed, if it has a say; or that there was no memory."""
+        if isinstance(error, MEMORY_ERRORS):
+            raise out_of_memory(error) from None
+        try:
+            self.check(args, kwargs)
+        except (TypeError, ValueError, OverflowError) as better:
+            if str(better) != str(error):
+                raise better from None
+
+    def overridden(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether the classes of arguments get a call: tensors only if that is not switched off."""
+        return thread.modes.torch_function or any(not isinstance(arg, Tensor) for arg in overriders(args, kwargs))
 
     def refusal(self, args: tuple) -> TypeError:
         """PyTorch's message about the first of these arguments that should be a tensor and is none."""
@@ -149,9 +207,12 @@ class Signature:
         position, given = next(
             (i, arg) for i, (arg, is_tensor) in enumerate(flags) if is_tensor and not isinstance(arg, Tensor)
         )
+        if self.method and not position:
+            return TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a "
+                             f"'{type(given).__name__}' object")  # fmt: skip
         return TypeError(
             f"{self.name}(): argument '{parameters_of(self.function).names[position]}' (position "
-            f"{position + 1 - self.method}) must be Tensor, not {type(given).__name__}"
+            f"{position + 1 - self.method}) must be Tensor, not {type_name(given)}"
         )
 
     def checked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -161,6 +222,7 @@ class Signature:
             TypeError: one that should be a tensor and is none.
         """
         renamed, tensors = self.by_name or self.known_by_name()
+        kwargs = dict(kwargs)
         if not renamed.keys().isdisjoint(kwargs):
             kwargs = {key if renamed.get(key, key) in kwargs else renamed[key]: arg for key, arg in kwargs.items()}
         for key, arg in kwargs.items():
