@@ -172,7 +172,7 @@ def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
         return become(self, result if ordinary else rule.apply(name, self, before, result), name)
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
-    return wrapped(method, name, out_allowed=False, method=True)
+    return wrapped(method, name, out_allowed=False, kind="method")
 
 
 def augmented(twin: Callable[..., Tensor]) -> Callable[..., Any]:
@@ -199,7 +199,17 @@ def declare_twins() -> None:
     for name, method in AUGMENTED.items():
         methods[name] = augmented(in_place(name, methods[method]) if method.endswith("__") else methods[method])
     functions = NAMESPACES["torch"]
-    functions |= {f"{name}_": methods[f"{name}_"] for name in FUNCTIONS}
+    functions |= {f"{name}_": as_function(f"{name}_", methods[f"{name}_"]) for name in FUNCTIONS}
+
+
+def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """An in-place method as a function of ``torch``."""
+
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return method(input, *args, **kwargs)
+
+    function.__doc__ = method.__doc__
+    return wrapped(function, name, out_allowed=False)
 
 
 @public("torch", out=False)

@@ -9,6 +9,8 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
+from tapegrad.functions.creation import empty
+from tapegrad.functions.factory import is_integer
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
@@ -137,7 +139,7 @@ def block_diag(*tensors: Any) -> Tensor:
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                 f"{position} has {tensor.ndim} dimensions"
             )
-    return ops.block_diag(*atleast_2d(tensors))
+    return ops.block_diag(*atleast_2d(tensors)) if tensors else empty(1, 0)
 
 
 @public("torch", out=False)
@@ -229,8 +231,10 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     Raises:
         RuntimeError: the lengths don't add up to the dimension.
     """
-    if isinstance(split_size_or_sections, (tuple, list)):
+    if not is_integer(split_size_or_sections):  # in PyTorch's words for what is no sequence, either
         return split_with_sizes(tensor, split_size_or_sections, dim)
+    if isinstance(split_size_or_sections, Tensor):
+        split_size_or_sections = int(split_size_or_sections)
     axis, size = _piece_length(tensor, split_size_or_sections, dim)
     return views_of(tensor, ops.split, axis=axis, size=size)
 

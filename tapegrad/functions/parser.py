@@ -27,6 +27,7 @@ from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NUMBERS_AS_TENSO
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
 
+
 class Refused(TypeError):
     """A signature does not fit; another one may."""
 
@@ -343,6 +344,38 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     except Refused as error:
         raise TypeError(*error.args) from None
     return not any(isinstance(value, Tensor) and parameter.type not in _TENSORS for parameter, value in given.items())
+
+
+def with_plain_numbers(
+    function: str, method: bool, args: Sequence, kwargs: dict[str, Any]
+) -> tuple[tuple | None, dict[str, Any]]:
+    """The arguments of a call that passes, with Python's numbers for tensors and NumPy's; None if there are no such.
+
+    >>> with_plain_numbers("sum", True, (np.int64(1),), {"keepdim": True})
+    ((1,), {'keepdim': True})
+    """
+    overloads = overloads_of(function, method)
+    disguised = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, np.generic))]
+    if not overloads or not disguised:
+        return None, kwargs
+    given = chosen(overloads, args, kwargs)[1]
+    plain = {
+        id(value): number_of(value, parameter) for parameter, value in given.items()
+        if isinstance(value, (Tensor, np.generic)) and parameter.type not in _TENSORS and CHECKS[parameter.type] is not
+        CHECKS["bool"]
+    }  # fmt: skip
+    if not plain:
+        return None, kwargs
+    return (
+        tuple([plain.get(id(value), value) for value in args]),
+        {key: plain.get(id(value), value) for key, value in kwargs.items()},
+    )
+
+
+def number_of(value: Any, parameter: Parameter) -> Any:
+    """The Python number that a tensor or a NumPy number is for a parameter."""
+    number = value.item()
+    return int(number) if parameter.type in ("int", "index", *SEQUENCES) else number
 
 
 def _check_none(function: str, args: Sequence, kwargs: dict[str, Any]) -> None:

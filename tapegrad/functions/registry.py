@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.functions.parser import check_call, type_name
-from tapegrad.functions.parser_table import NATIVE_IN_NN
+from tapegrad.functions.parser import check_call, overloads_of, type_name, with_plain_numbers
+from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NATIVE_IN_NN
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
@@ -83,29 +83,42 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
     def decorate(function: Callable) -> Callable:
         first = name or function.__name__
         takes_out = out and first not in WITHOUT_OUT
-        native = "torch" in homes or first in NATIVE_IN_NN or not homes[0].startswith(("nn", "ops"))
-        made = {(prefix, method): wrapped(function, prefix + first, takes_out, method, native or method)
-                for prefix, method in {(PREFIXES.get(home, ""), home == "Tensor") for home in homes}}  # fmt: skip
+        made: dict[tuple, Callable] = {}
         for home in homes:
             for key in (first, *aliases):
                 table = NAMESPACES.setdefault(home, {})
                 if key in table:
                     raise TypeError(f"{home}.{key} is declared twice")
-                table[key] = made[PREFIXES.get(home, ""), home == "Tensor"]
-        return made[PREFIXES.get(homes[0], ""), homes[0] == "Tensor"]
+                called, kind = PREFIXES.get(home, "") + key, kind_of(home, key)
+                if called not in FUNCTIONS and called not in METHODS:
+                    called = PREFIXES.get(home, "") + first
+                if (called, kind) not in made:
+                    made[called, kind] = wrapped(function, PREFIXES.get(home, "") + first, takes_out, kind, called)
+                table[key] = made[called, kind]
+        return NAMESPACES[homes[0]][first]
 
     return decorate
 
 
+def kind_of(home: str, name: str) -> str:
+    """How PyTorch has a function: as a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``."""
+    if home == "Tensor":
+        return "method"
+    return "python" if home.startswith(("nn", "ops", "masked")) and name not in NATIVE_IN_NN else "function"
+
+
 def wrapped(
-    function: Callable, name: str, out_allowed: bool, method: bool = False, native: bool = True
+    function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None
 ) -> Callable:
     """``function`` with the checks of every public function around it. See Note [What public() does].
 
-    Where it is a ``method``, messages don't count the tensor itself among the arguments; where it is not ``native``,
-    PyTorch has it in Python, without signatures.
+    Args:
+        function, out_allowed: what it does, and whether ``out=`` may be given to it besides.
+        name: by which ``out=`` knows it.
+        kind: see ``kind_of``; messages about a method don't count the tensor itself among the arguments.
+        called: its name in messages, which may be an alias.
     """
-    takes = Signature(function, name, out_allowed, method, native)
+    takes = Signature(function, name, out_allowed, kind, called)
     known = takes.known
 
     @functools.wraps(function)
@@ -127,10 +140,12 @@ def wrapped(
                 return out_writers[0](takes.name, function, target, args, named)
             return function(*args, **named)
         except Exception as error:
-            takes.explain(error, args, kwargs)
-            raise
+            again = takes.explain(error, args, kwargs)
+            if again is None:
+                raise
+        return wrapper(*again[0], **again[1])
 
-    wrapper.__name__ = wrapper.__qualname__ = name
+    wrapper.__name__ = wrapper.__qualname__ = takes.called
     return wrapper
 
 
@@ -138,20 +153,22 @@ class Signature:
     """What the checks around a public function know of it.
 
     Attributes:
-        function, name, method, native: as given to ``wrapped``.
+        function, name, called: as given to ``wrapped``.
+        method, native: whether it is a method; whether PyTorch has signatures of it.
         tensors: for each argument by position, whether it must be a tensor; empty if none must.
         out_allowed: whether ``out=`` is taken, but not by the function itself.
         by_name: see ``known_by_name``; None until somebody gives an argument by name.
         known: the types of arguments that passed, and the names they had; whether they can be given on as they are.
     """
 
-    __slots__ = ("by_name", "function", "known", "method", "name", "native", "out_allowed", "tensors")
+    __slots__ = ("by_name", "called", "function", "known", "method", "name", "native", "out_allowed", "tensors")
 
     def __init__(
-        self, function: Callable, name: str, out_allowed: bool, method: bool = False, native: bool = True
+        self, function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None
     ) -> None:
         parameters, annotations = parameters_of(function), function.__annotations__
-        self.function, self.name, self.method, self.native = function, name, method, native
+        self.function, self.name, self.called = function, name, called or name
+        self.method, self.native = kind == "method", kind != "python"
         self.by_name: tuple[dict[str, str], frozenset[str]] | None = None
         by_position = (*parameters.positional, parameters.variadic) if parameters.variadic else parameters.positional
         tensors = tuple([annotations.get(key) in TENSOR for key in by_position])
@@ -179,16 +196,20 @@ class Signature:
     def check(self, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Refuse a call as PyTorch's parser does; whether all calls with arguments of these types would pass."""
         flags = zip(args, self.tensors)  # noqa: B905 - fewer arguments may be given
-        fits = all([isinstance(arg, Tensor) or not is_tensor for arg, is_tensor in flags])
+        fits = all(isinstance(arg, Tensor) or not is_tensor for arg, is_tensor in flags)
         lasting = True
         if self.native and (fits or not self.method):
-            lasting = check_call(self.name, self.method, args[self.method :], kwargs)
+            lasting = check_call(self.called, self.method, args[self.method :], kwargs)
         if not fits:
             raise self.refusal(args)
         return lasting
 
-    def explain(self, error: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Raise what PyTorch's parser says of a call that failed, if it has a say; or that there was no memory."""
+    def explain(self, error: Exception, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
+        """Raise what PyTorch's parser says of a call that failed, if it has a say; or that there was no memory.
+
+        Returns the arguments with which to try again, if there are tensors or NumPy's numbers where PyTorch takes them
+        for numbers.
+        """
         if isinstance(error, MEMORY_ERRORS):
             raise out_of_memory(error) from None
         try:
@@ -196,6 +217,20 @@ class Signature:
         except (TypeError, ValueError, OverflowError) as better:
             if str(better) != str(error):
                 raise better from None
+        if not self.native:
+            if not isinstance(error, TypeError):
+                self.check_optional(args, kwargs)
+            return None
+        rest, named = with_plain_numbers(self.called, self.method, args[self.method :], kwargs)
+        return None if rest is None else ((*args[: self.method], *rest), named)
+
+    def check_optional(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Refuse what is no tensor where there may be one or None."""
+        annotations, names = self.function.__annotations__, parameters_of(self.function).positional
+        for position, (name, arg) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
+            if annotations.get(name) == "Tensor | None" and arg is not None and not isinstance(arg, Tensor):
+                where = f"'{name}' (position {position + 1})" if position < len(args) else f"'{name}'"
+                raise TypeError(f"{self.called}(): argument {where} must be Tensor, not {type_name(arg)}") from None
 
     def overridden(self, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Whether the classes of arguments get a call: tensors only if that is not switched off."""
@@ -208,10 +243,10 @@ class Signature:
             (i, arg) for i, (arg, is_tensor) in enumerate(flags) if is_tensor and not isinstance(arg, Tensor)
         )
         if self.method and not position:
-            return TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a "
+            return TypeError(f"descriptor '{self.called}' for 'torch._C.TensorBase' objects doesn't apply to a "
                              f"'{type(given).__name__}' object")  # fmt: skip
         return TypeError(
-            f"{self.name}(): argument '{parameters_of(self.function).names[position]}' (position "
+            f"{self.called}(): argument '{parameters_of(self.function).names[position]}' (position "
             f"{position + 1 - self.method}) must be Tensor, not {type_name(given)}"
         )
 
@@ -227,13 +262,23 @@ class Signature:
             kwargs = {key if renamed.get(key, key) in kwargs else renamed[key]: arg for key, arg in kwargs.items()}
         for key, arg in kwargs.items():
             if key in tensors and not isinstance(arg, Tensor):
-                raise TypeError(f"{self.name}(): argument '{key}' must be Tensor, not {type(arg).__name__}")
+                raise TypeError(f"{self.called}(): argument '{key}' must be Tensor, not {type_name(arg)}")
         return kwargs
+
+    def otherwise_named(self, names: tuple[str, ...]) -> dict[str, str]:
+        """PyTorch's names of parameters that have others here, as those that are called differently in overloads."""
+        own = parameters_of(self.function).positional[self.method :]
+        found: dict[str, str] = {}
+        for overload in overloads_of(self.called, self.method) if self.native else ():
+            theirs = [parameter.name for parameter in overload.parameters if not parameter.by_name]
+            found |= {name: mine for name, mine in zip(theirs, own, strict=False) if name not in names}
+        return found
 
     def known_by_name(self) -> tuple[dict[str, str], frozenset[str]]:
         """NumPy's names of parameters and PyTorch's, and the names of those that must be tensors."""
         names = parameters_of(self.function).names
         renamed = {alias: own for alias, own in NUMPY_NAMES.items() if own in names and alias not in names}
+        renamed |= self.otherwise_named(names)
         tensors = frozenset(key for key, kind in self.function.__annotations__.items() if kind in TENSOR)
         self.by_name = renamed, tensors
         return self.by_name

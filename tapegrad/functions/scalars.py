@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
-from tapegrad.execution.promotion import result_dtype
+from tapegrad.execution.host import filled
+from tapegrad.execution.promotion import inferred_dtype, result_dtype
 from tapegrad.functions.registry import public
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, wrap
 
 CPP_NAMES = {
     "bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
@@ -128,7 +131,14 @@ def operands(function: str, input: Any, other: Any) -> tuple[Any, Any]:
         raise wrong_type(function, "other", 2, other)
     if isinstance(other, Tensor) and is_number(input):
         return operand(input, other.dtype), other
+    if is_number(input) and is_number(other):  # PyTorch makes tensors of both, of the dtypes that ``tensor`` gives
+        return tuple(_made(python_number(number)) for number in (input, other))  # type: ignore[return-value]
     raise wrong_type(function, "input", 1, input)
+
+
+def _made(number: Any) -> Tensor:
+    kind, on = inferred_dtype(type(number)), get_default_device()
+    return wrap(filled((), number, kind, on), Spec.of((), kind, on))
 
 
 def wrong_type(function: str, argument: str, position: int, value: Any, expected: str = "Tensor") -> TypeError:
