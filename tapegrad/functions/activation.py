@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.naming import renamed, renamed_in_place
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import NAMESPACES, public
@@ -280,7 +281,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     _floating_only(input, "log_sigmoid_cpu")
-    return activations.logsigmoid(input)
+    return in_row_major_order(activations.logsigmoid(input))
 
 
 @public("nn.functional")

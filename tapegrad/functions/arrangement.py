@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.functions.layouts import laid_out
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded, flatten, ravel, unsqueeze
 from tapegrad.ops import shape as ops
+from tapegrad.tensor.geometry import preserved_strides
 from tapegrad.tensor.tensor import Tensor
 
 # -- several times -----------------------------------------------------------------------------------------------------
@@ -109,7 +111,13 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return ops.rot90(input, k=k % 4, axes=axes)
+    made = ops.rot90(input, k=k % 4, axes=axes)
+    if k % 4 == 0:
+        return made
+    strides = list(preserved_strides(tuple(input.shape), input._spec.layout))
+    if k % 2:
+        strides[axes[0]], strides[axes[1]] = strides[axes[1]], strides[axes[0]]
+    return laid_out(made, tuple(strides))
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def margin_ranking_loss(
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
     product = elementwise.mul(elementwise.neg(target), elementwise.sub(input1, input2))
-    return reduced(_above_zero(elementwise.add(product, margin)), reduction)
+    return reduced(_above_zero(elementwise.add(product, float(margin))), reduction)
 
 
 @public("nn.functional", out=False)

@@ -69,6 +69,12 @@ def in_row_major_order(made: Tensor) -> Tensor:
     return laid_out(made, contiguous_strides(tuple(made.shape)))
 
 
+def in_column_major_order(made: Tensor) -> Tensor:
+    """A tensor that nobody has seen yet, of matrices that lie in memory column by column."""
+    *strides, _, _ = contiguous_strides(tuple(made.shape))
+    return laid_out(made, (*strides, 1, max(made.shape[-2], 1)))
+
+
 def has_format(input: Tensor, chosen: memory_format) -> bool:
     """Whether a tensor lies in memory as a format says."""
     shape, strides = tuple(input.shape), input._spec.strides

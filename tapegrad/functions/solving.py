@@ -10,6 +10,7 @@ from tapegrad.errors import LinAlgError, warn_once
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.bounds import batch_element, nonzero, refuse_elements
+from tapegrad.functions.layouts import in_column_major_order
 from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import movedim, reshape
@@ -110,7 +111,7 @@ def _solved(name: str, A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor
     broadcast_shapes([B.shape[:-1] if vector else B.shape[:-2], A.shape[:-2]])
     check_kernel("lu_cpu", A)
     out, _, _, info = ops.solve_ex(A, B, left=left, vector=vector)
-    return out, info
+    return in_column_major_order(out) if left and not vector else out, info
 
 
 # -- equations ---------------------------------------------------------------------------------------------------------

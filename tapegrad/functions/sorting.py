@@ -14,6 +14,7 @@ from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import is_scalar, wrap_dim
+from tapegrad.functions.layouts import in_column_major_order
 from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, not_implemented, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
@@ -178,13 +179,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     array = on_host(input)
     if as_tuple:
         return tuple(numbers(places, input) for places in np.nonzero(np.atleast_1d(array)))
-    return numbers(np.argwhere(array), input)
+    return in_column_major_order(numbers(np.argwhere(array), input))
 
 
 @public("torch", "Tensor")
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero: int64 of shape (number, ndim)."""
-    return for_each_example(np.argwhere, input)
+    return in_column_major_order(for_each_example(np.argwhere, input))
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tapegrad.ops.matmul import FULL, adjoint, matmul
 from tapegrad.ops.operator import general, sum_to
 from tapegrad.ops.scan import plus
 from tapegrad.ops.shape import tril
-from tapegrad.ops.solving import batch_of, expanded, solve_triangular
+from tapegrad.ops.solving import batch_of, column_major, expanded, solve_triangular
 
 
 def lower_half(x):
@@ -75,6 +75,7 @@ def _first_minors(x):
     return lax.fori_loop(0, x.shape[-1], step, (x, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
 
 
+@column_major
 @general(
     x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper),
     jvp=lambda t_x, factor, upper: (cholesky_tangent(t_x, factor, upper), None),
@@ -87,6 +88,7 @@ def cholesky_ex(x, *, upper):
     return factored(x, upper)
 
 
+@column_major
 @general(
     x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper),
     outputs=("factor", "info"),
@@ -116,6 +118,7 @@ def squared_tangent(t, factor, upper):
     return moved + adjoint(moved)
 
 
+@column_major
 @general(
     x=lambda g, x, out, upper: factor_gradient(-matmul(adjoint(out), matmul(g, adjoint(out))), x, upper),
     jvp=lambda t_x, x, out, upper: -matmul(out, matmul(squared_tangent(t_x, x, upper), out)),
@@ -133,6 +136,7 @@ def solved(x, factor, upper):
     return cholesky_solve(x, factor, upper=upper)
 
 
+@column_major
 @general(
     x=lambda g, factor, x_shape, upper: sum_to(solved(g, factor, upper), shape=tuple(x_shape)),
     factor=lambda g, factor, out, factor_shape, upper: sum_to(

@@ -31,7 +31,7 @@ from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.operator import Operator, cast, conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import diag_embed, diagonal, unsqueeze
-from tapegrad.ops.solving import solve_ex
+from tapegrad.ops.solving import column_major, solve_ex
 from tapegrad.tensor.tensor import Tensor, value_of
 
 # -- the parts of matrices ---------------------------------------------------------------------------------------------
@@ -213,6 +213,7 @@ def eigh_tangent(t, values, vectors):
     return real(diagonal_of(turned)), matmul(vectors, by_gaps(turned, values))
 
 
+@column_major
 @phased(
     Eigh,
     x=eigh_gradient,
@@ -263,6 +264,7 @@ def eig_tangent(t, values, vectors):
     return diagonal_of(moved), turned - vectors * growth
 
 
+@column_major
 @phased(
     Eig,
     x=eig_gradient,

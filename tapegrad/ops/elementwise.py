@@ -548,6 +548,14 @@ def angle(x):
     return jnp.angle(x) if jnp.iscomplexobj(x) else jnp.where(x < 0, math.pi, jnp.where(jnp.isnan(x), x, 0))
 
 
+def _angle_strides(shape, specs):
+    """Angles of complex numbers are contiguous; those of real ones lie as these do."""
+    return None if specs[0].dtype.is_complex else type(angle).output_strides(angle, shape, specs)
+
+
+angle.output_strides = _angle_strides
+
+
 @elementwise(x=_zero, real=True)
 def floor(x):
     """The next whole number below."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.operator import general
-from tapegrad.ops.solving import batch_of, expanded
+from tapegrad.ops.solving import batch_of, column_major, expanded
 
 NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
 PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -53,6 +53,7 @@ def _solved(hermitian, factor, pivots, y):
     return out
 
 
+@column_major
 @general(
     x=underivable("aten::linalg_ldl_factor_ex"),
     outputs=("factor", "pivots", "info"),

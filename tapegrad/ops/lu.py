@@ -223,6 +223,7 @@ def factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint_):
     return lu_solve(lu, pivots, t_y, left=left, adjoint=adjoint_)
 
 
+@column_major
 @general(
     lu=lambda g, lu, pivots, out, lu_shape, left, adjoint: factors_gradient(
         lu_solve(lu, pivots, g, left=left, adjoint=not adjoint), lu, pivots, out, lu_shape, left, adjoint

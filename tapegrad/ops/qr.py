@@ -21,7 +21,7 @@ from tapegrad.ops.operator import conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scan import plus
 from tapegrad.ops.shape import slice_, tril, triu
-from tapegrad.ops.solving import solve_triangular
+from tapegrad.ops.solving import column_major, solve_triangular
 from tapegrad.ops.svd import first, padded
 
 # -- QR ----------------------------------------------------------------------------------------------------------------
@@ -89,6 +89,7 @@ def qr_tangent(t, q, r, mode):
     return t_q, cat(t_r, further, axis=len(q.shape) - 1)
 
 
+@column_major
 @general(
     x=qr_gradient,
     jvp=lambda t_x, q, r, mode: qr_tangent(t_x, q, r, mode),
@@ -108,6 +109,7 @@ def _no_geqrf(g_a, g_tau):
     raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
 
 
+@column_major
 @general(x=_no_geqrf, outputs=("a", "tau"))
 def geqrf(x):
     """The QR decomposition as LAPACK leaves it: R on and above the diagonal, the reflectors below it, their factors."""
@@ -200,6 +202,7 @@ def product_tangent(t_x, t_tau, x, tau):
     return -moved
 
 
+@column_major
 @general(
     x=lambda g, x, tau: product_gradients(g, x, tau)[0],
     tau=lambda g, x, tau: product_gradients(g, x, tau)[1],
@@ -226,6 +229,7 @@ def applied_gradients(g, x, tau, other, left, transpose):
     return reflector_gradients(there, back, vectors, middle, x.shape, tau)
 
 
+@column_major
 @general(
     x=lambda g, x, tau, other, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[0],
     tau=lambda g, x, tau, other, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[1],

@@ -186,10 +186,25 @@ def mean_part(g, shape, axis):
     return over(spread(g, shape=shape, axis=axis), count=length(shape, axis))
 
 
+def moments_gradient(g_spread, g_mean, x, axis, correction):
+    """The gradient by a variance and a mean, of which one may have none: the other's part is not to be computed, for
+    the variance of a single element has no finite one.
+    """
+    parts = []
+    if g_spread is not None:
+        parts.append(spread(g_spread, shape=x.shape, axis=axis) * deviation(x, axis, correction))
+    if g_mean is not None:
+        parts.append(mean_part(g_mean, x.shape, axis))
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+def as_given(grads, out_specs):
+    """The gradients of several outputs, None where there is none."""
+    return grads
+
+
 @general(
-    x=lambda g_var, g_mean, x, axis, correction: (
-        spread(g_var, shape=x.shape, axis=axis) * deviation(x, axis, correction) + mean_part(g_mean, x.shape, axis)
-    ),
+    x=lambda g_var, g_mean, x, axis, correction: moments_gradient(g_var, g_mean, x, axis, correction),
     jvp=lambda t_x, x, axis, keepdims, correction: (
         along(deviation(x, axis, correction), t_x, axis, keepdims),
         mean(t_x, axis=axis, keepdims=keepdims),
@@ -203,9 +218,8 @@ def var_mean(x, *, axis, keepdims=False, correction=1):
 
 
 @general(
-    x=lambda g_std, g_mean, x, std, axis, correction: (
-        spread(halved(g_std, std), shape=x.shape, axis=axis) * deviation(x, axis, correction)
-        + mean_part(g_mean, x.shape, axis)
+    x=lambda g_std, g_mean, x, std, axis, correction: moments_gradient(
+        None if g_std is None else halved(g_std, std), g_mean, x, axis, correction
     ),
     jvp=lambda t_x, x, std, axis, keepdims, correction: (
         halved(along(deviation(x, axis, correction), t_x, axis, keepdims), std),
@@ -217,6 +231,10 @@ def std_mean(x, *, axis, keepdims=False, correction=1):
     """Standard deviation and mean over ``axis``."""
     variance, center = _moments(x, axis, keepdims, correction)
     return jnp.sqrt(variance).astype(_real_dtype(x)), center.astype(x.dtype)
+
+
+for _operator in (var_mean, std_mean):
+    _operator.materialize = as_given
 
 
 # -- extrema -----------------------------------------------------------------------------------------------------------

@@ -337,6 +337,9 @@ def frexp(x):
     return mantissa, jnp.where(jnp.isfinite(x), exponent, 0).astype(jnp.int32)
 
 
+frexp.keeps_layout = True
+
+
 @elementwise(x=_mvlgamma_gradient, promote="float", real=True)
 def mvlgamma(x, *, p):
     """The logarithm of the gamma function of ``p`` variables."""

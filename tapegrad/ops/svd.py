@@ -21,6 +21,7 @@ from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.operator import general
 from tapegrad.ops.scan import plus
 from tapegrad.ops.shape import constant_pad, slice_
+from tapegrad.ops.solving import column_major
 
 
 class Svd(Phased):
@@ -109,6 +110,7 @@ def svd_tangent(t, u, s, vh):
     return padded(t_u, sizes[0], -1), real(diagonal_of(middle)), padded(adjoint(t_v), sizes[1], -2)
 
 
+@column_major
 @phased(
     Svd,
     x=svd_gradient,

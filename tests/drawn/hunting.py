@@ -85,8 +85,11 @@ class Hunt:
 
     def examine(self, seed: str) -> Group | None:
         """Draw one program and run it in every mode; the group that it belongs to, if it differs."""
-        text = self.program(seed)
         self.drawn += 1
+        try:
+            text = self.program(seed)
+        except Exception as error:  # whatever it is: a long run goes on
+            return self.put(seed, "drawing", "", machine_fault("", error))
         chances = Random(f"modes {seed}")
         for mode, (run, one_of) in MODES.items():
             if chances.randrange(one_of):
@@ -105,7 +108,7 @@ class Hunt:
         if len(known) >= 2:
             known[-1].seeds.append(seed)
             return known[-1]
-        program, found = self.shrunk(mode, text, found)
+        program, found = (text, found) if mode == "drawing" else self.shrunk(mode, text, found)
         key = f"{mode}: {found.key}: {calls_in(program)}"
         left = left_out(program, found) or self.jumps(program, found)
         group = self.groups.setdefault(key, Group(mode, found.key, program, found.what, left=left))
@@ -139,8 +142,13 @@ def examined(run: Callable, module: Any, text: str) -> Difference | None:
     try:
         return run(module, text)
     except Exception as error:  # whatever it is: a long run goes on
-        place = "".join(traceback.format_tb(error.__traceback__)[-1:])
-        return Difference("machine", text, f"{error!r}\n{place}", f"machine: {type(error).__name__}")
+        return machine_fault(text, error)
+
+
+def machine_fault(text: str, error: Exception) -> Difference:
+    """What is told of an error of the machine's own."""
+    place = "".join(traceback.format_tb(error.__traceback__)[-2:])
+    return Difference("machine", text, f"{error!r}\n{place}", f"machine: {type(error).__name__}")
 
 
 def calls_in(program: str) -> str:

@@ -10,9 +10,14 @@ import re
 from .comparing import Difference
 
 LEFT: list[tuple[str, str, str]] = [
+    (r"float16|half\(", "complex32", "there are no complex numbers of half precision here"),
+    (r"median|mode|kthvalue|topk", "grad: numbers|log: numbers", "which of several equal elements is chosen is not defined"),
+    (r"scaled_dot_product_attention|rms_norm", "grad_fn", "the last node is another of several that PyTorch computes it by"),
     (r"vmap|jac|hessian", "Batching rule not implemented|could not generate a fallback", "PyTorch has no batching rule; every operator has one here"),
     (r"logsigmoid", "log: length", "PyTorch's kernel for the CPU saves a buffer of its own"),
-    (r"det|linalg", "not implemented for 'Half'", "PyTorch does not look at the dtype of an empty matrix"),
+    (r"\b0, 3|\[1:\]|det|linalg", "not implemented for '(Half|Bool)'", "PyTorch does not look at the dtype of an empty matrix"),
+    (r"diagonal_scatter|select_scatter|slice_scatter", "storage_offset", "PyTorch copies all of the memory behind a view"),
+    (r"einsum|kron|inner|tensordot|multi_dot", "stride|grad_fn", "the order in which PyTorch contracts shows"),
 ]
 
 

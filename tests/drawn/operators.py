@@ -98,7 +98,7 @@ WRITES = """
     {x}[{index}] = {c} | {x}[{index}] = {y} | {x}[{index}] += {c} | {x}[{mask}] = {c} | {x}[{index}] *= {c} | {x}[0] = {x}[-1].clone() | {x}[{index}] = {x}[{index}].clone()
     {x}.sin_() | {x}.exp_().clamp_(max=4) | {x}.tanh_() | {x}.sigmoid_() | {x}.abs_() | {x}.neg_() | {x}.clamp_(-1, 1) | F.relu_({x}) | {x}.square_() | {x}.pow_(2) | {x}.sqrt_()
     {x}.masked_fill_({mask}, {c}) | {x}.index_fill_({d}, torch.tensor([0]), {c}) | {x}.addcmul_({t}, {t}) | {x}.lerp_({t}, {c}) | {x}.scatter_(0, torch.zeros_like({x}, dtype=torch.long), {c})
-    {x}.index_add_(0, torch.tensor([0]), {x}[:1].clone()) | {x}.masked_scatter_({mask}, {t}) | {x}.t_() | {x}.unsqueeze_(0) | {x}.squeeze_() | {x}.transpose_({d}, {e})
+    {x}.index_add_(0, torch.tensor([0]), {x}[:1].clone()) | {x}.masked_scatter_({mask}, {t}.clone()) | {x}.t_() | {x}.unsqueeze_(0) | {x}.squeeze_() | {x}.transpose_({d}, {e})
     {x}.index_copy_(0, torch.tensor([0]), {x}[-1:].clone()) | {x}.cumsum_({d}) | {x}.floor_() | {x}.round_() | {x}.detach_() | {x}.requires_grad_() | {x}.clip_(min=0)
     torch.add({x}, {y}, out={x}) | {x}.index_put_((torch.tensor([0, 0]),), {x}[:1].clone(), accumulate=True) | {x}.tril_() | {x}.select(0, 0).mul_({c}) | {x}.view(-1)[:2].add_({c})
     {x}.unbind(0)[0].add_(1) | {x}.diagonal().zero_() | {x}.narrow({d}, 0, 1).sin_() | {x}.t().mul_({c}) | {x}.real.add_(1) | torch.sin({x}, out={x}) | {x}.swapaxes_({d}, {e})

@@ -48,6 +48,7 @@ class Player:
         self.names: dict[str, Any] = {"torch": module, "F": module.nn.functional, "forward_ad": module.autograd.forward_ad}
         exec(PREAMBLE_CODE, self.names)
         self.reserved = frozenset(self.names)
+        self.first_versions: dict[str, tuple[Any, int]] = {}
 
     @property
     def pool(self) -> dict[str, Any]:
@@ -72,7 +73,18 @@ class Player:
     def marks(self, tainted: Container[str] = (), direct: Container[str] = ()) -> dict[str, Any]:
         """What can be seen of the pool without its numbers."""
         hidden = {name: HIDDEN + ("grad_fn",) * (name in direct) for name in self.pool if name in tainted}
-        return {name: self.marks_of(item, hidden.get(name, ())) for name, item in sorted(self.pool.items())}
+        found = {name: self.marks_of(item, hidden.get(name, ())) for name, item in sorted(self.pool.items())}
+        for name, marks in found.items():
+            if isinstance(marks, dict) and isinstance(marks.get("version"), int):
+                marks["version"] -= self.first_version(name, marks["version"])
+        return found
+
+    def first_version(self, name: str, version: int) -> int:
+        """The version that a tensor had when it was first seen under a name: writes of its maker's count, too."""
+        item = self.names[name]
+        if self.first_versions.get(name, (None, 0))[0] is not item:
+            self.first_versions[name] = item, version
+        return self.first_versions[name][1]
 
     def marks_of(self, item: Any, hidden: Container[str] = ()) -> Any:
         if isinstance(item, self.module.Tensor):
@@ -108,6 +120,8 @@ class Player:
 
     def array(self, tensor: Any) -> np.ndarray:
         tensor = tensor.detach()
+        if getattr(tensor, "_is_zerotensor", bool)():  # zeros of PyTorch's that have no memory
+            return np.zeros(tuple(tensor.shape), str(tensor.dtype).rpartition(".")[2])
         if tensor.dtype == self.module.bfloat16:
             found = tensor.to(self.module.float32).numpy().astype(np.float32)
             return found.view(Bfloat)
@@ -163,6 +177,8 @@ def quiet() -> Iterator[None]:
 
 
 TAINTING = re.compile(r"\.grad\b|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
+ALIAS = re.compile(r"\w = (\w)(\[\d\])?$")
+"""Another name of a thing, or of a part of it."""
 HIDDEN = ("version", "stride", "storage_offset", "output_nr")
 
 
@@ -190,7 +206,7 @@ def play(player: Player, text: str, watched: bool = True) -> tuple[Account, dict
         for number, (source, code) in enumerate(program, 1):
             raised = player.run(code)
             tainted_by(source, tainted)
-            if TAINTING.search(source):
+            if TAINTING.search(source) or ALIAS.match(source) and ALIAS.match(source)[1] in direct:
                 tainted_by(source, direct)
             look = watched or number == len(program)
             account.append((source, raised, player.marks(tainted, direct) if look else {}))

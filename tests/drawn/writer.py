@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from .operators import FAMILIES
-from .playing import Player, quiet, statements
+from .playing import Player, attempt, quiet, statements
 
 LETTERS = "abcdefghijkl"
 MOST_ELEMENTS, MOST_DIMENSIONS = 36, 4
@@ -94,8 +94,8 @@ class Writer:
 
     def flat(self, item: Any) -> list[Any]:
         if isinstance(item, self.module.Tensor):
-            grad = item.grad if item.is_leaf or item.retains_grad else None
-            return [item] if grad is None else [item, grad]
+            grad = attempt(lambda: item.grad)
+            return [item, grad] if isinstance(grad, self.module.Tensor) else [item]
         return [x for part in item for x in self.flat(part)] if isinstance(item, (tuple, list)) else []
 
     def tame(self, x: Any) -> bool:

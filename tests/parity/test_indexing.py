@@ -68,6 +68,11 @@ def test_basic_indices(text):
     same(expression(text), A)
 
 
+@pytest.mark.parametrize("text", ["x[:-1, :]", "x[1:, :]", "x[:0, :]", "x[-1:, 1:]", "x[0:, :]", "x[:7, :]", "x[:, :-4]"])
+def test_slices_of_what_is_empty(text):
+    same(expression(text), np.zeros((0, 3)), second=False)
+
+
 ADVANCED = lines("""
 x[[0, 1]]
 x[[1, 1, 0]]

@@ -308,3 +308,9 @@ def test_what_the_core_has_with_and_without_defaults():
     same(lambda torch, x: [torch.alpha_dropout(x, 0.5, False), torch.feature_alpha_dropout(x, 0.0, True)], MATRIX)
     same(lambda torch, x, y, w, b: torch.bilinear(x, y, w, b), MATRIX, TARGET, of(2, 3, 3), of(2))
     same_error(lambda torch, x, y: torch.kl_div(x, y, "mean"), MATRIX, TARGET)
+
+
+@pytest.mark.parametrize("margin", [{}, {"margin": 1}, {"reduction": "none"}])
+def test_ranked_integers_have_a_loss_of_the_default_type(margin):
+    x, y = np.array([1, 2]), np.array([3, 1])
+    same(lambda torch, x, y: torch.nn.functional.margin_ranking_loss(x, y, x, **margin), x, y, grads=False)

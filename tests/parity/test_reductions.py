@@ -1,6 +1,7 @@
 """Reductions, norms, softmax, products and scans, against PyTorch."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -403,3 +404,16 @@ def test_products_stay_exact_where_dividing_fails():
     x = torch.tensor([INF, 2.0], requires_grad=True)
     (gradient,) = torch.autograd.grad(x.prod(), x)
     assert gradient.tolist() == [2.0, INF]
+
+
+@pytest.mark.parametrize("function", ["std", "var"])
+def test_the_mean_of_single_elements_has_a_gradient_though_their_spread_has_none(function):
+    with warnings.catch_warnings(action="ignore"):  # of the degrees of freedom
+        for item in range(2):
+            same(program(f"torch.{function}_mean(x, 1)[{item}]"), np.array([[1.0], [2.0]]), second=False)
+    agree(lambda torch: [
+        grad.requires_grad for item in range(2)
+        for grad in torch.autograd.functional.jacobian(
+            lambda x: torch.std_mean(x, 0)[item], torch.tensor([1.0, 2.0], requires_grad=True), create_graph=True,
+        )
+    ])  # fmt: skip

@@ -50,6 +50,31 @@ def views_in_several_parts(torch):
 
 
 @program
+def matrices_that_lie_by_columns(torch):
+    L = torch.linalg
+    a, p, v = counted(torch, 2, 3), torch.tensor([[2.0, 1.0], [0.5, 3.0]]), torch.ones(2)
+    s, b = p @ p.mT, torch.stack([p, p.mT, p @ p.mT])
+    factor = L.cholesky(s)
+    return layouts(
+        *L.qr(a), *L.qr(b), *L.svd(a), *L.svd(a, full_matrices=False), *L.svd(b), *torch.svd(a), *L.eigh(s), *L.eig(p),
+        *L.eigh(b + b.mT), factor, L.cholesky(s, upper=True), L.cholesky(b @ b.mT + torch.eye(2)),
+        L.solve(p, a), L.solve(p, v), L.solve(p, p, left=False), L.solve(b, b), L.solve(b, b[0]), L.solve(p.mT, a),
+        L.lu_solve(*L.lu_factor(p), a), L.ldl_factor(s)[0], torch.cholesky_solve(a, factor), torch.geqrf(a)[0],
+        torch.cholesky_inverse(factor), L.householder_product(*torch.geqrf(a.mT)), torch.ormqr(*torch.geqrf(p), a),
+    )  # fmt: skip
+
+
+@program
+def results_that_lie_in_an_order_of_their_own(torch):
+    x = counted(torch, 2, 3).t()
+    z = torch.complex(x, x)
+    return layouts(
+        x.rot90(), x.rot90(2), x.rot90(3), x.rot90(0), x.t().rot90(), x.nonzero(), x.t().argwhere(), z.angle(), x.angle(),
+        torch.nn.functional.logsigmoid(x), *torch.frexp(x),
+    )  # fmt: skip
+
+
+@program
 def slices(torch):
     x = counted(torch, 4, 5, 6)
     return layouts(
