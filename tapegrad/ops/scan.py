@@ -113,14 +113,14 @@ def in_type(x, dtype):
 
 def cumprod_gradient(g, x, axis):
     """The gradient of ``cumprod``: see Note [Products without division]."""
-    if x.ndim == 0:
+    if x.ndim == 0 or x.shape[axis] == 1:
         return g
     return conj(products_before(x, axis=axis, reverse=False)) * passed_back(g, x, axis, False)
 
 
 def cumprod_tangent(t, x, axis):
     """The tangent of ``cumprod``."""
-    if x.ndim == 0:
+    if x.ndim == 0 or x.shape[axis] == 1:
         return t
     return recurrence(x, t * products_before(x, axis=axis, reverse=False), axis=axis, reverse=False)
 

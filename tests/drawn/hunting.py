@@ -119,9 +119,8 @@ class Hunt:
         return group
 
     def jumps(self, program: str, found: Difference) -> str | None:
-        """Why numbers need not agree, if they need not. See Note [Tolerances]."""
-        about_numbers = found.key.endswith((": numbers", ": not finite", ": float"))
-        return "at a jump" if about_numbers and at_a_jump(self.module, program) else None
+        """Why programs need not agree, if they need not. See Note [Tolerances]."""
+        return "at a jump" if at_a_jump(self.module, program, found.kind) else None
 
     def shrunk(self, mode: str, text: str, found: Difference) -> tuple[str, Difference]:
         run = partial(examined, MODES[mode][0])

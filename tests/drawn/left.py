@@ -11,6 +11,11 @@ from .comparing import Difference
 
 LEFT: list[tuple[str, str, str]] = [
     (r"float16|half\(", "complex32", "there are no complex numbers of half precision here"),
+    (r"dual|jvp|jacfwd|linearize|hessian", "requires_grad: False for True", "PyTorch adds zeros that depend on the primal"),
+    (r"vmap[^\n]*jac", "unsupported operation", "what does not depend on the example is expanded here"),
+    (r"linearize", "numbers|requires_grad|nothing for", "PyTorch takes the primals of linearize for constants, and gives what was in memory "
+     "before inside other transforms; here its derivative has derivatives"),
+    (r"dual", "is_leaf", "the tangent of an alias is the tangent itself in PyTorch"),
     (r"median|mode|kthvalue|topk", "grad: numbers|log: numbers", "which of several equal elements is chosen is not defined"),
     (r"scaled_dot_product_attention|rms_norm", "grad_fn", "the last node is another of several that PyTorch computes it by"),
     (r"vmap|jac|hessian", "Batching rule not implemented|could not generate a fallback", "PyTorch has no batching rule; every operator has one here"),

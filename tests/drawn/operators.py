@@ -8,6 +8,12 @@ What a tensor can't be given to fails, and is drawn again.
 
 from __future__ import annotations
 
+PLAIN = """
+    {x} * 2 | {x} * {t} | {x} + {y} | {x} - {t} | {x}.sin() | {x} * {x} | {x}.sum() | {x}.sum(0) | {x}.t() | {x}[0] | {x}[{index}] | {x} @ {x}.mT
+    {x}.exp().clamp(max=4) | {x}.clone() | {x}.view(-1) | {x}.expand(2, *{x}.shape) | torch.cat([{x}, {t}]) | torch.stack([{x}, {t}]) | {x} ** 2 | -{x}
+    {x}.sigmoid() | torch.where({mask}, {x}, {t}) | {x}.unbind(0)[0] | {x}.unsqueeze(0) | {x}.mean() | {x}.double() | {x}.relu() | {x}.abs()
+"""
+
 SMOOTH = """
     {x} + {y} | {x} - {y} | {x} * {y} | {y} - {x} | -{x} | {x} * {x} | {x} ** 2 | {x} ** 3 | {x} / 2 | {x} / ({y} ** 2 + 1)
     {x}.sin() | {x}.cos() | {x}.tanh() | {x}.sigmoid() | torch.exp({x} / 4) | ({x} ** 2 + 1).log() | ({x} ** 2 + 1).sqrt()
@@ -113,7 +119,7 @@ def templates(text: str) -> list[str]:
 
 FAMILIES = {
     name: templates(text) for name, text in {
-        "smooth": SMOOTH, "elementwise": ELEMENTWISE, "reductions": REDUCTIONS, "shapes": SHAPES, "indexing": INDEXING,
+        "plain": PLAIN, "smooth": SMOOTH, "elementwise": ELEMENTWISE, "reductions": REDUCTIONS, "shapes": SHAPES, "indexing": INDEXING,
         "joining": JOINING, "products": PRODUCTS, "losses": LOSSES, "writes": WRITES,
     }.items()
 }  # fmt: skip

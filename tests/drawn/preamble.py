@@ -25,6 +25,15 @@ def node_hook(tag):
     return lambda *grads: log(tag, *[grad for group in grads for grad in group])
 
 
+def around(x):
+    """The names of the nodes behind a tensor, three deep."""
+    found, nodes = [], [x.grad_fn]
+    for _ in range(3):
+        found.append([None if node is None else node.name() for node in nodes])
+        nodes = [after for node in nodes if node is not None for after, _ in node.next_functions]
+    return found
+
+
 class Double(torch.autograd.Function):
     """Twice, and says so."""
 

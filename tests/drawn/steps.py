@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .operators import FAMILIES
-from .writer import DTYPES, SHAPES, Slots, Writer, may_be_written
+from .writer import SHAPES, Slots, Writer, may_be_written
 
 Step = Callable[[Writer], "str | None"]
 
@@ -37,7 +37,7 @@ def step(weight: int, feature: str) -> Callable[[Step], Step]:
 
 @step(4, "leaves")
 def leaf(w: Writer) -> str:
-    shape, dtype = w.choice(SHAPES), w.choice(DTYPES)
+    shape, dtype = w.choice(w.shapes), w.choice(w.dtypes)
     text = w.literal(shape, getattr(w.module, dtype))
     if len(shape) == 2:
         text += w.choice(("", "", "", "", ".t()", "[:, ::2]", "[1:]", ".expand(2, *%s)" % (shape,), ".t().contiguous().t()"))
@@ -119,7 +119,7 @@ def in_mode(w: Writer) -> str | None:
 
 # -- hooks -------------------------------------------------------------------------------------------------------------
 
-ANSWERS = ("", "", ", lambda g: g * 2", ", lambda g: g + 1", ", lambda g: g.clone()", ", lambda g: None")
+ANSWERS = ("", "", "", ", lambda g: 1 / 0", ", lambda g: g.detach()", ", lambda g: g.sum() if g.ndim else g", ", lambda g: g * 2", ", lambda g: g + 1", ", lambda g: g.clone()", ", lambda g: None")
 
 
 @step(4, "hooks")
@@ -159,6 +159,24 @@ def multi(w: Writer) -> str | None:
             f"{w.choice(('', '', ', mode=%r' % 'any'))})")  # fmt: skip
 
 
+@step(2, "hooks")
+def reentrant(w: Writer) -> str | None:
+    x, y, handle = w.recorded(), w.recorded(), w.fresh("h")
+    if x is None or y is None:
+        return None
+    inner = w.choice((f"torch.autograd.grad({y}.sum(), {y})", f"({y}.detach().requires_grad_() * 2).sum().backward()",
+                      "torch.autograd.grad((g.detach().requires_grad_() ** 2).sum(), [], allow_unused=True)"))  # fmt: skip
+    return f"{handle} = {x}.register_hook(lambda g: log('{handle}', g, {inner}))"
+
+
+@step(3, "graph")
+def shown(w: Writer) -> str | None:
+    x = w.recorded()
+    if x is None or any(word in line for line in w.lines for word in ("create_graph", "func", "dual", "checkpoint", "jac")):
+        return None  # of derivatives PyTorch has a graph of its own
+    return f"log('graph', around({x}))"
+
+
 @step(1, "hooks")
 def remove(w: Writer) -> str | None:
     handles = [name for name in w.world.names if name[0] == "h" and name[1:].isdigit()]
@@ -182,7 +200,8 @@ def custom(w: Writer) -> str | None:
 
 @step(3, "saved")
 def saved_hooks(w: Writer) -> str | None:
-    body = operator(w)
+    text = w.call(("smooth", "shapes", "products"))  # of losses and norms PyTorch saves what its kernels need, too
+    body = text and f"{w.new_name()} = {text}"
     pack = w.choice(("lambda t: t", "lambda t: t.detach().clone()", "lambda t: (log('pack'), t)[1]", "lambda t: t * 2", "lambda t: (t, 1)"))
     unpack = {"lambda t: t * 2": "lambda t: t / 2", "lambda t: (t, 1)": "lambda t: t[0]"}.get(pack, "lambda t: (log('unpack'), t)[1]")
     context = w.choice((f"torch.autograd.graph.saved_tensors_hooks({pack}, {unpack})", "torch.autograd.graph.save_on_cpu()",
@@ -229,6 +248,51 @@ def gradient(w: Writer) -> str | None:
     return f"{w.new_name()}, = torch.autograd.grad({x}{w.choice(('.sum()', '.pow(2).sum()', '.sin().sum()'))}, [{y}]{options})"
 
 
+@step(3, "backward")
+def several_roots(w: Writer) -> str | None:
+    x, y, z = w.recorded(), w.recorded(), w.recorded()
+    if x is None or y is None:
+        return None
+    options = w.choice(("", "", ", retain_graph=True", f", inputs=[{z}, {x}]", ", create_graph=True"))
+    ones = f"[torch.ones_like({x}), None]" if w.chance(50) else f"[torch.ones_like({x}), torch.ones_like({y}.sum())]"
+    return f"torch.autograd.backward([{x}, {y}.sum()], {ones}{options})"
+
+
+@step(3, "backward")
+def odd_gradients(w: Writer) -> str | None:
+    x, y = w.recorded(), w.recorded()
+    if x is None or y is None:
+        return None
+    call = w.choice((
+        "torch.autograd.grad({x}.sum(), torch.autograd.graph.get_gradient_edge({y}), retain_graph=True)",
+        "torch.autograd.grad({x}, [{y}], torch.stack([torch.ones_like({x}), 2 * torch.ones_like({x})]), is_grads_batched=True, allow_unused=True)",
+        "torch.autograd.grad([{x}.sum(), {y}.sum()], [{y}, {x}], allow_unused=True, retain_graph=True)",
+        "torch.autograd.grad(torch.autograd.grad({x}.pow(2).sum(), {y}, create_graph=True)[0].sum(), {y}, allow_unused=True)",
+        "torch.autograd.grad({x}, {y}, torch.ones_like({x}), retain_graph=True)",
+        "torch.autograd.grad(torch.autograd.graph.get_gradient_edge({x}), {y}, torch.ones_like({x}))",
+    )).format(x=x, y=y)  # fmt: skip
+    return f"{w.new_name()} = {call}[0]"
+
+
+@step(3, "control")
+def training(w: Writer) -> str | None:
+    x = w.floating(lambda x: x.is_leaf and x.requires_grad and x.numel() > 0 and may_be_written(x))
+    if x is None:
+        return None
+    clear = w.choice(("{x}.grad = None", "{x}.grad.zero_()", "pass")).format(x=x)
+    update = w.choice(("{x}.sub_({x}.grad, alpha=0.1)", "{x} -= 0.1 * {x}.grad", "{x}.data.sub_(0.1 * {x}.grad)", "{x}.copy_({x} * 0.5)")).format(x=x)
+    loss = w.choice((f"({x} ** 2).sum()", f"{x}.sin().sum()", f"{x}.sigmoid().pow(2).mean()", f"Double.apply({x}).sum()"))
+    name = w.new_name()
+    return (f"for i in range({w.number(2, 4)}):\n    {name} = {loss}\n    {name}.backward()\n    with torch.no_grad():\n"
+            f"        {update}\n    log('step', {name})\n    {clear}")  # fmt: skip
+
+
+@step(2, "leaves")
+def flag(w: Writer) -> str | None:
+    x = w.tensor(lambda x: x.is_leaf)
+    return x and f"{x}.requires_grad_({w.choice(('False', 'True', ''))})"
+
+
 @step(2, "backward")
 def use_gradient(w: Writer) -> str | None:
     x = w.tensor(lambda x: x.is_leaf and x.grad is not None)
@@ -258,11 +322,20 @@ def dual(w: Writer) -> str | None:
 # -- functions and transforms ------------------------------------------------------------------------------------------
 
 
+INSIDE = (
+    "Cube.apply({x})", "{x}.detach() * {x}", "torch.func.grad(lambda v: v.pow(3).sum())({x})", "torch.func.vmap(lambda v: v * v)({x})",
+    "torch.autograd.grad({x}.pow(2).sum(), {x}, create_graph=True)[0]", "torch.func.jvp(torch.sin, ({x},), ({x},))[1]",
+    "torch.utils.checkpoint.checkpoint(torch.sin, {x}, use_reentrant=False)", "torch.func.vjp(torch.exp, {x} * 0.1)[1]({x})[0]",
+    "Double.apply({x})", "torch.func.jacrev(torch.sin)({x}).sum()", "torch.func.jacfwd(lambda v: v * v)({x}).sum(0)",
+)
+"""What a function that is differentiated may do itself, besides operators."""
+
+
 def function(
     w: Writer, arguments: list[str], scalar: bool = False, families: tuple[str, ...] = GRADUAL, length: int = 3
 ) -> tuple[str, str] | None:
     """A function of tensors like these: its name and its text. The body is run as it is drawn."""
-    name, inner = w.fresh("f"), Writer(w.module, w.chances)
+    name, inner = w.fresh("f"), Writer(w.module, w.chances, w.plain)
     parameters = "xyz"[: len(arguments)]
     inner.world.names.update({p: w[a].detach().clone().requires_grad_() for p, a in zip(parameters, arguments, strict=True)})
     inner.counted = w.counted + 10
@@ -283,6 +356,8 @@ def function(
         if made and families is GRADUAL and w.chance(20):
             inner.keep(w.choice(("{x}.mul_({y})", "{x}[{index}] = {c}", "{x}.add_({y})", "{x}[0] = 0.5")).format_map(Slots(inner, made[-1], near=True)))
         text = inner.call(families, target)
+        if families is GRADUAL and w.chance(20):
+            text = w.choice(INSIDE).format(x=target)
         if text and ".item()" not in text:
             inner.keep(f"{free} = {text}")
     results = [name for name in "uvwpqrstmno" if name in inner.world.names and inner[name].dtype.is_floating_point]
@@ -399,6 +474,7 @@ def draw(module: Any, chances: Any, only: frozenset[str] = frozenset()) -> str:
     writer = Writer(module, chances)
     if (chances.random() < 0.08 and not only) or "smooth" in only:
         return smooth_program(writer)
+    writer = Writer(module, chances, plain=chances.random() < 0.6)
     weights = [w * any(s in FEATURES[f] for f in only | {"leaves"}) for s, w in zip(STEPS, WEIGHTS, strict=True)] if only else WEIGHTS
     writer.write([leaf], [1], chances.randint(1, 3))
     return writer.write(STEPS, weights, chances.randint(4, 14))

@@ -23,11 +23,17 @@ LETTERS = "abcdefghijkl"
 MOST_ELEMENTS, MOST_DIMENSIONS = 36, 4
 LARGEST = 200.0
 SHAPES = [(3,), (2, 3), (2, 3), (2, 3), (3, 2), (2, 2), (3, 3), (), (1, 3), (2, 1), (2, 2, 3), (0, 3)]
+FEW_SHAPES = [(2, 3), (2, 3), (2, 3), (3,), (), (2, 2)]
+FEW_DTYPES = ["float32"] * 12 + ["float64", "complex64", "int64"]
 DTYPES = ["float32"] * 12 + ["float64"] * 5 + ["float16", "bfloat16", "complex64", "complex64", "complex128", "int64", "int64", "int32", "bool"]
 
 
 class Writer:
     """Draws one program.
+
+    Args:
+        plain: draw operators, shapes and dtypes from a few only, which are compiled soon: the program is about what
+            happens to tensors, not about what is computed.
 
     Attributes:
         chances: where the choices come from.
@@ -36,8 +42,9 @@ class Writer:
         daring: whether what is drawn now may fail.
     """
 
-    def __init__(self, module: Any, chances: Random) -> None:
-        self.module, self.chances = module, chances
+    def __init__(self, module: Any, chances: Random, plain: bool = False) -> None:
+        self.module, self.chances, self.plain = module, chances, plain
+        self.shapes, self.dtypes = (FEW_SHAPES, FEW_DTYPES) if plain else (SHAPES, DTYPES)
         self.lines: list[str] = []
         self.world = Player(module)
         self.daring = False
@@ -123,7 +130,7 @@ class Writer:
 
     def tensors(self, suits: Callable[[Any], bool] = lambda x: True) -> list[str]:
         pool = self.world.pool.items()
-        return [name for name, x in pool if isinstance(x, self.module.Tensor) and suits(x)]
+        return [name for name, x in pool if isinstance(x, self.module.Tensor) and attempt(lambda x: bool(suits(x)), x) is True]
 
     def tensor(self, suits: Callable[[Any], bool] = lambda x: True) -> str | None:
         """The name of a tensor that suits; later ones come more often."""
@@ -144,6 +151,8 @@ class Writer:
     def call(self, families: Sequence[str], x: str | None = None) -> str | None:
         """A call of one of the families' operators."""
         x = x or self.tensor()
+        if self.plain and not self.chance(3):
+            families = ("plain",)
         return x and self.choice(FAMILIES[self.choice(families)]).format_map(Slots(self, x))
 
     def literal(self, shape: tuple[int, ...], dtype: Any, options: str = "") -> str:

@@ -417,3 +417,12 @@ def test_the_mean_of_single_elements_has_a_gradient_though_their_spread_has_none
             lambda x: torch.std_mean(x, 0)[item], torch.tensor([1.0, 2.0], requires_grad=True), create_graph=True,
         )
     ])  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["x.cumprod(1)", "x[0].cumprod(-1)", "x[0, 0].cumprod(0)"])
+def test_products_of_one_number_have_no_second_derivative(text):
+    same(program(text), np.array([[1.5], [2.0]]))
+    agree(lambda torch: [
+        torch.autograd.grad(eval(text, {"x": x}).sum(), x, create_graph=True)[0].requires_grad
+        for x in [torch.tensor([[1.5], [2.0]], requires_grad=True)]
+    ])  # fmt: skip
