@@ -184,7 +184,7 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: shapes that differ; an unknown ``reduction``.
-        RuntimeError: dtypes that differ; an input outside [0, 1]; a weight that doesn't fit or requires grad.
+        RuntimeError: dtypes that differ; an input or a target outside [0, 1]; a weight that doesn't fit or requires grad.
         NotImplementedError: integers or complex numbers.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -200,8 +200,9 @@ def binary_cross_entropy(
     if weight is not None:
         _check_weight_shape(weight, input)
     refuse_dtypes("binary_cross_entropy", input._spec, bool=True, integral=True, complex=True)
-    what = "all elements of input should be between 0 and 1"
-    refuse_elements(input, not_in_unit_interval, complaint=lambda _: RuntimeError(what))
+    for name, given in (("input", input), ("target", target)):
+        what = f"all elements of {name} should be between 0 and 1"
+        refuse_elements(given, not_in_unit_interval, complaint=lambda _, what=what: RuntimeError(what))
     return losses.binary_cross_entropy(input, target, weight, reduction=reduction)
 
 

@@ -9,7 +9,7 @@ from tapegrad.execution.sizes import check_size
 from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.registry import public
 from tapegrad.functions.windows import adaptive, hashable, several, windows
-from tapegrad.ops import elementwise, pooling, reductions, resampling, unpooling
+from tapegrad.ops import activations, elementwise, pooling, reductions, resampling, unpooling
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.operator import cast
 from tapegrad.tensor.tensor import Tensor
@@ -387,7 +387,7 @@ def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, strid
         count *= length
     powers = elementwise.power(input, exponent=norm_type)
     means = _avg_pool(dims, powers, kernel, stride, 0, ceil_mode, True)
-    positive = elementwise.mul(elementwise.sign(means), elementwise.clamp_min(elementwise.abs(means), 0))
+    positive = elementwise.mul(elementwise.sign(means), activations.relu(elementwise.abs(means)))
     return elementwise.power(elementwise.mul(positive, count), exponent=1.0 / norm_type)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.embedding import row_weights
+from tapegrad.ops.embedding import weighted
 from tapegrad.ops.operator import general
 from tapegrad.ops.reductions import widened
 from tapegrad.ops.sorting import no_derivative
@@ -78,9 +78,9 @@ def embedding_bag_adjoint(
     if mode == "mean":
         x = widened(x) / jnp.maximum(sizes, 1)[:, None].astype(total.dtype)
     parts = widened(jnp.take(x, bags, axis=0, mode="clip"))
-    parts = parts * row_weights(indices, rows, padding_idx, by_frequency, parts.dtype)
     if per_sample_weights is not None:
         parts = parts * widened(per_sample_weights)[:, None]
+    parts = weighted(parts, indices, rows, padding_idx, by_frequency)
     return total.at[indices].add(parts, mode="drop").astype(x.dtype)
 
 

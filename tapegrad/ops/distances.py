@@ -40,18 +40,18 @@ def _norm(difference, p):
     return jnp.sum(size, -1) if p == 1 else jnp.sum(size**p, -1) ** (1 / p)
 
 
-def _slope(difference, norm, p):
-    """The derivatives of p-norms of rows by their elements. See Note [Distances at 0]."""
-    norm, size, sign = norm[..., None], jnp.abs(difference), jnp.sign(difference)
+def _slopes(g, difference, norm, p):
+    """The gradients of the elements of rows for those of their p-norms. See Note [Distances at 0]."""
+    g, norm, size, sign = g[..., None], norm[..., None], jnp.abs(difference), jnp.sign(difference)
     if p == 0:
         return jnp.zeros_like(difference)
     if p == 1:
-        return sign
+        return g * sign
     if p == math.inf:
-        return jnp.where(size == norm, sign, 0)
+        return g * jnp.where(size == norm, sign, jnp.where(jnp.isnan(size), size, 0))
     here = (norm != 0) & ((size != 0) | (p >= 1))
     safe, base = jnp.where(here, norm, 1), jnp.where(here, size, 1)
-    return jnp.where(here, sign * (base / safe) ** (p - 1), 0)
+    return jnp.where(here, g * (sign * (base / safe) ** (p - 1)), 0)
 
 
 def _differences(x, y):
@@ -76,7 +76,7 @@ _NOT_TWICE = underivable_twice("_cdist_backward")
 @general(g=_NOT_TWICE, x=_NOT_TWICE, y=_NOT_TWICE, out=_NOT_TWICE, node="CdistBackwardBackward0", real=True)
 def cdist_adjoint(g, x, y, out, *, p, first):
     """The gradient of ``x`` (if ``first``) or of ``y``, before the sum over what was broadcast."""
-    parts = g[..., None] * _slope(_differences(x, y), out, p)
+    parts = _slopes(g, _differences(x, y), out, p)
     return jnp.sum(parts, -2) if first else -jnp.sum(parts, -3)
 
 
@@ -126,5 +126,5 @@ _PDIST_NOT_TWICE = underivable_twice("_pdist_backward")
 def pdist_adjoint(g, x, out, *, p):
     """The gradient of the rows."""
     i, j = _pairs(x.shape[0])
-    parts = g[..., None] * _slope(x[i] - x[j], out, p)
+    parts = _slopes(g, x[i] - x[j], out, p)
     return jnp.zeros_like(x).at[i].add(parts).at[j].add(-parts)

@@ -194,7 +194,7 @@ def reciprocal(x):
 
 
 def _power_to_base(g, x, y):
-    return g * where(y == 0, 0, conj(y * x ** (y - 1)))
+    return where(y == 0, 0, g * conj(y * x ** (y - 1)))
 
 
 def _power_to_exponent(g, x, y, out):
@@ -594,13 +594,17 @@ def frac(x):
     return x - jnp.trunc(x)
 
 
-@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), y=_zero, promote="float", real=True)
+def _copysign_gradient(g, x, out):
+    return g * where(x == 0, 0, out / x)
+
+
+@elementwise(x=_copysign_gradient, y=_zero, promote="float", real=True)
 def copysign(x, y):
     """``x`` with the sign of ``y``."""
     return jnp.copysign(x, y)
 
 
-@elementwise(x=lambda g, x, out: where(x == 0, 0, g * (out / x)), promote="float", node="CopysignBackward1", real=True)
+@elementwise(x=_copysign_gradient, promote="float", node="CopysignBackward1", real=True)
 def copysign_number(x, y):
     """``x`` with the sign of a number ``y``."""
     return jnp.copysign(x, y)
@@ -610,7 +614,7 @@ def _nan_to_num(x, nan, posinf, neginf):
     return jnp.where(jnp.isnan(x), nan, jnp.where(x == jnp.inf, posinf, jnp.where(x == -jnp.inf, neginf, x)))
 
 
-@elementwise(x=lambda g, x: where(isfinite(x), g, 0))
+@elementwise(x=lambda g, x: masked(g, isfinite(x)))
 def nan_to_num(x, nan, posinf, neginf):
     """``x`` with numbers in place of nan and infinities; part by part, if complex."""
     if jnp.iscomplexobj(x):
@@ -723,6 +727,11 @@ def _inside(g, x, min, max):
     below = None if max is None else x <= max
     inside = below if above is None else above if below is None else above & below
     return where(inside, g, 0)
+
+
+def masked(g, mask):
+    """``g`` times a mask: where that is False 0, but nan if ``g`` is not finite. XLA makes a selection of the product."""
+    return where(mask, g, g * 0)
 
 
 def _below_min(g, x, min, max):

@@ -10,14 +10,13 @@ from tapegrad.ops.indexing import wide
 from tapegrad.ops.operator import general, linear
 
 
-def row_weights(indices: Any, count: int, padding_idx: int, by_frequency: bool, dtype: Any) -> Any:
-    """How much of the gradient of each looked-up row reaches the table: none of the padding's; with ``by_frequency``,
+def weighted(rows: Any, indices: Any, count: int, padding_idx: int, by_frequency: bool) -> Any:
+    """``rows``, one for each index, as their gradients reach the table: none of the padding's; with ``by_frequency``,
     an equal share of what all look-ups of the row get."""
-    weights = (indices != padding_idx).astype(dtype)
     if by_frequency:
-        frequencies = jnp.zeros(count, dtype).at[indices].add(1, mode="drop")
-        weights = weights / jnp.take(frequencies, indices, mode="clip")
-    return weights[..., None]
+        frequencies = jnp.zeros(count, rows.dtype).at[indices].add(1, mode="drop")
+        rows = rows / jnp.take(frequencies, indices, mode="clip")[..., None]
+    return jnp.where((indices == padding_idx)[..., None], 0, rows)
 
 
 @linear(
@@ -41,9 +40,9 @@ def embedding(weight, indices, *, padding_idx, by_frequency):
 )
 def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
     """``count`` rows, each the weighted sum of the rows of ``x`` with its number."""
-    weights = row_weights(indices, count, padding_idx, by_frequency, x.dtype)
     total = wide(jnp.zeros((count, x.shape[-1]), x.dtype))
-    return total.at[indices].add(x * weights, mode="drop").astype(x.dtype)
+    rows = weighted(x, indices, count, padding_idx, by_frequency)
+    return total.at[indices].add(rows, mode="drop").astype(x.dtype)
 
 
 @linear(
@@ -53,9 +52,7 @@ def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
 )
 def weighted_rows(x, indices, *, padding_idx, by_frequency):
     """The adjoint of ``embedding_adjoint``: rows looked up, with the same weights."""
-    return jnp.take(x, indices, axis=0, mode="clip") * row_weights(
-        indices, x.shape[0], padding_idx, by_frequency, x.dtype
-    )
+    return weighted(jnp.take(x, indices, axis=0, mode="clip"), indices, x.shape[0], padding_idx, by_frequency)
 
 
 @general()

@@ -21,10 +21,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.joining import stack
 from tapegrad.ops.matmul import FULL
-from tapegrad.ops.operator import Operator, general, linear
+from tapegrad.ops.operator import Operator, general, linear, zeros_of
 from tapegrad.ops.reductions import sum, widened
 from tapegrad.ops.shape import select, unsqueeze
 
@@ -140,10 +141,14 @@ def _bumped(orders: tuple[int, ...], axis: int) -> tuple[int, ...]:
 
 def _slopes(g: Any, x: Any, grid: Any, orders: tuple[int, ...], mode: str, padding: str, align: bool) -> Any:
     """The gradient of the points, when ``g`` is that of the samples: a slope for each coordinate."""
-    along = [
-        sum(g * grid_sample(x, grid, orders=_bumped(orders, axis), mode=mode, padding=padding, align=align), axis=(1,))
-        for axis in reversed(range(len(orders)))
-    ]
+    along = []
+    for axis in reversed(range(len(orders))):
+        bumped = _bumped(orders, axis)
+        if _is_flat(mode, bumped):
+            along.append(zeros_of(g, shape=(g.shape[0], *g.shape[2:]), dtype=as_dtype(g.dtype)))
+        else:
+            slope = grid_sample(x, grid, orders=bumped, mode=mode, padding=padding, align=align)
+            along.append(sum(g * slope, axis=(1,)))
     return stack(*along, axis=grid.ndim - 1)
 
 

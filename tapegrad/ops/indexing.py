@@ -16,7 +16,7 @@ from jax import lax
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.elementwise import where
+from tapegrad.ops.elementwise import masked, where
 from tapegrad.ops.operator import Operator, cast, conj, general, linear, sum_to, zeros_of
 from tapegrad.ops.shape import Shape, view
 
@@ -191,12 +191,12 @@ def _winners(x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
 
 def _extremum(name: str, how: str) -> Operator:
     def to_x(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> Any:
-        share = g * _is(out, x) / _winners(x, index, src, out, axis)
+        share = masked(g / _winners(x, index, src, out, axis), eq(out, x))
         return scatter_kept(share, index, axis=axis, include_self=include_self)
 
     def to_src(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
         share = gather(g / _winners(x, index, src, out, axis), index, axis=axis)
-        return share * _is(gather(out, index, axis=axis), src)
+        return masked(share, eq(gather(out, index, axis=axis), src))
 
     def tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> Any:
         parts = []

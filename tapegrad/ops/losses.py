@@ -14,7 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.comparison import lt
+from tapegrad.ops.comparison import ge
 from tapegrad.ops.elementwise import abs, clamp_min, log, log1p, logaddexp, sigmoid, sign, where
 from tapegrad.ops.operator import Elementwise, Operator, broadcast_shapes, broadcast_to, elementwise, linear
 from tapegrad.ops.reductions import over, sum_all, widened
@@ -92,7 +92,7 @@ def mse_loss(x, y, *, reduction):
 
 def _smooth_slope(x, y, beta):
     """The derivative of ``smooth_l1_loss``: the difference over ``beta``, cut at -1 and 1."""
-    return where(lt(abs(x - y), beta), (x - y) / beta, sign(x - y))
+    return where(ge(abs(x - y), beta), sign(x - y), (x - y) / beta)
 
 
 @pointwise_loss(
@@ -109,7 +109,7 @@ def smooth_l1_loss(x, y, *, beta, reduction):
 
 def _huber_slope(x, y, delta):
     """The derivative of ``huber_loss``: the difference, cut at ``-delta`` and ``delta``."""
-    return where(lt(abs(x - y), delta), x - y, sign(x - y) * delta)
+    return where(ge(abs(x - y), delta), sign(x - y) * delta, x - y)
 
 
 @pointwise_loss(

@@ -31,10 +31,10 @@ def _check_single(specs: Sequence, settings: dict) -> None:
 
 
 def _violations(rows: Any, target: Any, margin: float) -> tuple[Any, Any]:
-    """By how much each class comes too near to the target (0 for that itself), and the indices of the targets."""
+    """By how much each class comes too near to the target (0 for that itself, and for nan), and the targets' indices."""
     index = target.reshape(-1, 1)
     distance = margin - jnp.take_along_axis(rows, index, 1, mode="clip") + rows
-    return jnp.where(jnp.arange(rows.shape[1]) == index, 0, jnp.maximum(distance, 0)), index
+    return jnp.where((jnp.arange(rows.shape[1]) == index) | ~(distance > 0), 0, distance), index
 
 
 @checked(_check_single)
@@ -84,7 +84,7 @@ def _pairs(rows: Any, target: Any) -> tuple[Any, Any]:
     """By how much classes come too near to labels, (examples, labels, classes), and which classes are labels."""
     counts, named = _named(target, rows.shape[1])
     distance = 1 - jnp.take_along_axis(rows, target, 1, mode="clip")[:, :, None] + rows[:, None]
-    return jnp.where(counts[:, :, None] & ~named[:, None], jnp.maximum(distance, 0), 0), named
+    return jnp.where(counts[:, :, None] & ~named[:, None] & (distance > 0), distance, 0), named
 
 
 def _check_several(specs: Sequence, settings: dict) -> None:

@@ -18,7 +18,7 @@ from jax import lax
 
 from tapegrad.execution import dtypes
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.elementwise import abs, exp, power, real, sgn, where
+from tapegrad.ops.elementwise import abs, exp, masked, power, real, sgn, where
 from tapegrad.ops.operator import Operator, broadcast_to, cast, conj, general, linear, sum_to
 
 HALVES = (jnp.dtype(jnp.float16), jnp.dtype(jnp.bfloat16))
@@ -118,8 +118,8 @@ def mean_all(x, *, dtype=None):
 
 
 @general(
-    x=lambda g, x, axis: spread(g, shape=x.shape, axis=axis) * eq(x, x),
-    jvp=lambda t_x, x, axis, keepdims, dtype: sum(t_x * eq(x, x), axis=axis, keepdims=keepdims, dtype=dtype),
+    x=lambda g, x, axis: masked(spread(g, shape=x.shape, axis=axis), eq(x, x)),
+    jvp=lambda t_x, x, axis, keepdims, dtype: sum(where(eq(x, x), t_x, 0), axis=axis, keepdims=keepdims, dtype=dtype),
     real=True,
 )
 def nansum(x, *, axis, keepdims=False, dtype=None):
@@ -262,7 +262,8 @@ def shared(g, x, out, axis, nan=False):
 
 def shared_all(g, x, out):
     """The gradient of an extremum of everything; one that is nan belongs to the elements that are."""
-    return broadcast_to(g, shape=x.shape) * share(x, out, axis=everything(x.ndim), nan=True)
+    part = share(x, out, axis=everything(x.ndim), nan=True)
+    return where(eq(part, 0), 0, broadcast_to(g, shape=x.shape) * part)
 
 
 def collected(t, x, out, axis, keepdims):
@@ -272,7 +273,8 @@ def collected(t, x, out, axis, keepdims):
 
 def collected_all(t, x, out):
     """The tangent of an extremum of everything."""
-    return sum_all(t * share(x, out, axis=everything(x.ndim), nan=True))
+    part = share(x, out, axis=everything(x.ndim), nan=True)
+    return sum_all(where(eq(part, 0), 0, t * part))
 
 
 @general(
@@ -487,24 +489,29 @@ distance_norm = _declare_norm("distance_norm", "NormBackward1")  # the node that
 
 
 def renorm_scale(x, ord, axis, limit):
-    """What ``renorm`` multiplies slices of ``x`` by, their norms, and the derivative of the one by the other."""
+    """Which slices of ``x`` are shrunk, their norms, what they are multiplied by, and the derivative of that by these.
+
+    The last three mean nothing where nothing is shrunk: those who use them choose between results, not factors.
+    """
     norm = vector_norm(x, ord=ord, axis=axis)
     room = norm + 1e-7
-    scale, slope = where(norm > limit, limit / room, 1), where(norm > limit, -limit / (room * room), 0)
-    return spread(scale, shape=x.shape, axis=axis), norm, slope
+    return spread(norm > limit, shape=x.shape, axis=axis), norm, limit / room, -limit / (room * room)
 
 
 def renorm_gradient(g, x, ord, axis, limit):
     """The gradient of ``renorm``: of the product with the scale, and through the norm."""
-    scale, norm, slope = renorm_scale(x, ord, axis, limit)
+    shrunk, norm, scale, slope = renorm_scale(x, ord, axis, limit)
     to_norm = cast(slope * along(g, x, axis, False), dtype=dtypes.as_dtype(x.dtype))
-    return g * scale + norm_gradient(to_norm, x, norm, ord, axis)
+    moved = g * spread(scale, shape=x.shape, axis=axis) + norm_gradient(to_norm, x, norm, ord, axis)
+    return where(shrunk, moved, g)
 
 
 def renorm_tangent(t, x, ord, axis, limit):
     """The tangent of ``renorm``."""
-    scale, norm, slope = renorm_scale(x, ord, axis, limit)
-    return t * scale + x * spread(slope * norm_tangent(t, x, norm, ord, axis, False), shape=x.shape, axis=axis)
+    shrunk, norm, scale, slope = renorm_scale(x, ord, axis, limit)
+    change = slope * norm_tangent(t, x, norm, ord, axis, False)
+    moved = t * spread(scale, shape=x.shape, axis=axis) + x * spread(change, shape=x.shape, axis=axis)
+    return where(shrunk, moved, t)
 
 
 @general(

@@ -208,8 +208,8 @@ def weighted(g, before, after, axis, reverse):
 
 
 @general(
-    x=lambda g, x, out, axis, reverse: weighted(g, -conj(out), conj(x), axis, not reverse),
-    jvp=lambda t_x, x, out, axis, reverse: weighted(t_x, x, -out, axis, reverse),
+    x=lambda g, x, out, axis, reverse: weighted(g, -conj(out), conj(x), axis, not reverse) if x.ndim else g,
+    jvp=lambda t_x, x, out, axis, reverse: weighted(t_x, x, -out, axis, reverse) if x.ndim else t_x,
 )
 def logcumsumexp(x, *, axis, reverse=False):
     """The logarithms of the cumulative sums of ``exp(x)`` along ``axis``."""

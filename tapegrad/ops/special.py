@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.ops.elementwise import abs, exp, exp2, filled_like, log, log1p, reciprocal, sign, where
+from tapegrad.ops.elementwise import abs, exp, exp2, filled_like, log, reciprocal, sign, where
 from tapegrad.ops.operator import conj, elementwise, general
 
 
@@ -108,7 +108,7 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, g * log(y)),
+    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy(g, y)),
     y=lambda g, x, y: g * x / y,
     promote="float",
     real=True,
@@ -119,7 +119,7 @@ def xlogy(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, g * log(filled_like(x, y))), promote="float", node="XlogyBackward2",
+    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy_number(g, y)), promote="float", node="XlogyBackward2",
     real=True,
 )
 def xlogy_number(x, y):
@@ -134,7 +134,7 @@ def number_xlogy(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, g * log1p(y)),
+    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py(g, y)),
     y=lambda g, x, y: g * x / (y + 1),
     promote="float",
     node="SpecialXlog1PyBackward0",
@@ -146,7 +146,7 @@ def xlog1py(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, g * log1p(filled_like(x, y))),
+    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py_number(g, y)),
     promote="float",
     node="SpecialXlog1PyBackward2",
     real=True,
@@ -319,7 +319,7 @@ def number_zeta(x, y):
 
 
 def _mvlgamma_gradient(g, x, p):
-    slope = digamma(x)
+    slope = digamma(where(x == 0, 0, x))  # -0 as 0: PyTorch adds 0 to it
     for step in range(1, p):
         slope = slope + digamma(x - step / 2)
     return g * slope

@@ -1,0 +1,4 @@
+"""What ``test_extremes.py`` does not compare, and why."""
+
+OTHERWISE = {}
+SEEDS = {}
