@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from harness import agree, same, same_error
 from samples import array
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
@@ -212,9 +213,48 @@ def test_attention(case):
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, *mask, **settings)
 
     fused = case in ("plain", "causal", "scale", "mask", "grouped")
-    same(
-        program, q, k, v, *mask, names=case != "no batch", second=not fused
-    )  # PyTorch has no second derivative of its fused kernel
+    same(program, q, k, v, *mask, names=case != "no batch", second=not fused)
+    if fused:  # PyTorch has no second derivative of its fused kernel, but of the formula
+        with sdpa_kernel(SDPBackend.MATH):
+            same(program, q, k, v, *mask, names=False)
+
+
+@pytest.mark.parametrize("settings", [{"is_causal": True}, {"scale": 0.3}], ids=str)
+def test_attention_beyond_reverse_mode(settings):
+    """Forward mode, forward over reverse, second derivatives inside ``vmap``; PyTorch by the formula."""
+
+    def program(torch):
+        q, k, v = (torch.tensor(x) for x in (QUERIES, KEYS, VALUES))
+
+        def loss(q, k, v):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, **settings).pow(2).sum()
+
+        def penalty(q, k, v):
+            return sum(part.pow(2).sum() for part in torch.func.grad(loss, argnums=(0, 1, 2))(q, k, v))
+
+        three = (0, 1, 2)
+        batched = [torch.stack([x, 2 * x]) for x in (q, k, v)]
+        return (
+            torch.func.jvp(loss, (q, k, v), (k[:, :, :3], q[:, :, [0, 1, 2, 0]], v)),
+            torch.func.jvp(torch.func.grad(loss, argnums=three), (q, k, v), (q, k, v)),
+            torch.func.vmap(torch.func.grad(penalty, argnums=three))(*batched),
+        )
+
+    with sdpa_kernel(SDPBackend.MATH):
+        agree(program, rtol=1e-9)
+
+
+def test_attention_of_several_heads_twice():
+    """The second derivatives of ``multi_head_attention_forward``, by which a gradient penalty goes through layers."""
+
+    def program(torch, x, weight, bias, out_weight):
+        return torch.nn.functional.multi_head_attention_forward(
+            x, x, x, 4, 2, weight, bias, None, None, False, 0.0, out_weight, None, need_weights=False, is_causal=True,
+            attn_mask=torch.ones(3, 3).tril() == 0,
+        )[0]  # fmt: skip
+
+    with sdpa_kernel(SDPBackend.MATH):
+        same(program, of(3, 2, 4), of(12, 4, seed=1), of(12, seed=2), of(4, 4, seed=3), names=False)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
