@@ -33,10 +33,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         RuntimeError: integers; shapes that don't broadcast.
         IndexError: ``dim`` out of range.
     """
-    common = result_dtype([(x1.dtype, x1.ndim), (x2.dtype, x2.ndim)])
+    shape = broadcast_shapes([x1.shape, x2.shape])
+    common = result_dtype([(x1.dtype, len(shape)), (x2.dtype, len(shape))])  # PyTorch expands a 0-dim one first
     if common.category < 2:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_name}")
-    shape = broadcast_shapes([x1.shape, x2.shape])
     axis = wrap_dim(dim, len(shape))
     unit = []
     for x in (x1, x2):
@@ -226,6 +226,9 @@ def soft_margin_loss(
     refuse_gradient("soft_margin_loss", "target", target)
     if input.dtype.category < 2:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
+    shape = broadcast_shapes([input.shape, target.shape])
+    if shape != tuple(input.shape):
+        raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
     return losses.soft_margin_loss(input, target, reduction=reduction)
 
 

@@ -80,8 +80,11 @@ def overwrite(self: Tensor, value: Any) -> None:
 
 
 def can_write_part(self: Tensor, value: Any) -> bool:
-    """Whether ``write_part`` can be used: not for inference tensors, duals, views in another dtype, views whose memory
-    is no longer that of the base, nor where it is to be refused as the write to a view of the tensor would be."""
+    """Whether ``write_part`` can be used.
+
+    It can't for inference tensors, duals, views in another dtype and those whose memory is no longer that of the base,
+    nor where it is to be refused as the write to a view of the tensor would be.
+    """
     base = self if self._view is None else self._view.base
     spec, view, modes = base._spec, self._view, thread.modes
     if modes.grad and (spec.requires_grad or self._spec.requires_grad) and base._edge is None:

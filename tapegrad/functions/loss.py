@@ -12,7 +12,7 @@ from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions, special
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
-from tapegrad.ops.operator import cast, zeros_of
+from tapegrad.ops.operator import broadcast_to, cast, zeros_of
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -50,14 +50,21 @@ def reduced(values: Tensor, reduction: str) -> Tensor:
     return reductions.mean_all(values)
 
 
-def warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    """Say that a loss broadcasts its arguments, which is rarely meant."""
+def together(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """The arguments of a loss that broadcasts them, which is rarely meant: it says so.
+
+    A 0-dim tensor is expanded first where dtypes differ, as PyTorch expands both: it then counts like the other.
+    """
     if input.shape != target.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=4,
         )
+        if input.dtype is not target.dtype and not (input.ndim and target.ndim):
+            shape = tuple(target.shape if target.ndim else input.shape)
+            return tuple(x if x.ndim else broadcast_to(x, shape=shape) for x in (input, target))  # type: ignore[return-value]
+    return input, target
 
 
 def refuse_gradient(function: str, argument: str, tensor: Tensor | None) -> None:
@@ -103,7 +110,7 @@ def mse_loss(
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    warn_of_sizes(input, target)
+    input, target = together(input, target)
     reduction = resolve_reduction(reduction, size_average, reduce)
     if weight is None:
         return losses.mse_loss(input, target, reduction=reduction)
@@ -121,7 +128,7 @@ def l1_loss(
         RuntimeError: shapes that don't broadcast; the mean of integers.
         ValueError: an unknown ``reduction``.
     """
-    warn_of_sizes(input, target)
+    input, target = together(input, target)
     reduction = resolve_reduction(reduction, size_average, reduce)
     distances = elementwise.abs(elementwise.sub(input, target))
     return reduced(distances, reduction) if weight is None else _weighted(distances, weight, input, reduction)
@@ -138,7 +145,7 @@ def smooth_l1_loss(
         RuntimeError: a negative ``beta``; shapes that don't broadcast.
         NotImplementedError: integers or complex numbers.
     """
-    warn_of_sizes(input, target)
+    input, target = together(input, target)
     reduction = resolve_reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -157,7 +164,7 @@ def huber_loss(
         RuntimeError: a ``delta`` that is not positive; shapes that don't broadcast.
         NotImplementedError: integers or complex numbers.
     """
-    warn_of_sizes(input, target)
+    input, target = together(input, target)
     reduction = resolve_reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")

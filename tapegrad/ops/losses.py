@@ -72,7 +72,8 @@ def pointwise_loss(*, refused: str, **options: Any) -> Callable[[Callable], Poin
         present = [spec for spec in specs if spec is not None]
         broadcast_shapes([spec.shape for spec in present])
         if all(spec.dtype.category < 2 for spec in present) or any(spec.dtype.is_complex for spec in present):
-            refuse_dtypes(refused, present[0], bool=True, integral=True, complex=True)
+            first = next((spec for spec in present if spec.dtype.is_complex), present[0])
+            refuse_dtypes(refused, first, bool=True, integral=True, complex=True)
 
     return lambda function: checked(check)(PointwiseLoss(function, options, node=node, real=True))  # type: ignore[return-value]
 

@@ -40,7 +40,7 @@ def gradients(torch, a, x, outputs):
     def returned(out):
         return [shown(g) for g in torch.autograd.grad(out, [x, a], retain_graph=True)]
 
-    return [[attempt(lambda: accumulated(out)), attempt(lambda: returned(out))] for out in outputs]
+    return [[attempt(lambda out=out, f=f: f(out)) for f in (accumulated, returned)] for out in outputs]
 
 
 @pytest.mark.parametrize("use", USES)
@@ -108,9 +108,10 @@ def test_what_was_saved_has_another_shape():
         y.backward()
 
     def to_a_leaf(torch, a):
-        y = (a * a).sum()
+        kept = a * a
         a.data = a.data[0]
         torch.autograd.grad((a * 2).sum(), a)
+        del kept
 
     same_error(program, np.arange(6.0).reshape(2, 3))
     same_error(to_a_leaf, np.arange(6.0).reshape(2, 3))

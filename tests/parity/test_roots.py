@@ -1,4 +1,4 @@
-"""Where a backward call begins: hooks of roots from which nothing that is asked for can be reached; nodes that raise."""
+"""Where a backward call begins: hooks of roots from which nothing wanted can be reached; nodes that only raise."""
 
 import pytest
 from harness import Programs, agree, attempt
@@ -32,7 +32,7 @@ def a_single_root_runs_its_tensor_hooks(torch):
 
 @program
 def so_it_does_where_gradients_are_returned(torch):
-    a, b, y, log = watched(torch)
+    _, b, y, log = watched(torch)
     result = torch.autograd.grad(y, b, torch.ones(2), allow_unused=True)
     refused = attempt(lambda: torch.autograd.grad(y, b, torch.ones(2)))
     return told(y, log, result, refused[:2])
@@ -40,19 +40,19 @@ def so_it_does_where_gradients_are_returned(torch):
 
 @program
 def and_where_backward_is_recorded(torch):
-    a, b, y, log = watched(torch)
+    _, b, y, log = watched(torch)
     return told(y, log, torch.autograd.grad(y, b, torch.ones(2), allow_unused=True, create_graph=True))
 
 
 @program
 def what_lies_behind_the_root_is_not_reached(torch):
-    a, b, y, log = watched(torch)
+    _, b, y, log = watched(torch)
     return told(y, log, attempt(lambda: y.sum().backward(inputs=[b])))
 
 
 @program
 def of_several_roots_only_the_needed_run_theirs(torch):
-    a, b, y, log = watched(torch)
+    _, b, y, log = watched(torch)
     torch.autograd.backward([y, b * 3], [torch.ones(2)] * 2, inputs=[b])
     twice = torch.autograd.grad([y, y], b, [torch.ones(2)] * 2, allow_unused=True)
     return told(y, log, b.grad, twice)
@@ -61,15 +61,15 @@ def of_several_roots_only_the_needed_run_theirs(torch):
 @program
 def hooks_of_other_outputs_get_nothing(torch):
     a, b, log = torch.ones(2, 2, requires_grad=True), torch.ones(2, requires_grad=True), []
-    for position, part in enumerate(a.unbind()):
+    parts = a.unbind()
+    for position, part in enumerate(parts):
         part.register_hook(lambda grad, position=position: log.append([position, grad]))
-        first = part if not position else first
-    return torch.autograd.grad(first, b, torch.ones(2), allow_unused=True), log
+    return torch.autograd.grad(parts[0], b, torch.ones(2), allow_unused=True), log
 
 
 @program
 def a_hook_of_the_root_may_replace_the_gradient_or_raise(torch):
-    a, b, y, log = watched(torch)
+    _, b, y, log = watched(torch)
     y.register_hook(lambda grad: grad * 5)
     y.register_hook(lambda grad: log.append(grad.tolist()))
     torch.autograd.grad(y, b, torch.ones(2), allow_unused=True)
@@ -95,7 +95,7 @@ def nothing_of_an_unreached_graph_is_freed(torch):
 
 @program
 def the_root_is_asked_for(torch):
-    a, b, y, log = watched(torch)
+    _, _, y, log = watched(torch)
     return told(y, log, torch.autograd.grad(y, y, torch.ones(2)))
 
 
