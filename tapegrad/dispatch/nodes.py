@@ -26,11 +26,12 @@ from tapegrad.dispatch.saved import (
     second_backward,
     was_written,
 )
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.kernel import add_values
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import alone, thread
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, next_sequence_nr
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, name_of, next_sequence_nr
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, describe, edge_of, lent, value_of, wrap, write
@@ -534,16 +535,36 @@ def fitted_edges(node: Node, grads: Sequence) -> list:
     return results
 
 
+def refuse_integers(node: Node, needed: tuple[bool, ...] | None) -> None:
+    """Refuse to hand a gradient on to an integer tensor. See Note [Written integers] in ``ops/assignment.py``.
+
+    Raises:
+        RuntimeError: a gradient goes to one.
+    """
+    for index, edge in enumerate(node.next_edges):
+        if edge is None or (needed is not None and not needed[index]):
+            continue
+        metadata = getattr(edge[0], "_input_metadata", ())
+        spec = metadata[edge[1]] if edge[1] < len(metadata) else None
+        if spec is not None and spec.dtype.category < FLOATING:
+            raise RuntimeError(
+                f"Function {name_of(node)} has a gradient at index {index} for a tensor of {spec.dtype}, into which a "
+                "value that requires grad was written: integers have no gradients"
+            )
+
+
 @cache
 def fitting(node_class: type) -> type:
     """The class of nodes like these whose gradients are made to fit, for inputs that are misfits: see ``Spec``."""
 
     def apply_values(node: Any, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        refuse_integers(node, needed)
         results = node_class.apply_values(node, grads, needed)  # type: ignore[attr-defined]
         tensors = [None if result is None else wrap(result, describe(result)) for result in results]
         return [None if result is None else value_of(result) for result in fitted_edges(node, tensors)]
 
     def apply(node: Any, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        refuse_integers(node, needed)
         return fitted_edges(node, node_class.apply(node, grads, needed))  # type: ignore[attr-defined]
 
     own = {"__slots__": (), "__module__": "builtins", "apply": apply, "apply_values": apply_values}

@@ -139,15 +139,16 @@ class Plan:
             modes.grad and isinstance(specs[position], Spec) and specs[position].requires_grad
             for position in self.positions
         )
-        recorded = any(self.needed) and any(dtype.category >= 2 for _, dtype in outputs)
+        lowest = 0 if op.records_integers else 2
+        recorded = any(self.needed) and any(dtype.category >= lowest for _, dtype in outputs)
         normal = not all(spec.inference for spec in tensors)
         normal = normal or (op.numbers_are_tensors and not modes.inference and any(map(is_number, specs)))
         recorded = recorded and normal
         self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
             Spec.of(
-                shape, dtype, self.device, recorded and dtype.category >= 2, inference=modes.inference,
-                strides=op.output_strides(shape, specs), level=self.level,
+                shape, dtype, self.device, recorded and dtype.category >= lowest, inference=modes.inference,
+                strides=op.output_strides(shape, specs), level=self.level, misfit=recorded and dtype.category < 2,
             )
             for shape, dtype in outputs
         )  # fmt: skip

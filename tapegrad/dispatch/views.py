@@ -326,7 +326,8 @@ def _own_edge(view: Tensor, node: Node) -> int | None:
 def require_grad(base: Tensor) -> None:
     """Let a tensor and its views require grad."""
     if not base._spec.requires_grad:
-        base._spec = base._spec.replace(requires_grad=True)
+        misfit = base._spec.misfit or base.dtype.category < FLOATING
+        base._spec = base._spec.replace(requires_grad=True, misfit=misfit)
         tell_views(base)
 
 
@@ -341,11 +342,12 @@ def place_written_views(base: Tensor) -> None:
 def tell_views(base: Tensor) -> None:
     """Let the views of a base require grad if it does, or if the user said so."""
     for member in views_of(base):
-        if member.dtype.category >= FLOATING:
+        if member.dtype.category >= FLOATING or base.dtype.category < FLOATING:
             leaf = member._view.leaf  # type: ignore[union-attr]
             needs = base._spec.requires_grad or leaf or member._edge is not None
             if member._spec.requires_grad is not needs:
-                member._spec = member._spec.replace(requires_grad=needs)
+                misfit = member._spec.misfit or member.dtype.category < FLOATING
+                member._spec = member._spec.replace(requires_grad=needs, misfit=misfit)
 
 
 def recorded_window(base: Tensor, part: Part, offsets: Sequence[int]) -> Edge:

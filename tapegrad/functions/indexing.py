@@ -343,6 +343,7 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     value = _assignable(value, self)
     if index is False:
         return
+    index = None if index is True else index
     chosen = selection(self, index, writing=True)
     if chosen.indexed:
         _put(self if not chosen.steps else chosen.view(), chosen, value)
@@ -491,5 +492,6 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
             raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {count})")
         places.extend(as_places(tensor, len(places), input.shape))
     common = check_places(places, input.shape)
-    check_put(values, input, indexed_shape(places, input.shape, common))
+    if accumulate or len(tensors) > 1 or tensors[0].dtype is not bool_ or values._spec.numel != 1:
+        check_put(values, input, indexed_shape(places, input.shape, common))
     return ops.index_put(input, values, *places, accumulate=bool(accumulate))

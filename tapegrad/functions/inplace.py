@@ -8,10 +8,12 @@ and one more version, the tensor the new history, and its base too, if it is a v
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts, shows_the_same
 from tapegrad.functions.naming import renamed
@@ -199,6 +201,10 @@ def declare_twins() -> None:
     for name, method in AUGMENTED.items():
         methods[name] = augmented(in_place(name, methods[method]) if method.endswith("__") else methods[method])
     functions = NAMESPACES["torch"]
+    for name in ("fill", "index_fill", "index_put", "masked_fill", "select_scatter", "slice_scatter"):
+        for namespace in (functions, methods):
+            if name in namespace:
+                namespace[name] = not_of_integers(namespace[name])
     functions |= {f"{name}_": as_function(f"{name}_", methods[f"{name}_"]) for name in FUNCTIONS}
 
 
@@ -210,6 +216,19 @@ def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tenso
 
     function.__doc__ = method.__doc__
     return wrapped(function, name, out_allowed=False)
+
+
+def not_of_integers(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that does not give integers which require grad. See Note [Written integers] in ``ops/assignment.py``."""
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Tensor:
+        result = function(*args, **kwargs)
+        if result._spec.misfit and result.dtype.category < FLOATING:
+            raise RuntimeError(f"Autograd not support dtype: {result.dtype.scalar_name}")
+        return result
+
+    return checked
 
 
 @public("torch", out=False)

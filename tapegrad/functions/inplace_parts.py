@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.views import take_history
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.kernel import is_here
 from tapegrad.execution.pending import NUMBERS
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
@@ -92,6 +93,8 @@ def can_write_part(self: Tensor, value: Any) -> bool:
     if spec.inference or spec.dual or self._spec.dual or (isinstance(value, Tensor) and value._spec.dual):
         return False
     if view is not None and (view.creation is not None or view.made is not None or view.leaf):
+        return False
+    if isinstance(value, Tensor) and value._spec.requires_grad and base.dtype.category < FLOATING:
         return False
     storage = base._storage
     return storage is self._storage and (storage is None or shows_all(base, storage))

@@ -1,4 +1,11 @@
-"""Operators behind ``fill_``, ``copy_`` and ``eq_``: what a tensor becomes when all of it is overwritten."""
+"""Operators behind ``fill_``, ``copy_`` and ``eq_``: what a tensor becomes when all of it is overwritten.
+
+Note [Written integers]
+A tensor of integers that a value which requires grad is written into requires grad from there on, in PyTorch, where the
+write is ``fill_``, ``masked_fill_``, ``index_fill_``, ``index_put_`` through a mask, or a comparison in place; not by
+``copy_``. No gradient ever passes: backward raises when it gets there. Written out of place this is refused. So the
+operators behind such writes have ``records_integers``, and what they give is a misfit (``Spec``).
+"""
 
 from __future__ import annotations
 
@@ -54,6 +61,10 @@ def copy(x, source):
     if jnp.iscomplexobj(source) and not jnp.iscomplexobj(x):
         source = jnp.real(source)
     return jnp.broadcast_to(source, x.shape).astype(x.dtype)
+
+
+for _operator in (fill, compared):
+    _operator.records_integers = True
 
 
 def _zeros(x):

@@ -718,6 +718,7 @@ masked_fill_tensor: Operator = _InDtypeOfFirst(
     name="masked_fill_tensor",
     node="MaskedFillBackward1",
 )
+masked_fill_tensor.records_integers = True
 masked_fill.__doc__ = "``x`` with a number ``value`` where the mask holds."
 masked_fill_tensor.__doc__ = "``x`` with the 0-dim ``value`` where the mask holds."
 

@@ -459,3 +459,4 @@ def one_hot(x, *, num_classes):
 
 for _operator in (index_put, index_fill, index_fill_tensor, put):
     _operator.keeps_layout = True
+index_put.records_integers = index_fill_tensor.records_integers = True

@@ -144,6 +144,7 @@ class Operator:
         self.kernels: dict[tuple, Any] = {}
         self.saved_names: dict[str, Any] = {}  # PyTorch's names of saved fields: our name, or what it always is
         self.keeps_layout = False  # whether an output lies in memory as the first input does
+        self.records_integers = False  # whether integers that it gives require grad: see Note [Written integers]
         self._node_class: type | None = None
         self.__name__ = self.__qualname__ = self.name
         self.__module__ = function.__module__

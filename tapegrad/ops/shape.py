@@ -463,3 +463,4 @@ def channel_shuffle(x, *, groups):
 
 for _operator in (select_scatter, slice_scatter, diagonal_scatter, flip):
     _operator.keeps_layout = True
+select_scatter.records_integers = slice_scatter.records_integers = True

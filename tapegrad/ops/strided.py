@@ -118,6 +118,8 @@ def copied_slices(holder, value, source, offset, **settings):
     return _reusing(wide, **settings)(holder, value, source, offset)
 
 
+as_strided.records_integers = copy_slices.records_integers = True
+
 views.operators.update(
     as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex,
     conj=conj,
