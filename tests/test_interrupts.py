@@ -11,9 +11,12 @@ import sys
 
 import numpy as np
 import pytest
+from instants import at_each_instant
 
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
+from tapegrad.execution.pending import recording
+from tapegrad.tape.modes import thread
 
 ROUNDS = 40
 OURS = ("/tapegrad/", "<written function>", __file__)
@@ -148,3 +151,136 @@ def test_a_memory_is_there_whatever_part_of_it_is_written(interrupted):
         interrupted(write, within=0.01)
         found = rows.numpy()
         assert (found == found[:, :1]).all() and (found[:, 0] % 8 == np.arange(8)).all()
+
+
+# -- at each instant ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_each(monkeypatch):
+    """``at_each_instant``, in the mode that a test has chosen; afterwards the thread is as it was."""
+
+    def run(make, **choice):
+        modes = thread.modes
+
+        def made():
+            work, check = make()
+
+            def checked():
+                assert engine.current_task is None and not recording.program.captures and not thread.result_watchers
+                assert thread.modes is modes
+                check()
+
+            return work, checked
+
+        return at_each_instant(made, **choice)
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    gc.disable()
+    yield run
+    gc.enable()
+    torch.set_execution("immediate")
+
+
+@pytest.mark.parametrize("how", ["immediate", "deferred"])
+def test_a_fresh_parameter_is_trained_or_not(at_each, how):
+    torch.set_execution(how)
+
+    def make():
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+        def work():
+            (w * w).sum().backward()
+            with torch.no_grad():
+                w.sub_(w.grad, alpha=0.25)
+
+        def check():
+            assert w.tolist() in ([1.0, 2.0], [0.5, 1.0])
+            assert w.grad is None or w.grad.tolist() == [2.0, 4.0]
+            w.grad = None
+            for number in (2.0, 3.0):
+                with torch.no_grad():
+                    w.fill_(number)
+            (w * w).sum().backward()
+            assert (w.tolist(), w.grad.tolist()) == ([3.0, 3.0], [6.0, 6.0])
+
+        return work, check
+
+    assert at_each(make, every=5) > 30
+
+
+@pytest.mark.parametrize("how", ["immediate", "deferred"])
+def test_all_who_show_a_memory_see_what_is_written_to_it(at_each, how):
+    """Also if the interrupt came when they were to be told, for the first time, that it is written to."""
+    torch.set_execution(how)
+
+    def make():
+        base = torch.zeros(4) + 1
+        shown = [base]
+
+        def work():
+            shown.append(base[1:3])
+            shown.append(base.detach())
+            shown[1].add_(1)
+            shown.append(base.view(2, 2))
+            shown[2][0] = 7.0
+
+        def check():
+            assert base.tolist() in ([1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 2.0, 1.0], [7.0, 2.0, 2.0, 1.0])
+            base.mul_(2)
+            numbers = base.tolist()
+            parts = [numbers, numbers[1:3], numbers, [numbers[:2], numbers[2:]]]
+            assert [tensor.tolist() for tensor in shown] == parts[: len(shown)]
+
+        return work, check
+
+    assert at_each(make, every=3) > 60
+
+
+def test_a_write_that_was_made_is_counted(at_each):
+    """Or else backward would compute with what was saved before, and is not that any more."""
+
+    def make():
+        base = torch.tensor([2.0, 3.0])
+        base.add_(1)
+        before = base._version
+
+        def check():
+            assert (base.tolist() == [3.0, 4.0]) == (base._version == before)
+
+        return (lambda: base.mul_(2)), check
+
+    assert at_each(make) > 10
+
+
+STEP = ("_record", "captured", "call", "_account", "run_captured", "_use_up", "run", "settle_captured", "call_into")
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])
+def test_a_step_that_is_being_captured_leaves_what_python_has_done(at_each, before):
+    """Nothing is captured for ever; and what was computed is there, whether its program has been run or not."""
+
+    def make():
+        w, count, one = torch.ones(2, requires_grad=True), torch.zeros(()), torch.ones(2)
+
+        @torch.compile
+        def step(x):
+            w.grad = None
+            (w * x).sum().backward()
+            with torch.no_grad():
+                w.add_(w.grad)
+                count.add_(1)
+
+        for _ in range(before):
+            step(one)
+
+        def check():
+            made, counted = w.tolist()[0] - 1, count.item()
+            assert {made, counted} <= {before, before + 1.0}
+            for _ in range(2):
+                step(one)
+            assert (w.tolist(), count.item()) == ([made + 3, made + 3], counted + 2)
+
+        return (lambda: step(one)), check
+
+    assert at_each(make, within=STEP, every=2) > 20

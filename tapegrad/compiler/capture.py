@@ -12,8 +12,8 @@ call), from a generator, or from the program itself.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.execution.late import Check, expect, joined, look
@@ -110,9 +110,12 @@ class Capture(Program):
         traced: whether something belongs to a trace of jax's.
         checks: what checks will have found, each with the check. See Note [Late errors] in ``execution/late.py``.
         found: all of that as one value, or None, and the checks.
+        running: held while it is run, which uses up its inputs: other threads wait that want a result.
     """
 
-    __slots__ = ("seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "_kept")
+    __slots__ = (
+        "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "running", "_kept",
+    )  # fmt: skip
 
     captures = True
 
@@ -127,6 +130,7 @@ class Capture(Program):
         self.traced = False
         self.checks: list[tuple[Any, Check]] = []
         self.found: tuple[Any, Sequence[Check]] = None, ()
+        self.running = threading.RLock()
         self._kept: list[Any] = []
 
     def note(self, tensor: Tensor, before: bool = False) -> None:
@@ -203,6 +207,11 @@ class Capture(Program):
             self.checks.clear()
             expect(values, checks)
 
+    def evaluate(self, value: Pending) -> Any:
+        """As of any program, when nobody runs it; that may have computed it."""
+        with self.running:
+            return super().evaluate(value) if value.program is self else value.array
+
     def grown(self) -> None:
         """A captured program may be long."""
 
@@ -214,19 +223,20 @@ class Capture(Program):
             stream.root, stream.offset = root, offset
 
 
-@contextmanager
-def capturing(splits: bool) -> Iterator[Capture]:
-    """Capture what a block computes on this thread. What was recorded before is run first."""
+def captured(capture: Capture, call: Callable[[], Any]) -> Any:
+    """What ``call`` returns, and in ``capture`` all that it computes on this thread. What was recorded before is run.
+
+    In the end other modes than ours stay as the call left them, and the thread records another program. Nothing is
+    called before that is so: an interrupt would come with the call, and find the thread capturing for good.
+    """
     run(recording.program)
-    capture = Capture(splits)
-    modes, watchers = thread.modes, thread.result_watchers
+    modes, watchers, after = thread.modes, thread.result_watchers, Program()
+    watching, inside = (*watchers, capture.watch), modes.replace(deferred=True, results_watched=True)
     try:
-        thread.result_watchers = (*watchers, capture.watch)
-        thread.modes = modes.replace(deferred=True, results_watched=True)
-        recording.program = capture
-        yield capture
+        thread.result_watchers, thread.modes, recording.program = watching, inside, capture
+        return call()
     finally:
-        thread.result_watchers = watchers
-        thread.modes = thread.modes.replace(deferred=modes.deferred_enabled, results_watched=modes.results_watched)
-        if recording.program is capture:
-            recording.program = Program()
+        recording.program = after if recording.program is capture else recording.program
+        thread.result_watchers, left = watchers, thread.modes
+        thread.modes = modes
+        thread.modes = left.replace(deferred=modes.deferred_enabled, results_watched=modes.results_watched)

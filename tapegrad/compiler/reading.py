@@ -101,9 +101,10 @@ def _value(tensor: Any) -> Any:
 
 
 def _settled(storage: Storage) -> Any:
-    if type(storage.value) is Pending:
-        storage.value = storage.value.settle()
-    return storage.value
+    value = storage.value
+    if type(value) is Pending:
+        storage.value = value = value.settle()
+    return value
 
 
 def _value_of(ref: Ref, arguments: Sequence[Any]) -> Any:

@@ -64,27 +64,34 @@ def run_captured(new: Recorded, capture: Capture, refs: Refs, arguments: Sequenc
     """Run the program of a call that was just captured; what it left behind gets its arrays."""
     whole = new.whole
     whole.compile(capture.inputs)
-    inputs, capture.inputs = capture.inputs, []
     for seen in capture.seen.values():
         seen.own = seen.value = None
     capture.slots.clear()
+    with capture.running:
+        _use_up(capture, whole)
+    for one in new.effects.written:
+        settle(refs.meant(one.ref, arguments))
+    for ref, _ in new.effects.bound:
+        settle(ref.find(arguments))
+
+
+def _use_up(capture: Capture, whole: Whole) -> None:
+    """Run the program of a capture. An interrupt that comes before leaves it its inputs: it can be evaluated."""
+    inputs = capture.inputs
     for position in whole.donated:
         if sys.getrefcount(inputs[position]) > 2 or not alone():  # inputs', getrefcount's
             inputs[position] = copied(inputs[position])
     results: list[Any] = []
     try:
         with quiet_numbers():
-            whole.run(inputs, results)
+            whole.run(inputs.copy(), results)
         settle_captured(capture, whole, results)
     except BaseException:
         if results:  # an interrupt came with them
             settle_captured(capture, whole, results)
         raise
+    inputs.clear()
     capture.values.clear()  # what nobody wants refers to the capture, and that to it
-    for one in new.effects.written:
-        settle(refs.meant(one.ref, arguments))
-    for ref, _ in new.effects.bound:
-        settle(ref.find(arguments))
 
 
 def settle_captured(capture: Capture, whole: Whole, results: list[Any]) -> None:

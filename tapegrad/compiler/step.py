@@ -14,14 +14,13 @@ of it.
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tapegrad.compiler.accounts import begins, check_accounts, effects_of
-from tapegrad.compiler.capture import Capture, capturing, hooks_of
+from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.cases import Case
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.kinds import Likeness, ambient, are_ordinary, has_more, kind_of_call
@@ -124,8 +123,7 @@ class Compiled:
             case.reason, case.replay = obstacle, None
             case.runs += 1
         if case.resting and not case.accounted:
-            with deferring():
-                return self.function(*args, **kwargs)
+            return deferred(partial(self.function, *args, **kwargs))
         return self._record(case, args, kwargs, leaves, tree)
 
     def report(self) -> str:
@@ -156,19 +154,23 @@ class Compiled:
         """Run the function, capture what it does, and run that as one program."""
         reached = self._reached(leaves) if not case.resting or case.guards is None else case.guards
         before, modes = case.reason if case.resting else reached.unsure or "", ambient()
-        with capturing(not self.fullgraph) as capture:
+        capture = Capture(splits=not self.fullgraph)
+
+        def call() -> Any:
             for tensor in (*(leaf for leaf in leaves if isinstance(leaf, Tensor)), *reached.tensors):
                 capture.note(tensor, before=True)
             try:
                 result = self.function(*args, **kwargs)
+                if capture.refused is not None:
+                    raise capture.refused
+                if capture.split is None:
+                    capture.join_checks()
+                return result
             except BaseException:
                 self._failed(capture, modes)
                 raise
-            if capture.refused is not None:
-                self._failed(capture, modes)
-                raise capture.refused
-            if capture.split is None:
-                capture.join_checks()
+
+        result = captured(capture, call)
         if capture.split is not None or capture.traced:
             case.accounted = False
             split = f"it is split where elements are read at {capture.split}"
@@ -200,7 +202,7 @@ class Compiled:
             finish(capture)
             return
         capture.undo()
-        thread.modes = modes[0].replace(deferred=True, results_watched=True)  # ``capturing`` takes these back
+        thread.modes = modes[0].replace(deferred=True, results_watched=True)  # ``captured`` takes these back
 
     def _account(
         self, case: Case, capture: Capture, reached: Guards, leaves: list, result: Any, why_not: str, modes: tuple
@@ -252,15 +254,15 @@ class Compiled:
             case.replay, case.runs = Replay(new, leaves, states.ids, known), 0
 
 
-@contextmanager
-def deferring() -> Iterator[None]:
-    """Record kernels in a block; other modes that it changes are left changed."""
-    before = thread.modes.deferred_enabled
-    thread.modes = thread.modes.replace(deferred=True)
+def deferred(call: Callable[[], Any]) -> Any:
+    """What ``call`` returns, with kernels recorded meanwhile; other modes that it changes are left changed."""
+    modes = thread.modes
     try:
-        yield
-    finally:
-        thread.modes = thread.modes.replace(deferred=before)
+        thread.modes = modes.replace(deferred=True)
+        return call()
+    finally:  # an interrupt that comes with ``replace`` finds the caller's
+        left, thread.modes = thread.modes, modes
+        thread.modes = left.replace(deferred=modes.deferred_enabled)
 
 
 def _other(one: Any, other: Any) -> bool:

@@ -122,7 +122,7 @@ class Pending:
             if program is recording.on(program.device):
                 program.demand()
             else:
-                self.array = program.evaluate(self.slot)
+                self.array = program.evaluate(self)
                 self.program = None
         return self.array
 
@@ -268,7 +268,7 @@ class Program:
     def note_key(self, key: np.ndarray, stream: Any) -> None:
         """A random key was taken from a stream; those who capture want to know."""
 
-    def evaluate(self, slot: int) -> Any:
+    def evaluate(self, value: Pending) -> Any:
         """The array of one result, with nothing run but what it depends on."""
         firsts: dict[int, tuple] = {}
         first = 0
@@ -278,7 +278,7 @@ class Program:
                 firsts[first + index] = (instruction, first)
             first += count
         with jax.core.eval_context(), quiet_numbers():
-            return _evaluated(slot, firsts, self.inputs)
+            return _evaluated(value.slot, firsts, self.inputs)
 
 
 quiet_numbers = partial(np.errstate, over="ignore")

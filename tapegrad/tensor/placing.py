@@ -77,8 +77,8 @@ def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_cla
     shape, strides, offset = geometry
     with making:
         if tensor._storage is not storage:
-            tensor._storage = storage
             storage.admit(tensor)
+            tensor._storage = storage
         tensor._offset, tensor._lens = offset, lens
         tensor._value, tensor._seen = None, -1
         tensor._spec = tensor._spec.replace(

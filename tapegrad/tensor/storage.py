@@ -46,9 +46,13 @@ class Counter:
         """Count a write."""
         self.version += 1
         if thread.modes.recording:
-            if self.writes is None or len(self.writes) >= 64:  # errors can do without the older ones
-                self.writes = {}
-            self.writes[self.version] = here()
+            self.remember_place()
+
+    def remember_place(self) -> None:
+        """Remember where the present version was written."""
+        if self.writes is None or len(self.writes) >= 64:  # errors can do without the older ones
+            self.writes = {}
+        self.writes[self.version] = here()
 
 
 class Made(NamedTuple):

@@ -314,17 +314,21 @@ def share(tensor: Tensor, other: Tensor, offset: int | None = None, lens: int | 
 
 
 def join(tensor: Tensor, storage: Storage) -> None:
-    """Make a tensor, which has its value, a member of a storage."""
-    tensor._storage = storage
-    storage.admit(tensor)
-    if storage.live:
-        _leave_plain(tensor, storage)
+    """Make a tensor, which has its value, a member of a storage.
+
+    Whoever makes the storage live in another thread does so before or after. And when the tensor has a storage, all
+    else is as it must be: an interrupt comes with a call, and there is none any more.
+    """
+    with making:
+        spec = _spec_through(tensor, storage) if storage.live else tensor._spec
+        storage.admit(tensor)
+        tensor._storage, tensor._spec = storage, spec
 
 
-def _leave_plain(tensor: Tensor, storage: Storage) -> None:
-    """From here on a member reads its value through the storage."""
+def _spec_through(tensor: Tensor, storage: Storage) -> Spec:
+    """The spec of a member that reads its value through the storage."""
     window = tensor._view is not None or tensor._severed or not shows_all(tensor, storage)
-    tensor._spec = tensor._spec.replace(plain=False, window=window)
+    return tensor._spec.replace(plain=False, window=window)
 
 
 def enliven(tensor: Tensor) -> Storage:
@@ -336,12 +340,16 @@ def enliven(tensor: Tensor) -> Storage:
 
 
 def make_live(storage: Storage) -> None:
-    """Let the members of a storage read their values through it."""
+    """Let the members of a storage read their values through it.
+
+    It is said to be live when that is so of all of them, whatever interrupts this: till then nothing is written to it,
+    and who reads through it already finds what he had.
+    """
     with making:
         if not storage.live:
-            storage.live = True
             for member in storage.living():
-                _leave_plain(member, storage)
+                member._spec = _spec_through(member, storage)
+            storage.live = True
 
 
 writing = threading.RLock()
@@ -384,8 +392,19 @@ def lent(storage: Storage) -> Storage | None:
 
 def write(tensor: Tensor, value: Any) -> None:
     """Replace the data of a tensor; all that share its memory see it, and its version goes up by one."""
-    storage = put(tensor, value)
-    (tensor._counter or storage.counter).bump()
+    storage = tensor._storage
+    edition = 0 if storage is None else storage.edition
+    try:
+        storage = put(tensor, value)
+    except BaseException:
+        storage = tensor._storage
+        if storage is not None and storage.edition != edition:  # an interrupt, when it had been written
+            counter_of(tensor).bump()
+        raise
+    counter = tensor._counter or storage.counter
+    counter.version += 1  # nothing is called before it, not ``bump`` either
+    if thread.modes.recording:
+        counter.remember_place()
 
 
 def count_write(tensor: Tensor) -> None:
