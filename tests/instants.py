@@ -1,9 +1,8 @@
 """Interrupts at every instant at which Python may raise one: after calls and jumps back, and where a function begins.
 
-A timer finds such an instant by chance. Here a tracer goes through the instructions of tapegrad's functions one by one,
-and raises ``KeyboardInterrupt`` where CPython would look for signals. It leaves out ``list.append``, after which CPython
-does not look once it has specialised the call, and the first instruction of ``__exit__``, before which nobody could do
-anything.
+A timer finds such an instant by chance. Here a tracer goes through the instructions of tapegrad's functions, and raises
+``KeyboardInterrupt`` where CPython would look for signals. It leaves out ``list.append``, after which CPython does not
+look once it has specialised the call, and ``__exit__``, which nobody can protect before it begins.
 """
 
 import dis

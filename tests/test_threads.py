@@ -23,6 +23,7 @@ from tapegrad.autograd.differentiate import engine
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode, leaf_edge
 from tapegrad.dispatch.plan import Kernels
 from tapegrad.execution.devices import device
+from tapegrad.execution.whole import Whole
 from tapegrad.ops.elementwise import sin
 from tapegrad.tape import modes
 from tapegrad.tape.hooks import RemovableHandle
@@ -327,6 +328,51 @@ def test_gradients_lose_no_update():
 
     together(8, work)
     assert x.grad.tolist() == [200.0 * 36] * 3
+
+
+@pytest.mark.once("what is deferred is said here")
+def test_threads_may_read_one_deferred_value():
+    """Whoever comes first computes it; that of two who met it pending one was told of an array is no error."""
+    for number in range(ROUNDS):
+        w = leaf()
+        with torch.deferred():
+            x = w * number
+
+        def work(thread, x=x, w=w):
+            return torch.autograd.grad((x * 2).sum(), w, retain_graph=True)[0].tolist() if thread else (x + 1).tolist()
+
+        assert together(4, work) == [[number + 1.0] * 2, *[[2.0 * number] * 2] * 3]
+
+
+@pytest.mark.once("what is deferred is said here")
+def test_a_thread_may_read_what_a_step_leaves_that_another_one_captures(monkeypatch):
+    """Its results are known by then, and its program is being run, which uses up its inputs."""
+    count, run, read = torch.zeros(2), Whole.run, []
+    reader = threading.Thread(target=lambda: read.append(count.tolist()), daemon=True)
+
+    def run_when_it_is_read(whole, inputs, results):
+        reader.start()
+        reader.join(0.1)
+        run(whole, inputs, results)
+
+    monkeypatch.setattr(Whole, "run", run_when_it_is_read)
+    assert torch.compile(lambda: count.add_(1).sum())().item() == 2
+    reader.join(LIMIT)
+    assert read == [[1.0, 1.0]]
+
+
+@pytest.mark.once("what is deferred is said here")
+def test_threads_may_call_one_compiled_function():
+    count = torch.zeros(2)
+    scaled = torch.compile(lambda x: (count * 0 + x).sum())
+
+    def work(number):
+        for index in range(6):
+            count.add_(1)  # what it reads changes meanwhile
+            assert scaled(torch.full((2,), float(index))).item() == 2 * index
+
+    racing(4, work)
+    assert scaled.replayed
 
 
 # -- from far below ----------------------------------------------------------------------------------------------------

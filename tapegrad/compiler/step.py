@@ -14,6 +14,7 @@ of it.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -35,7 +35,7 @@ from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
 from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
@@ -215,9 +215,9 @@ def settled_values(tensors: tuple) -> None:
     """Let tensors whose values have been pending have arrays; called while a kernel's error is handled.
 
     Raises:
-        TypeError: that error, if none has.
+        TypeError: that error, if none has, and there is no other thread that may have been first.
     """
-    if not any([settle(tensor) for tensor in tensors]):  # noqa: C419 - all are settled
+    if not any([settle(tensor) for tensor in tensors]) and alone():  # noqa: C419 - all are settled
         raise  # noqa: PLE0704 - it is called in an except clause
 
 

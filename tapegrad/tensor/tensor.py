@@ -220,12 +220,13 @@ def value_of(tensor: Tensor) -> Any:
 
 def settle(tensor: Tensor) -> bool:
     """Give a tensor whose value is pending the array in its place, and say whether there was anything to do."""
-    storage, found = tensor._storage, False
-    if type(tensor._value) is Pending:
-        tensor._value, found = tensor._value.settle(), True
-    if storage is not None and type(storage.value) is Pending:
-        storage.value, found = storage.value.settle(), True
-    return found
+    storage, value = tensor._storage, tensor._value  # read once: another thread may settle it, too
+    memory = None if storage is None else storage.value
+    if type(value) is Pending:
+        tensor._value = value.settle()
+    if type(memory) is Pending:
+        storage.value = memory.settle()  # type: ignore[union-attr]
+    return type(value) is Pending or type(memory) is Pending
 
 
 def look(tensor: Tensor) -> Any:
