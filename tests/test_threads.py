@@ -580,3 +580,72 @@ def test_two_devices_two_threads():
         "[('cpu', 'MainThread'), ('cpu:1', 'tapegrad-worker-cpu:1')]",
         f"cpu cpu:1 [{2 * np.exp(5):.2f}, {3 * np.exp(5):.2f}]",
     ]
+
+
+FORKS = """
+import multiprocessing, os, sys, threading, warnings
+import numpy as np
+import tapegrad as torch
+
+warnings.simplefilter("ignore")  # jax and CPython warn of each fork, in the parent
+
+def answer(work):
+    try:
+        return work()
+    except RuntimeError as error:
+        return str(error)
+
+def forked(work):
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writes, repr(answer(work)).encode())
+        os._exit(0)  # as multiprocessing does
+    status = os.waitpid(child, 0)[1]
+    return eval(os.read(reads, 4096)) if status == 0 else f"exit status {status}"
+
+def train(size):
+    x = torch.ones(size, size, requires_grad=True)
+    (x @ x).sum().backward()
+    return x.grad[0, 0].item()
+
+def on_a_thread():
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(answer(lambda: train(2))))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+print("before", forked(lambda: train(200)))
+torch.set_execution(sys.argv[1])
+x = torch.ones(2, requires_grad=True)
+late, loss, step = x * 3, (x * 2).exp().sum(), torch.compile(lambda x: x * 2)
+train(200), [step(x.detach()) for _ in range(4)], x.tolist()
+print("numpy", forked(lambda: float(np.linalg.det(np.eye(9)) + x.detach().numpy().sum())))
+refused = [lambda: train(200), lambda: loss.backward(), lambda: step(x.detach()), lambda: torch.rand(2), on_a_thread]
+answers = {forked(work) for work in refused}
+print(len(answers), answers.pop())
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print("pool", pool.apply(answer, (os.getpid,)) != os.getpid())
+print("parent", train(200), late.tolist())
+"""
+
+
+@pytest.mark.once("how operators are computed is said to the process")
+@pytest.mark.parametrize("how", ["immediate", "deferred"])
+def test_a_forked_process_says_that_it_cannot_compute(how):
+    """It would wait for threads of XLA's that are in its parent alone; other work than tapegrad's it does."""
+    result = subprocess.run(
+        [sys.executable, "-c", FORKS, how], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "before 400.0",
+        "numpy 3.0",
+        "1 tapegrad can't compute in a process that was forked after its parent had computed: XLA's threads are not in "
+        "it, and what waits for them would never end; start processes by spawn, as with "
+        "multiprocessing.get_context('spawn'), or fork before the first tensor is made",
+        "pool True",
+        "parent 400.0 [3.0, 3.0]",
+    ]

@@ -29,7 +29,7 @@ from tapegrad.tensor.trees import TreeSpec, flatten
 def are_ordinary(modes: Modes) -> bool:
     """Whether nobody looks at what is computed, nor has it computed in another way."""
     seen = modes.intercepted or modes.watched or modes.saved_hooks or modes.results_watched or modes.recording
-    return not (seen or modes.level or modes.forward_level >= 0)
+    return not (seen or modes.level or modes.forward_level >= 0 or modes.forked)
 
 
 def ambient() -> tuple:

@@ -17,6 +17,7 @@ from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.errors import message
 from tapegrad.execution.dtypes import from_numpy
+from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.pending import Call, aval, quiet_numbers
@@ -119,6 +120,7 @@ class Plan:
     )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
+        refuse_forked()
         self.op, self.specs, self.settings, self.modes = op, specs, {**op.defaults, **settings}, modes
         check_devices(specs)
         self.kernels = Kernels.of(op, specs, settings)

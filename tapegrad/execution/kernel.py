@@ -29,6 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.tape.modes import thread
@@ -166,6 +167,8 @@ class Kernel:
 
     def deferred(self, *values: Any) -> Any:
         """Record a call if a value is pending; with arrays alone, there mostly is no reason not to run it now."""
+        if thread.modes.forked:
+            refuse_forked()
         if recording.program.captures or any(type(value) is Pending for value in values):
             try:
                 return self.call_for(values).record(*values)

@@ -39,6 +39,7 @@ import jax
 import numpy as np
 
 from tapegrad.execution.devices import device_of, get_default_device, only_device
+from tapegrad.execution.forks import refuse_forked
 from tapegrad.tape.sources import defined
 
 LONGEST = 16384
@@ -270,6 +271,7 @@ class Program:
 
     def evaluate(self, value: Pending) -> Any:
         """The array of one result, with nothing run but what it depends on."""
+        refuse_forked()
         firsts: dict[int, tuple] = {}
         first = 0
         for instruction in tuple(self.code):
@@ -458,6 +460,7 @@ def run(program: Program) -> None:
     """Run the thread's program, and begin another one."""
     recording.renew(program)
     if program.code:
+        refuse_forked()
         with jax.core.eval_context(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
             runners[0](program, wanted_of(program))
 

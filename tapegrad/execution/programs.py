@@ -16,6 +16,7 @@ A long program that computes nothing but tiny things is not cut: when it comes b
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import weakref
 from collections import Counter, OrderedDict, deque
@@ -245,6 +246,9 @@ def run_program(program: Program, wanted: bytes) -> None:
 
 _unfinished: list[weakref.ref] = []
 """The result that will be there last, as far as anybody knows."""
+
+
+os.register_at_fork(after_in_child=_unfinished.clear)  # nothing runs there: see Note [Forks]
 
 
 @atexit.register

@@ -27,7 +27,8 @@ class Modes:
 
     ``grad`` says whether operators are recorded: never in inference mode, whatever the grad mode that the user has set,
     which is ``grad_enabled``. ``deferred`` says whether kernels are (Note [Deferred programs] in
-    ``execution/pending.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``.
+    ``execution/pending.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``;
+    and always in a process that was ``forked`` (Note [Forks] in ``execution/forks.py``).
     Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the user's program are kept:
     Note [Positions] in ``positions.py``).
 
@@ -40,7 +41,7 @@ class Modes:
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
         "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving", "subgradient",
-        "grad_enabled", "level", "deferred", "deferred_enabled",
+        "grad_enabled", "level", "deferred", "deferred_enabled", "forked",
         "detecting", "recording",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
@@ -60,6 +61,7 @@ class Modes:
         "subgradient": "torch",
         "level": 0,
         "deferred": False,
+        "forked": False,
     }
     _interned: dict[tuple, Modes] = {}
     _replaced: dict[tuple, Modes] = {}
@@ -82,6 +84,7 @@ class Modes:
     level: int
     deferred: bool
     deferred_enabled: bool
+    forked: bool
     detecting: bool
     recording: bool
 
@@ -105,7 +108,7 @@ class Modes:
         return {
             "grad": False if values["inference"] else values["grad"],
             "grad_enabled": values["grad"],
-            "deferred": False if detecting else values["deferred"],
+            "deferred": values["forked"] or (values["deferred"] and not detecting),
             "deferred_enabled": values["deferred"],
             "detecting": detecting,
             "recording": values["source_lines"] or detecting,
