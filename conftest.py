@@ -45,6 +45,7 @@ import ast
 import ctypes
 import ctypes.util
 import gc
+import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -59,10 +60,11 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 CPUINFO = Path("/proc/cpuinfo")
 HAS_AVX = CPUINFO.exists() and "avx" in CPUINFO.read_text().split()
+HAS_EMITTERS_FLAG = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)  # or XLA exits
 os.environ.setdefault("XLA_FLAGS", " ".join((
     *(["--xla_backend_optimization_level=0", "--xla_cpu_max_isa=AVX"] if HAS_AVX else []),
-    "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_use_fusion_emitters=false",
-    "--xla_cpu_parallel_codegen_split_count=1",
+    *(["--xla_cpu_use_fusion_emitters=false"] if HAS_EMITTERS_FLAG else []),
+    "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_parallel_codegen_split_count=1",
 )))  # fmt: skip
 for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from the other workers of pytest-xdist
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
