@@ -66,11 +66,18 @@ class Interrupt:
         return trace
 
 
-def interrupted(work, number, within=()):
-    """Call ``work``, and interrupt it at the ``number``-th instant; where that was, or None if it was over before."""
-    interrupt, before = Interrupt(number, within), sys.gettrace()
+def interrupted(work, number, within=(), rehearse=None):
+    """Call ``work``, and interrupt it at the ``number``-th instant; where that was, or None if it was over before.
+
+    ``rehearse``: from Python 3.12 on a tracer sees the instructions of functions only that it has seen before; called
+    first, if that is so.
+    """
+    interrupt, before = Interrupt(sys.maxsize, within), sys.gettrace()
     sys.settrace(interrupt.enter)
     try:
+        if rehearse is not None and sys.version_info >= (3, 12):
+            rehearse()
+        interrupt.left = number
         work()
     except KeyboardInterrupt:
         pass
@@ -90,7 +97,7 @@ def at_each_instant(make, *, within=(), every=1):
     count = 0
     while True:
         work, check = make()
-        place = interrupted(work, 1 + count * every, within)
+        place = interrupted(work, 1 + count * every, within, make()[0])
         if place is None:
             return count
         count += 1

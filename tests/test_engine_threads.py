@@ -726,11 +726,16 @@ print("the end")
 """
 
 
+FORK_IS_KNOWN = ("-W", "ignore:This process:DeprecationWarning")
+"""From Python 3.12 on it warns of each fork of a process that has threads."""
+
+
 @pytest.mark.parametrize("where", ["workers", "stand-ins"])
 @pytest.mark.parametrize("how", ["returns", "raises", "forks"])
 def test_the_interpreter_exits_cleanly(where, how):
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT, os.path.dirname(tapegrad.__file__), os.path.dirname(__file__), where, how],
+        [sys.executable, *FORK_IS_KNOWN, "-c", SCRIPT, os.path.dirname(tapegrad.__file__), os.path.dirname(__file__),
+         where, how],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     if how == "raises":

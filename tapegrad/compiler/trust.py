@@ -22,6 +22,7 @@ _PURE = frozenset({
     "builtins", "math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections",
     "_collections", "collections.abc", "_collections_abc", "contextlib", "typing", "types", "abc", "_abc", "enum",
     "numbers", "copy", "dataclasses", "bisect", "_bisect", "heapq", "_heapq", "string", "weakref", "_weakref", "re",
+    "reprlib",
 })  # fmt: skip
 """The modules of the standard library whose functions have no state and ask nobody."""
 
