@@ -219,7 +219,7 @@ def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def not_of_integers(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that does not give integers which require grad. See Note [Written integers] in ``ops/assignment.py``."""
+    """A function that gives no integers which require grad. See Note [Written integers] in ``ops/assignment.py``."""
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Tensor:

@@ -31,7 +31,7 @@ def _check_single(specs: Sequence, settings: dict) -> None:
 
 
 def _violations(rows: Any, target: Any, margin: float) -> tuple[Any, Any]:
-    """By how much each class comes too near to the target (0 for that itself, and for nan), and the targets' indices."""
+    """By how much each class comes too near to the target (0 for that itself and for nan), and the targets' indices."""
     index = target.reshape(-1, 1)
     distance = margin - jnp.take_along_axis(rows, index, 1, mode="clip") + rows
     return jnp.where((jnp.arange(rows.shape[1]) == index) | ~(distance > 0), 0, distance), index
