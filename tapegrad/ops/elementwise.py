@@ -731,7 +731,7 @@ def _inside(g, x, min, max):
 
 
 def masked(g, mask):
-    """``g`` times a mask: 0 where that is False, or nan if ``g`` is not finite. XLA makes a selection of the product."""
+    """``g`` times a mask: 0 where that is False, or nan if ``g`` is not finite. XLA selects the product."""
     return where(mask, g, g * 0)
 
 
