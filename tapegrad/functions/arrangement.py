@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.functions.layouts import laid_out
+from tapegrad.functions.layouts import in_row_major_order, laid_out
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded, flatten, ravel, unsqueeze
 from tapegrad.ops import shape as ops
@@ -54,7 +54,7 @@ def repeat_each(input: Tensor, repeats: int, dim: int | None) -> Tensor:
     axis = wrap_dim(dim, input.ndim)
     wide = unsqueeze(input, axis + 1)
     copies = ops.clone(expanded(wide, (*wide.shape[: axis + 1], repeats, *wide.shape[axis + 2 :])))
-    return flatten(copies, axis, axis + 1)
+    return flatten(in_row_major_order(copies), axis, axis + 1)
 
 
 # -- in another order --------------------------------------------------------------------------------------------------

@@ -240,9 +240,12 @@ def multilabel_soft_margin_loss(
     """The mean over the classes (last dimension) of the binary cross entropy of logits, weighted by class.
 
     Raises:
+        IndexError: no dimension.
         ValueError: an unknown ``reduction``.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
+    if input.ndim == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     positive = elementwise.mul(target, _log_sigmoid(input))
     negative = elementwise.mul(elementwise.rsub(target, 1), _log_sigmoid(elementwise.neg(input)))
     values = elementwise.neg(elementwise.add(positive, negative))

@@ -202,6 +202,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """``gather`` with the other dimensions broadcast; without ``dim``, from all elements in a row.
 
     Raises:
+        IndexError: no dimension.
         RuntimeError: ``indices`` are not int64, or have another number of dimensions.
     """
     if indices.dtype is not int64:
@@ -216,6 +217,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     axis = wrap_dim(dim, input.ndim)
+    if input.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     length = _length(input, axis)
     open_shapes = [[1 if d == axis else n for d, n in enumerate(tensor.shape)] for tensor in (input, indices)]
     common = broadcast_shapes([tuple(shape) for shape in open_shapes])
@@ -425,6 +428,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     Raises:
         IndexError: out of range.
     """
+    if index._spec.numel and not input._spec.numel:
+        raise IndexError("take(): tried to take from an empty tensor")
     _check_flat("take()", input, index)
     return ops.take(input, index)
 

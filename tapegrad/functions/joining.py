@@ -197,7 +197,7 @@ def _check_grid(tensors: Sequence[Tensor], indexing: str | None) -> None:
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dimension, without that dimension."""
     if input.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {wrap_dim(dim, 0)} but tensor has no dimensions")
     axis = wrap_dim(dim, input.ndim)
     return views_of(input, ops.unbind, axis=axis) if input.shape[axis] else ()
 

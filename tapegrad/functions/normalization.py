@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.execution.dtypes import finfo, float32
+from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, normalization, reductions, resampling
 from tapegrad.ops.operator import broadcast_to
@@ -78,6 +79,7 @@ def _batch_norm_training(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
     momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
+    wrap_dim(1, input.ndim)
     arguments = (input, weight, bias, running_mean, running_var, float(momentum))
     out, new_mean, new_var = normalization.batch_norm(*arguments, eps=float(eps))
     if running_mean is None and running_var is None:

@@ -186,6 +186,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """The dimension ``dim`` spread over several of lengths ``sizes``, one of which may be -1."""
     axis = wrap_dim(dim, input.ndim)
+    if input.ndim == 0:
+        raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
     sizes = shape_of_arguments((sizes,))
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")

@@ -44,6 +44,12 @@ class Scene:
 
 
 MISTAKES = {
+    # of tensors that have too few dimensions
+    "unbind of no dimension": lambda torch, s: s.w[0].unbind(-1),
+    "take_along_dim of no dimension": lambda torch, s: torch.take_along_dim(s.w[0], s.i[0], -1),
+    "classes in no dimension": lambda torch, s: torch.nn.functional.multilabel_soft_margin_loss(s.w[0], s.w[0]),
+    "channels in one dimension": lambda torch, s: torch.nn.functional.batch_norm(s.w, None, None, training=True),
+    "take from nothing": lambda torch, s: s.w[:0].take(s.i),
     # backward and grad
     "backward of several elements": lambda torch, s: s.y.backward(),
     "backward of an integer tensor": lambda torch, s: s.i.sum().backward(),
