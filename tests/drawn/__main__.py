@@ -1,11 +1,20 @@
-"""``python -m tests.drawn``: see the package."""
+"""``python -m tests.drawn``: see the package.
+
+Note [Crashes]
+Some programs crash PyTorch. So a hunt is a process of its own, which keeps what it has found in a folder; where it ends
+by a signal, another goes on with the next program, and the seed is told.
+"""
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import pickle
+import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import conftest
@@ -22,27 +31,53 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help=f"only these features, divided by commas: {', '.join(FEATURES)}")
     parser.add_argument("--replay", metavar="SEED:NUMBER", help="one program: print it, and how it differs")
     parser.add_argument("--left", action="store_true", help="print the groups that are left as they are, too")
-    parser.add_argument("--current", type=Path, help="a file that holds the seed of the program being run")
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+class Kept:
+    """A hunt as it is kept in a folder. See Note [Crashes]."""
+
+    def __init__(self, folder: Path, hunting: Hunt) -> None:
+        self.state, self.current, self.hunting = folder / "state", folder / "current", hunting
+        self.begun = time.time()
+
+    def load(self) -> None:
+        """Go on where another process ended."""
+        if self.state.exists():
+            self.begun, found = pickle.loads(self.state.read_bytes())
+            self.hunting.found(found)
+
+    def save(self) -> None:
+        self.state.write_bytes(pickle.dumps((self.begun, self.hunting.kept())))
+
+    def each(self, seeds: Iterator[str]) -> Iterator[str]:
+        """The seeds, but for those that were drawn before."""
+        last = self.current.read_text() if self.current.exists() else None
+        if last is not None:
+            seeds = itertools.islice(itertools.dropwhile(lambda seed: seed != last, seeds), 1, None)
+        for seed in seeds:
+            self.current.write_text(seed)
+            yield seed
 
 
 class Progress:
     """Prints each new group, and how far it is."""
 
-    def __init__(self, show: bool, current: Path | None) -> None:
-        self.show, self.current, self.told, self.begun, self.last = show, current, set(), time.monotonic(), 0.0
+    def __init__(self, kept: Kept) -> None:
+        self.kept, self.told, self.last = kept, {id(group) for group in kept.hunting.groups.values()}, time.time()
 
     def __call__(self, hunting: Hunt, seed: str, group: Group | None) -> None:
-        if self.current is not None:
-            self.current.write_text(f"after {seed}\n")
         if group is not None and id(group) not in self.told:
             self.told.add(id(group))
             if group.left is None:
-                print(f"\n--- group {len(self.told)}, program {seed}: {group.key}\n{group.text()}", flush=True)
-        now = time.monotonic() - self.begun
+                print(f"\n--- program {seed}: {group.key}\n{group.text()}", flush=True)
+        if group is not None or hunting.drawn % 20 == 0:
+            self.kept.save()
+        now = time.time()
         if now - self.last > 60:
             self.last = now
-            print(f"[{now / 60:.0f} min] {closing(hunting)}", file=sys.stderr, flush=True)
+            print(f"[{(now - self.kept.begun) / 60:.0f} min] {closing(hunting)}", file=sys.stderr, flush=True)
         conftest.give_memory_back()
 
 
@@ -53,24 +88,48 @@ def closing(hunting: Hunt) -> str:
             f"{len(hunting.groups) - left} groups, and {left} that are left as they are")  # fmt: skip
 
 
-def main() -> int:
-    options = arguments()
+def replay(hunting: Hunt, seed: str) -> int:
+    print(runnable(hunting.program(seed)), "\n", flush=True)
+    group = hunting.examine(seed)
+    print(group.text() if group else "no difference")
+    return int(group is not None)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Hunt, and tell what was found."""
     hunting = Hunt(right_module(), frozenset(filter(None, options.only.split(","))))
     if options.replay:
-        print(runnable(hunting.program(options.replay)), "\n")
-        group = hunting.examine(options.replay)
-        print(group.text() if group else "no difference")
-        return int(group is not None)
+        return replay(hunting, options.replay)
+    kept = Kept(options.folder, hunting)
+    kept.load()
     seed, _, start = options.seed.partition(":")
     count = options.programs or (None if options.minutes else 100)
     numbers = itertools.islice(itertools.count(int(start or 0)), count)
-    hunt(hunting, (f"{seed}:{number}" for number in numbers), options.minutes, Progress(sys.stderr.isatty(), options.current))
+    minutes = None if options.minutes is None else options.minutes - (time.time() - kept.begun) / 60
+    hunt(hunting, kept.each(f"{seed}:{number}" for number in numbers), minutes, Progress(kept))
     print("\n=== groups, by how many programs")
     for group in sorted(hunting.groups.values(), key=lambda group: -len(group.seeds)):
         if group.left is None or options.left:
-            print(f"\n{len(group.seeds)} programs ({', '.join(group.seeds[:4])}): {group.key}{f' LEFT: {group.left}' if group.left else ''}\n{group.text()}")
-    print(f"\n{closing(hunting)}")
+            why = f" LEFT: {group.left}" if group.left else ""
+            print(f"\n{len(group.seeds)} programs ({', '.join(group.seeds[:4])}): {group.key}{why}\n{group.text()}")
+    print(f"\n{closing(hunting)}", flush=True)
     return 0
+
+
+def main() -> int:
+    """Run hunts in processes of their own until one ends by itself."""
+    options = arguments()
+    if options.folder is not None or options.replay:
+        return run(options)
+    crashed = []
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-W", "ignore", "-m", f"{__package__}", *sys.argv[1:], "--folder", folder]
+        while (status := subprocess.run(command).returncode) < 0:
+            crashed.append(f"{Path(folder, 'current').read_text()} (signal {-status})")
+            print(f"\n--- crashed: program {crashed[-1]}", flush=True)
+    if crashed:
+        print(f"{len(crashed)} programs crashed: {', '.join(crashed)}")
+    return status
 
 
 if __name__ == "__main__":

@@ -79,6 +79,14 @@ class Hunt:
         self.drawn = self.differing = 0
         self.runs: Counter[str] = Counter()
 
+    def kept(self) -> dict[str, Any]:
+        """What was found so far, to go on with in another process."""
+        return {name: item for name, item in vars(self).items() if name not in ("module", "only", "shrink")}
+
+    def found(self, kept: dict[str, Any]) -> None:
+        """Go on with what another process has found."""
+        vars(self).update(kept)
+
     def program(self, seed: str) -> str:
         """The program of a seed."""
         return draw(self.module, Random(seed), self.only)

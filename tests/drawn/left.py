@@ -18,7 +18,6 @@ LEFT: list[tuple[str, str, str]] = [
     (r"dual", "is_leaf", "the tangent of an alias is the tangent itself in PyTorch"),
     (r"checkpoint|saved_tensors_hooks", "don't yet support saved tensor hooks", "here function transforms run under saved-tensor hooks"),
     (r"functionalize", "raised nothing for", "inside functionalize PyTorch has no tape; here it is the function itself"),
-    (r"vmap|jac|hessian", "raised nothing for", "PyTorch refuses under vmap what works here"),
     (r"", "raised nothing for .*does not support automatic differentiation for outputs with complex", "derivatives that PyTorch lacks"),
     (r"median|mode|kthvalue|topk", "grad: numbers|log: numbers", "which of several equal elements is chosen is not defined"),
     (r"scaled_dot_product_attention|rms_norm", "grad_fn", "the last node is another of several that PyTorch computes it by"),
