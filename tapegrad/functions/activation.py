@@ -12,6 +12,7 @@ from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.naming import renamed, renamed_in_place
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.scalars import converted
 from tapegrad.functions.unary import check
 from tapegrad.ops import activations, elementwise
 from tapegrad.ops.shape import view
@@ -68,10 +69,14 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     check(input, {BOOL: (RuntimeError, "Bool inputs not supported for hardtanh"), COMPLEX: NO_COMPLEX_CLAMP})
-    number = float if input.dtype.category >= FLOATING else int
     if not input.dtype.is_signed and (min_val < 0 or max_val < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return _apply(input, inplace, activations.hardtanh, min_val=number(min_val), max_val=number(max_val))
+    return _apply(input, inplace, activations.hardtanh, min_val=_limit(input, min_val), max_val=_limit(input, max_val))
+
+
+def _limit(input: Tensor, number: Any) -> Any:
+    """A number that elements are compared with, as an element; floating types take all."""
+    return float(number) if input.dtype.category >= FLOATING else converted(number, input.dtype)
 
 
 @public("nn.functional", out=False)
@@ -147,8 +152,8 @@ def _check_weights(input: Tensor, weight: Tensor) -> None:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where above the threshold, ``value`` elsewhere."""
     check(input, {BOOL: "threshold_cpu", COMPLEX: "threshold_cpu"})
-    number = float if input.dtype.category >= FLOATING else int
-    return _apply(input, inplace, activations.threshold, threshold=number(threshold), value=number(value))
+    threshold, value = _limit(input, threshold), _limit(input, value)
+    return _apply(input, inplace, activations.threshold, threshold=threshold, value=value)
 
 
 @public("torch", "Tensor", "nn.functional")

@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.functions.layouts import in_row_major_order, laid_out
 from tapegrad.functions.registry import public
+from tapegrad.functions.scalars import converted
 from tapegrad.functions.shape import expanded, flatten, ravel, unsqueeze
 from tapegrad.ops import shape as ops
 from tapegrad.tensor.geometry import preserved_strides
@@ -167,6 +168,8 @@ def padded(input: Tensor, widths: tuple, value: Any) -> Tensor:
     for axis, (low, high) in enumerate(widths):
         if input.shape[axis] + low + high < 0 or input.shape[axis] + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
+    if type(value) is int:  # PyTorch takes it for a float; small ones stay what they are
+        value = converted(value if abs(value) < 2**53 else float(value), input.dtype)
     return ops.constant_pad(input, value, widths=widths)
 
 

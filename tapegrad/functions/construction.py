@@ -314,7 +314,7 @@ def asarray(
         requires_grad: of the result; None leaves a tensor as it is.
     """
     if isinstance(obj, Tensor):
-        result = as_tensor(obj, dtype, device)
+        result = as_tensor(obj, dtype=dtype, device=device)
         result = _with_grad(obj, result, requires_grad)
         return result.clone() if copy and result is obj else result
     if isinstance(obj, (bytes, bytearray, memoryview)):

@@ -31,7 +31,7 @@ from tapegrad.functions.factory import (
 )
 from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, laid_out
 from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import python_number, unsupported
+from tapegrad.functions.scalars import converted, python_number, unsupported
 from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.tensor import Tensor
 
@@ -269,6 +269,8 @@ def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOp
     made = _spaced_target("linspace", first, last, options)
     if made.dtype.category == 0:
         raise unsupported("linspace_cpu", made.dtype)
+    if made.dtype.category == INTEGRAL:
+        first, last = (converted(bound, made.dtype) for bound in (first, last))
     made.room(count)
     return made.tensor(_spaced(first, last, count, made.dtype))
 

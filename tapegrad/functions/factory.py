@@ -244,7 +244,7 @@ def element(number: Any, of: dtype) -> Any:
         RuntimeError: PyTorch's message, if the dtype can't hold it; the halves take anything, as infinity if need be.
         OverflowError: an int of more than 64 bits.
     """
-    if of.category == FLOATING and of.itemsize < 4 and not isinstance(number, complex):
+    if of.category == FLOATING and of.itemsize < 4 and isinstance(number, float):
         return cast_array(np.asarray(float(number)), of)
     overflow = RuntimeError(f"value cannot be converted to type {CPP_NAMES.get(of.name, of.name)} without overflow")
     if of.category == COMPLEX and np.isfinite(number):

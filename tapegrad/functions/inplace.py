@@ -249,7 +249,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def _filling(value: Any, like: Tensor) -> Any:
     """A number as an element of a tensor; narrow floating ones take all, as infinity if need be."""
     takes_all = like.dtype.is_floating_point and like.dtype.itemsize < 4
-    return value if takes_all and not isinstance(value, complex) else converted(value, like.dtype)
+    return value if takes_all and isinstance(value, float) else converted(value, like.dtype)
 
 
 def _check_filling(value: Tensor) -> None:

@@ -429,6 +429,10 @@ def unpacked(overload: Overload, given: dict[Parameter, Any]) -> dict[Parameter,
             raise ValueError("Overflow when unpacking long long")
         elif parameter.type == "float" and isinstance(value, int):
             float(value)
+        elif parameter.type in ("Number", "Tensor") and type(value) is int and value >= 2**64:
+            raise OverflowError("int too big to convert")
+        elif parameter.type in ("Number", "Tensor") and type(value) is int and value < -(2**63):
+            raise OverflowError("can't convert negative int to unsigned")
     return given
 
 

@@ -13,6 +13,8 @@ from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
     common_dtype,
     converted,
+    element_of,
+    floating_operand,
     is_number,
     no_overload,
     operand,
@@ -50,7 +52,7 @@ def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and category < COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return bool(alpha) if category == BOOL else operand(alpha, common_dtype(x, y))
+    return bool(alpha) if category == BOOL else element_of(alpha, common_dtype(x, y))
 
 
 @public("torch", "Tensor")
@@ -84,8 +86,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is boolean; ``alpha`` is of a higher category than the result.
     """
+    _check_subtraction(input, other)
     x, y = operands("sub", input, other)
-    _check_subtraction(x, y)
     if type(alpha) is int and alpha == 1:
         return elementwise.sub(x, y)
     return elementwise.sub_scaled(x, y, _checked_alpha(alpha, x, y))
@@ -98,8 +100,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is boolean; ``alpha`` is of a higher category than the result.
     """
+    _check_subtraction(other, input)
     x, y = operands("rsub", input, other)
-    _check_subtraction(y, x)
     if type(alpha) is int and alpha == 1:
         return elementwise.rsub(x, y) if isinstance(y, Tensor) else elementwise.rsub_number(x, y)
     op = elementwise.rsub_scaled if isinstance(y, Tensor) else elementwise.rsub_number_scaled
@@ -125,9 +127,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="floor")
     tensor([-4,  3])
     """
-    x, y = operands("div", input, other)
     if rounding_mode is None:
-        return elementwise.div(x, y)
+        return elementwise.div(*operands("div", input, other, floating_operand))
+    x, y = operands("div", input, other)
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -140,7 +142,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 @public("torch", "Tensor")
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``, broadcast; integers are divided as floats."""
-    return elementwise.div(*operands("true_divide", input, other))
+    return elementwise.div(*operands("true_divide", input, other, floating_operand))
 
 
 def _check_divisor(x: Any, y: Any) -> None:
@@ -153,7 +155,7 @@ def _check_divisor(x: Any, y: Any) -> None:
         return
     if isinstance(y, Tensor):
         refuse_elements(y, zero, complaint=lambda _: RuntimeError("ZeroDivisionError"))
-    elif not y:
+    elif not (y % 2 ** (8 * x.dtype.itemsize) if isinstance(x, Tensor) and x.dtype.category == INTEGRAL else y):
         raise RuntimeError("ZeroDivisionError")
 
 
@@ -236,6 +238,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 def _to_number(x: Tensor, exponent: Any) -> Tensor:
     """A power to a number. Small whole and half exponents are compiled in; they are few and much faster so."""
+    if isinstance(exponent, int) and x.dtype.category < FLOATING and 2**63 <= exponent < 2**64:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     exponent = operand(exponent, float64 if x.dtype.category >= FLOATING else int64)
     if x.dtype.category < FLOATING:
         if x.dtype.category == BOOL and isinstance(exponent, bool):
@@ -266,6 +270,9 @@ def square(input: Tensor) -> Tensor:
 @public("torch", "Tensor")
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` in float64, or complex128 if either operand is complex."""
+    for number in (input, exponent):
+        if isinstance(number, int):
+            operand(number, int64)
     wide = complex128 if common_dtype(input, exponent).is_complex else float64
     return pow(*[_widened(value, wide) for value in (input, exponent)])
 
@@ -279,7 +286,7 @@ def _widened(value: Any, wide: Any) -> Any:
 @public("torch", "Tensor")
 def xlogy(input: Any, other: Any) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
-    x, y = operands("xlogy", input, other)
+    x, y = operands("xlogy", input, other, floating_operand)
     refuse("xlogy_cpu", (x, y), COMPLEX)
     if not isinstance(x, Tensor):
         return special.number_xlogy(x, y)

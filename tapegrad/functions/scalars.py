@@ -9,7 +9,7 @@ beside a floating tensor becomes a float, an int beside a narrow integral tensor
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,8 +61,29 @@ def operand(value: Any, beside: dtype) -> Any:
     _check_64_bits(value)
     if beside.category >= FLOATING:
         return float(value)
+    if beside.category == BOOL and value >= 2**63:
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote Bool and UInt64"
+        )
     bits = 64 if beside.is_64bit or beside.category == BOOL else 32
     return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+def floating_operand(value: Any, beside: dtype) -> Any:
+    """``operand``, where integers are computed with as floats: an int that 32 bits can't hold is one from the start."""
+    number = operand(value, beside)
+    large = type(number) is int and not -(2**31) <= python_number(value) < 2**31
+    return float(python_number(value)) if large else number
+
+
+def element_of(value: Any, beside: dtype) -> Any:
+    """``operand``, where PyTorch makes an element of a number: an int must fit.
+
+    Raises:
+        RuntimeError: PyTorch's message, if it does not.
+    """
+    exact = beside.category == INTEGRAL and type(value) is int
+    return converted(value, beside) if exact else operand(value, beside)
 
 
 def _check_64_bits(value: int) -> None:
@@ -117,8 +138,10 @@ _LARGEST = {
 }  # fmt: skip
 
 
-def operands(function: str, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands of which one may be a number.
+def operands(
+    function: str, input: Any, other: Any, operand: Callable[[Any, dtype], Any] = operand
+) -> tuple[Any, Any]:
+    """Two operands of which one may be a number, which ``operand`` converts.
 
     Raises:
         TypeError: PyTorch's message, if there is no tensor among them or one is neither tensor nor number.

@@ -12,6 +12,8 @@ from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
     common_dtype,
     converted,
+    element_of,
+    floating_operand,
     is_number,
     no_overload,
     operand,
@@ -72,7 +74,7 @@ public("special", name="gammaincc")(NAMESPACES["torch"]["igammac"])
 @public("torch", "Tensor")
 def copysign(input: Tensor, other: Any) -> Tensor:
     """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
-    x, y = operands("copysign", input, other)
+    x, y = operands("copysign", input, other, floating_operand)
     refuse("copysign_cpu", (x, y), COMPLEX)
     return elementwise.copysign(x, y) if isinstance(y, Tensor) else elementwise.copysign_number(x, y)
 
@@ -233,7 +235,7 @@ def _select(condition: Tensor, x: Any, y: Any) -> Tensor:
             + condition.dtype.scalar_name
         )
     beside = next((value.dtype for value in (x, y) if isinstance(value, Tensor)), condition.dtype)
-    x, y = [value if isinstance(value, Tensor) else operand(value, beside) for value in (x, y)]
+    x, y = [value if isinstance(value, Tensor) else element_of(value, beside) for value in (x, y)]
     return elementwise.where(condition, x, y)
 
 
