@@ -216,9 +216,6 @@ class FunctionBase(Node):
     def __call__(self, *args: Any) -> Any:
         raise TypeError(f"'{type(self).__name__}' object is not callable")
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
-
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 

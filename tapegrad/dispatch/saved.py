@@ -71,6 +71,14 @@ class SavedTensor:
         "survives", "__weakref__",
     )  # fmt: skip
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """They are neither copied nor pickled.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("cannot pickle 'torch._C._autograd.SavedTensor' object")
+
     kept: Any
     spec: Spec
     edge: Edge | None

@@ -42,6 +42,8 @@ def without_history(tensor: Tensor, how: str) -> Tensor:
     result = sharing(tensor)
     if tensor._spec.level:
         sever(result)
+    if tensor._spec.inference and not thread.modes.inference:
+        result._counter = Counter()
     if thread.modes.recording and tensor._spec.requires_grad:
         result._lost_grad = ((f"its gradient was lost in {how}", here()),)
     return result
@@ -107,7 +109,8 @@ def _get_data(self: Tensor) -> Tensor:
     """
     refuse_examples("accessing `data` under vmap transform is not allowed", self)
     result = without_history(self, "data")
-    result._counter = Counter()
+    if not (self._spec.inference and thread.modes.inference):
+        result._counter = Counter()
     return result
 
 

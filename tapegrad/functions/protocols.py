@@ -14,16 +14,19 @@ from tapegrad.dispatch.nodes import AccumulateGrad
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import from_host, is_traced, resolve, to_host
+from tapegrad.execution.windows import read_window
 from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
+from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.lifted import Lifted, fresh
+from tapegrad.tensor.placing import nbytes_of, place
 from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, share, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, edge_of, memory_layout, share, value_of, wrap
 
 # Text ---------------------------------------------------------------------------------------------------------------
 
@@ -142,7 +145,9 @@ def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with the value of ``tensor``; on the memory of the copies, if any, of those that share its memory."""
     spec = tensor._spec.replace(overrides=False, inference=thread.modes.inference, plain=True, window=False)
     result, storage = wrap(value_of(tensor), spec), tensor._storage
-    if storage is not None:
+    if tensor._lens:  # conjugates are copied as they are
+        result._spec = spec.fresh
+    elif storage is not None:
         if id(storage) not in memo:
             memo[id(storage)] = _all_of(storage, tensor._spec)
             memo.setdefault(id(memo), []).append(storage)  # keeps the id taken, as copy.deepcopy does
@@ -161,17 +166,33 @@ def _all_of(storage: Storage, spec: Spec) -> Tensor:
 
 def rebuild_tensor(
     cls: type, array: np.ndarray, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None,
-    strides: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None, spot: tuple | None = None,
 ) -> Tensor:  # fmt: skip
-    """The tensor that was pickled as these parts."""
-    plain = fresh(from_host(array, on), Spec.of(array.shape, d, on, requires_grad, strides=strides))
-    return plain if cls is Tensor else as_instance(cls, plain)
+    """The tensor that was pickled as these parts.
+
+    Args:
+        array: its elements; or those of its whole memory as a row, if it shows them in some other way.
+        spot: how, then: shape, strides, offset and lens.
+    """
+    if spot is None:
+        made = fresh(from_host(array, on), Spec.of(array.shape, d, on, requires_grad, strides=strides))
+    else:
+        *geometry, lens = spot
+        shown = fresh(None, Spec.of(geometry[0], d, on, requires_grad))
+        made = place(shown, Storage(from_host(array, on)), Geometry(*geometry), d, lens)
+    return made if cls is Tensor else as_instance(cls, made)
 
 
 def tensor_parts(tensor: Tensor) -> tuple:
     """The arguments of ``rebuild_tensor`` for a tensor."""
-    spec = tensor._spec
-    return to_host(value_of(tensor)), spec.dtype, spec.device, spec.requires_grad, OrderedDict(), spec.fresh.strides
+    spec, storage = tensor._spec, tensor._storage
+    kind = spec.dtype, spec.device, spec.requires_grad, OrderedDict()
+    if storage is None or (nbytes_of(storage) == spec.numel * spec.dtype.itemsize and not tensor._lens
+                           and spec.fresh.strides == spec.strides):  # fmt: skip
+        return to_host(value_of(tensor)), *kind, spec.fresh.strides
+    row = (nbytes_of(storage) // spec.dtype.itemsize,)
+    memory = read_window(storage.value, memory_layout(storage), row, (1,), 0, spec.dtype.numpy, 0)
+    return to_host(memory), *kind, None, (tuple(spec.shape), spec.layout, tensor._offset, tensor._lens)
 
 
 @public("Tensor", out=False)

@@ -125,6 +125,14 @@ class Node:
         results = tuple(self.apply(list(grads), None))
         return results[0] if len(results) == 1 else results
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Nodes are neither copied nor pickled.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
     def own_hooks(self) -> NodeHooks:
         """The node's hook slots, made now if it has none."""
         if self.hook_slots is None:

@@ -33,13 +33,14 @@ class Counter:
         version: the number of writes.
         writes: where each version was written, as far as that is recorded.
         astray: whether a tensor took it along to other memory, and left others behind that share it.
+        untracked: whether it is an inference tensor's, of which nobody may ask the version.
     """
 
-    __slots__ = ("version", "writes", "astray")
+    __slots__ = ("version", "writes", "astray", "untracked")
 
     def __init__(self, version: int = 0) -> None:
         self.version = version
-        self.astray = False
+        self.astray = self.untracked = False
         self.writes: dict[int, Position | None] | None = None
 
     def bump(self) -> None:
@@ -157,6 +158,10 @@ class InferenceStorage(Storage):
     """
 
     __slots__ = ()
+
+    def __init__(self, value: Any, strides: tuple[int, ...] | None = None) -> None:
+        super().__init__(value, strides)
+        self.counter.untracked = True
 
     def replace(self, value: Any) -> None:
         """Put other data in place of the present.

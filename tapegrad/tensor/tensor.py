@@ -114,9 +114,10 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        if self._spec.inference:
+        counter, storage = self._counter, self._storage
+        if (counter is None and self._spec.inference) or (counter is not None and counter.untracked):
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._storage is None else (self._counter or self._storage.counter).version
+        return 0 if storage is None else (counter or storage.counter).version
 
     @property
     def retains_grad(self) -> bool:
