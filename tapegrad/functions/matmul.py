@@ -9,6 +9,7 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
+from tapegrad.functions.shape import viewed
 from tapegrad.ops import einsum as einsums
 from tapegrad.ops import elementwise, reductions
 from tapegrad.ops import matmul as ops
@@ -218,6 +219,8 @@ def _listed_dims(dims: Sequence) -> tuple[list[int], list[int]]:
 @public("torch", "Tensor")
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: a block ``input[i, j] * other`` for every element of ``input``."""
+    if input.dtype is not other.dtype and not (input.ndim and other.ndim):  # a 0-dim one counts as one with dimensions
+        input, other = (viewed(x, (1,)) if not x.ndim and (input.ndim or other.ndim) else x for x in (input, other))
     return einsums.kron(input, other)
 
 

@@ -73,9 +73,9 @@ def test_nodes_are_neither_copied_nor_pickled():
         z[0] = 1.0
         nodes = [y.grad_fn, y.grad_fn.next_functions[0][0], z.grad_fn, (x // 2).grad_fn, y.grad_fn._raw_saved_self]
         things = [*nodes, [y.grad_fn], {"edge": torch.autograd.graph.get_gradient_edge(y)}, y.grad_fn.next_functions]
-        return [[attempt(lambda: act(thing)) for act in (copy.deepcopy, pickle.dumps)] for thing in things], [
-            attempt(lambda: copy.copy(node)) for node in nodes
-        ]
+        pairs = [(act, thing) for thing in things for act in (copy.deepcopy, pickle.dumps)]
+        pairs += [(copy.copy, node) for node in nodes]
+        return [attempt(lambda act=act, thing=thing: act(thing)) for act, thing in pairs]
 
     agree(program)
 
