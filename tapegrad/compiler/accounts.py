@@ -15,6 +15,7 @@ from typing import Any
 
 from tapegrad.compiler.capture import Capture, Seen
 from tapegrad.compiler.effects import Bound, Counted, Drawn, Effects, Graded, Made, Returned, Written
+from tapegrad.compiler.moving import Moving
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.refs import Ref, Refs, Unaccounted
 from tapegrad.compiler.trust import PLAIN
@@ -183,6 +184,8 @@ def _check_memories(capture: Capture, refs: Refs, written: dict[int, Written]) -
 
 
 def _return(capture: Capture, leaf: Any, refs: Refs, places: dict[int, Ref]) -> Returned:
+    if type(leaf) is Moving:
+        return Returned("moving", leaf._register)
     if not isinstance(leaf, Tensor):
         if isinstance(leaf, (*PLAIN, Size, dtype, device)):
             return Returned("value", leaf)

@@ -110,11 +110,13 @@ class Capture(Program):
         traced: whether something belongs to a trace of jax's.
         checks: what checks will have found, each with the check. See Note [Late errors] in ``execution/late.py``.
         found: all of that as one value, or None, and the checks.
+        numbers: what is computed from numbers that move, and ``moving``: which inputs are registers of it.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
     """
 
     __slots__ = (
-        "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "running", "_kept",
+        "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "numbers", "moving",
+        "running", "_kept",
     )  # fmt: skip
 
     captures = True
@@ -130,6 +132,8 @@ class Capture(Program):
         self.traced = False
         self.checks: list[tuple[Any, Check]] = []
         self.found: tuple[Any, Sequence[Check]] = None, ()
+        self.numbers: Any = None
+        self.moving: dict[int, int] = {}
         self.running = threading.RLock()
         self._kept: list[Any] = []
 
@@ -144,12 +148,24 @@ class Capture(Program):
                 self.note(seen.grad, before)
 
     def operand(self, value: Any) -> int:
-        """As of any program; that there was a tracer is noted."""
+        """As of any program; that there was a tracer is noted, and numbers that move have slots of their own."""
+        if type(value) is float and self.numbers is not None:
+            register = self.numbers.input_for(value)
+            if register is not None:
+                return self._slot_of(register, value)
         try:
             return super().operand(value)
         except Traced:
             self.traced = True
             raise
+
+    def _slot_of(self, register: int, number: float) -> int:
+        key = "moving", register
+        if key not in self.slots:
+            self.moving[len(self.inputs)] = register
+            self.inputs.append(number)
+            self.slots[key] = -len(self.inputs)
+        return self.slots[key]
 
     def forget_handles(self) -> None:
         """Forget the tensors that only we still hold: handles that were made in the call, on what was there before.

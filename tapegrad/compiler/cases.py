@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.kinds import Likeness
@@ -14,21 +14,36 @@ PATIENCE = 4
 """After so many calls of one kind in a row that can't be replayed, it is tried again only now and then."""
 
 
+MOST_COURSES = 8
+"""So many courses of one kind of calls are remembered."""
+
+
+class Course(NamedTuple):
+    """What is known of calls that take one way through Python: see ``Case``."""
+
+    last: Recorded | None
+    guards: Guards | None
+    states: States | None
+    replay: Replay | None
+
+
 class Case:
     """Calls with arguments of the same kind, under the same modes.
 
     Attributes:
-        likeness: what such a call looks like, if that can be seen quickly.
+        likeness: what such a call looks like, if that can be seen quickly; ``kind`` is that of the first one.
         last: the last call that could be accounted for, and what Python reached after it (``guards``).
         states: what the tensors of that call were before it.
         replay: how the next call is made without Python; None if that is not possible.
         reason: why it is not.
+        moving, rigid: places in which it finds another number in each call; and those whose numbers Python must know.
+        courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
     """
 
-    def __init__(self, likeness: Likeness | None) -> None:
-        self.likeness = likeness
+    def __init__(self, likeness: Likeness | None, kind: tuple) -> None:
+        self.likeness, self.kind = likeness, kind
         self.last: Recorded | None = None
         self.guards: Guards | None = None
         self.states: States | None = None
@@ -36,6 +51,10 @@ class Case:
         self.reason = "it is the first call of its kind"
         self.runs = 0
         self.accounted = True
+        self.moving: set[tuple] = set()
+        self.rigid: set[tuple] = set()
+        self.arguments: list[int] = []
+        self.courses: list[Course] = []
 
     def obstacle(self, leaves: list) -> str | None:
         """Why the next call can't be replayed; None if it can."""
@@ -52,6 +71,43 @@ class Case:
         if replay is None or states is None or guards is None or not states.ids.isdisjoint(map(id, leaves)):
             return None
         return replay if states.unchanged() and guards.unchanged() and replay.unobstructed(leaves) else None
+
+    @property
+    def course(self) -> Course:
+        """What is known of the last call."""
+        return Course(self.last, self.guards, self.states, self.replay)
+
+    @course.setter
+    def course(self, course: Course) -> None:
+        self.last, self.guards, self.states, self.replay = course
+
+    def turn(self, leaves: list) -> str | None:
+        """Take another course by which the next call can be made; why there is none."""
+        obstacle = self.obstacle(leaves)
+        if obstacle is None or not (self.courses or (self.replay is not None and self.replay.diverted)):
+            return obstacle
+        mine = self.course
+        for number, course in enumerate(self.courses):
+            self.course = course
+            if course.replay is not None and self.obstacle(leaves) is None:
+                self.courses[number], self.runs = mine, 0
+                return None
+        self.course = mine
+        if mine.replay is not None and mine.replay.diverted:
+            self.courses = [*self.courses[-MOST_COURSES + 1 :], mine]
+            self.last = self.replay = None
+        return obstacle
+
+    def known(self, new: Recorded) -> str | None:
+        """What makes a call that was made unlike the last one, or unlike one of another course."""
+        unlike = "it is the first that was captured" if self.last is None else new.unlike(self.last)
+        if unlike is None:
+            return None
+        for course in self.courses:
+            if course.replay is None and course.last is not None and new.unlike(course.last) is None:
+                self.courses.remove(course)
+                return None
+        return unlike
 
     @property
     def resting(self) -> bool:

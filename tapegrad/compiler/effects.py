@@ -73,7 +73,8 @@ class Returned(NamedTuple):
     """A leaf of what was returned.
 
     ``kind`` is ``"result"`` (``of`` says how it is ``Made``, ``edge`` its place in a graph that is used up),
-    ``"tensor"`` (found by a ``Ref``), ``"again"`` (the same as leaf number ``of``), or ``"value"``.
+    ``"tensor"`` (found by a ``Ref``), ``"again"`` (the same as leaf number ``of``),
+    ``"moving"`` (a register of ``Numbers``), or ``"value"``.
     """
 
     kind: str

@@ -92,7 +92,7 @@ class Guards:
         """
         found: dict[tuple, Rebound] = {}
         stay = set(self._pinned)
-        for container, key, old, name in self._all_places():
+        for container, key, old, name in self.all_places():
             if isinstance(old, Tensor):
                 binding = Binding(container, key, name)
                 new = binding.find()
@@ -118,7 +118,8 @@ class Guards:
         self._places = [place for place in places if identity_of(*place[:2]) not in freed]
         self.tensors = [tensor for tensor in self.tensors if id(tensor) in self._kept]
 
-    def _all_places(self) -> Iterator[tuple]:
+    def all_places(self) -> Iterator[tuple]:
+        """All places that are compared: container, key, what was there, name."""
         yield from self._places
         for container, _, items, name in self._lists:
             yield from _items_of(container, items, name)

@@ -9,7 +9,7 @@ first. What does not look alike may be of the same kind nevertheless.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -66,6 +66,48 @@ def kind_of(leaf: Any) -> Any:
     return id(leaf)  # that case's guards hold it, so that no other object can have its identity
 
 
+MOVES = {int: (int, "moves"), float: (float, "moves")}
+"""What calls have in common in an argument that is another number in each: its type. See Note [Numbers that move]."""
+
+
+class Widths:
+    """Which arguments are other numbers in each call.
+
+    Calls whose numbers differ are calls of different kinds, at first; but as soon as one number has had two values, it
+    moves, unless Python has to know it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple, tuple[tuple, set[int]]] = {}
+        self._rigid: set[tuple] = set()
+
+    def widened(self, kind: tuple, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
+        """The kind of a call that is the first of its kind: with numbers left out that move."""
+        numbers = [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES]
+        if not numbers or not is_flat(tree):
+            return kind
+        wide = self._wide(kind, numbers, leaves)
+        if wide in self._rigid:
+            return kind
+        if len(self._known) > MOST_WIDTHS:
+            self._known.clear()
+        first, moving = self._known.setdefault(wide, (kind[0], set()))
+        moving |= {i for i in numbers if kind[0][i] != first[i]}
+        return self._wide(kind, moving, leaves)
+
+    def stay(self, kind: tuple, leaves: Sequence[Any]) -> None:
+        """Let the numbers in calls like this be parts of their kinds."""
+        self._rigid.add(self._wide(kind, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves))
+
+    @staticmethod
+    def _wide(kind: tuple, positions: Collection[int], leaves: Sequence[Any]) -> tuple:
+        kinds = [MOVES[type(leaves[i])] if i in positions else one for i, one in enumerate(kind[0])]
+        return tuple(kinds), *kind[1:]
+
+
+MOST_WIDTHS = 64
+
+
 def has_plain_keys(tree: TreeSpec) -> bool:
     """Whether the keys of all dictionaries are strings: ``1``, ``1.0`` and ``True`` are equal, but not alike."""
     if tree.kind is dict and any(type(key) is not str for key in tree.context):
@@ -82,14 +124,16 @@ class Likeness:
         tree: how they are put together.
     """
 
-    __slots__ = ("_names", "_tree", "_count", "_ambient", "_tensors", "_others")
+    __slots__ = ("_names", "_tree", "_count", "_ambient", "_tensors", "_moving", "_others")
 
     def __init__(self, leaves: Sequence[Any], kinds: Sequence[Any], tree: TreeSpec) -> None:
         self._names, self._tree = tuple(tree.children[1].context), None if is_flat(tree) else tree
         self._count, self._ambient = len(leaves), ambient()
         are_tensors = [isinstance(leaf, Tensor) for leaf in leaves]
         self._tensors = [(i, kinds[i][1], kinds[i][3]) for i, tensor in enumerate(are_tensors) if tensor]
-        self._others = [(i, leaves[i]) for i, tensor in enumerate(are_tensors) if not tensor]
+        moving = [i for i, kind in enumerate(kinds) if kind in MOVES.values()]
+        self._moving = [(i, type(leaves[i])) for i in moving]
+        self._others = [(i, leaves[i]) for i, tensor in enumerate(are_tensors) if not tensor and i not in moving]
 
     @classmethod
     def of(cls, leaves: Sequence[Any], kind: tuple, tree: TreeSpec) -> Likeness | None:
@@ -122,6 +166,8 @@ class Likeness:
         for i, value in self._others:
             if leaves[i] is not value and not alike(leaves[i], value):
                 return None
+        if self._moving and any(type(leaves[i]) is not kind for i, kind in self._moving):
+            return None
         tensors = self._tensors
         return leaves if len(tensors) < 2 or len({id(leaves[i]) for i, *_ in tensors}) == len(tensors) else None
 

@@ -114,7 +114,8 @@ class Source(NamedTuple):
     """Where an input of a program comes from.
 
     ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
-    ``"key"`` (``of`` is a stream of random keys, and the how many-th is meant), ``"number"`` or ``"constant"``.
+    ``"key"`` (``of`` is a stream of random keys, and the how many-th is meant), ``"moving"`` (a
+    register of ``Numbers``), ``"number"`` or ``"constant"``.
     """
 
     kind: str
@@ -126,6 +127,8 @@ class Source(NamedTuple):
             return False
         if self.kind in ("tensor", "storage"):
             return self.of.same(other.of)
+        if self.kind == "moving":
+            return self.of == other.of
         if self.kind == "constant":
             return _equal(self.of, other.of)
         if self.kind == "key":
@@ -135,7 +138,8 @@ class Source(NamedTuple):
     def __str__(self) -> str:
         if self.kind == "number":
             return repr(self.of)
-        return {"key": "a random key", "constant": "an array with certain elements"}.get(self.kind) or str(self.of)
+        words = {"key": "a random key", "constant": "an array with certain elements", "moving": "a number that moves"}
+        return words.get(self.kind) or str(self.of)
 
 
 def _equal(left: Any, right: Any) -> bool:
@@ -155,7 +159,12 @@ def sources_of(capture: Capture, refs: Refs) -> list[Source]:
         if seen.before:
             for source, value in _offers(seen, refs):
                 owners.setdefault(id(settled(value)), []).append((source, seen))
-    return [_source(capture, value, owners.get(id(value), [])) for value in capture.inputs]
+    return [
+        Source("moving", capture.moving[position])
+        if position in capture.moving
+        else _source(capture, value, owners.get(id(value), []))
+        for position, value in enumerate(capture.inputs)
+    ]
 
 
 def _offers(seen: Seen, refs: Refs) -> list[tuple[Source, Any]]:

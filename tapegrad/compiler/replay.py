@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.effects import Effects
 from tapegrad.compiler.leaving import Leaving, memory_of
+from tapegrad.compiler.moving import Numbers
 from tapegrad.compiler.reading import Inputs
 from tapegrad.compiler.rebinding import Holdings
 from tapegrad.compiler.refs import Refs, Source
@@ -32,6 +33,7 @@ class Recorded(NamedTuple):
     tree: TreeSpec
     whole: Whole
     checks: Sequence[Check]
+    numbers: Numbers | None
 
     def unlike(self, other: Recorded) -> str | None:
         """What makes a difference between running one and the other, in words; None if nothing does."""
@@ -40,6 +42,10 @@ class Recorded(NamedTuple):
         for position, (mine, its) in enumerate(zip(self.sources, other.sources, strict=True)):
             if not mine.same(its):
                 return f"input {position} of its program, a {mine.kind}, was {its} and is {mine}"
+        if (self.numbers is not None or other.numbers is not None) and not (
+            self.numbers is not None and self.numbers.same(other.numbers)
+        ):
+            return "Python computes something else from numbers"
         if not self.effects.same(other.effects):
             return "it leaves its results in other places"
         return None if self.tree == other.tree else "it returns another structure"
@@ -125,6 +131,10 @@ class Replay:
         self._inputs = Inputs(recorded.sources, whole, effects)
         self._leaving = Leaving(effects, arguments)
         self._found, self._checks = effects.found, recorded.checks
+        self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
+        self._moving_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.sources) if kind == "moving"]
+        self._moving_results = [(i, of) for i, (kind, of, _) in enumerate(effects.returned) if kind == "moving"]
+        self.diverted = False
         self._holdings = Holdings(effects, fixed)
         refs = [of for kind, of in recorded.sources if kind in ("tensor", "storage")]
         refs += [one.ref for one in effects.written]
@@ -141,13 +151,15 @@ class Replay:
 
     def unobstructed(self, arguments: Sequence[Any]) -> bool:
         """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
+        if self._numbers is not None and self._diversion(arguments) is not None:
+            return False
         if self._looks or not self._holdings.unchanged(arguments):
             return self.obstacle(arguments) is None
         return True
 
     def obstacle(self, arguments: Sequence[Any]) -> str | None:
         """What of these arguments, of gradients, or in rebound places, makes it impossible: they share memory."""
-        change = self._holdings.changed(arguments)
+        change = self._diversion(arguments) or self._holdings.changed(arguments)
         if change is not None:
             return change
         for position, tensor in self._known.items():
@@ -163,9 +175,23 @@ class Replay:
         shared = next((ref for ref in self._unshared if ref.find(arguments)._storage is not None), None)
         return None if shared is None else f"{shared} gets new data, which others may have to see"
 
+    def _diversion(self, arguments: Sequence[Any]) -> str | None:
+        """Compute numbers for the call; why it takes another course."""
+        self.diverted = False
+        if self._numbers is None:
+            return None
+        computed = self._numbers.computed(arguments)
+        if isinstance(computed, str):
+            self.diverted = True
+            return computed
+        self._values = computed
+        return None
+
     def run(self, arguments: Sequence[Any]) -> Any:
-        """Make the call."""
+        """Make the call, to which there was no obstacle."""
         inputs = self._inputs.read(arguments)
+        for position, register in self._moving_inputs:
+            inputs[position] = self._values[register]
         for leaf in self._ungraded:  # the memory of these gradients may be used from here on
             leaf._grad = None
         for ref in self._dropped:
@@ -174,12 +200,20 @@ class Replay:
         try:
             self._whole.run(inputs, results)
             found = self._whole.by_slot(results)
-            given = self._leaving.leave(found, arguments)
+            given = self._leave(found, arguments)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
-                self._leaving.leave(self._whole.by_slot(results), arguments)
+                self._leave(self._whole.by_slot(results), arguments)
             raise
         if self._found is not None:
             expect((found[self._found],), self._checks)
             look(CALLS)
         return given[0] if self._tree.kind is None else unflatten(given, self._tree)
+
+    def _leave(self, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
+        given = self._leaving.leave(found, arguments)
+        if self._numbers is not None:
+            self._numbers.write(self._values)
+            for position, register in self._moving_results:
+                given[position] = self._values[register]
+        return given

@@ -24,7 +24,8 @@ from tapegrad.compiler.accounts import begins, check_accounts, effects_of
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.cases import Case
 from tapegrad.compiler.guards import Guards
-from tapegrad.compiler.kinds import Likeness, ambient, are_ordinary, has_more, kind_of_call
+from tapegrad.compiler.kinds import MOVES, Likeness, Widths, ambient, are_ordinary, has_more, kind_of_call
+from tapegrad.compiler.moving import Numbers, moved_numbers, plain_tree, standing_in
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
@@ -38,7 +39,7 @@ from tapegrad.execution.late import CALLS, Check, expect, look
 from tapegrad.execution.pending import recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, settle, value_of
-from tapegrad.tensor.trees import TreeSpec, flatten
+from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 
 KEPT_CASES = 64
 """How many kinds of calls are remembered."""
@@ -46,7 +47,7 @@ KEPT_CASES = 64
 WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
 """What ``report()`` adds where a call changes what is no tensor."""
 
-_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "_cases", "_last", "_programs", "_lock"})
+_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "_cases", "_last", "_programs", "_lock", "_widths"})
 """The attributes of what ``compile`` gives, besides those of the function."""
 
 
@@ -66,6 +67,7 @@ class Compiled:
         self._cases: dict[Any, Case] = {}
         self._last: Case | None = None
         self._programs = Programs()
+        self._widths = Widths()
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -116,7 +118,7 @@ class Compiled:
             return self.function(*args, **kwargs)
         with self._lock:
             case = self._case(leaves, tree)
-            obstacle = case.obstacle(leaves)
+            obstacle = case.turn(leaves)
             if obstacle is None:
                 self.replayed += 1
                 self._last = None if case.likeness is None else case
@@ -145,7 +147,13 @@ class Compiled:
 
     def _case(self, leaves: list, tree: TreeSpec) -> Case:
         kind = kind_of_call(self.function, leaves, tree)
-        case = self._cases.pop(kind, None) or Case(Likeness.of(leaves, kind, tree))
+        exact = kind
+        if kind not in self._cases:
+            kind = self._widths.widened(kind, leaves, tree)
+        case = self._cases.pop(kind, None)
+        if case is None:
+            case = Case(Likeness.of(leaves, kind, tree), exact)
+            case.arguments = [i for i, one in enumerate(kind[0]) if one in MOVES.values()]
         self._cases[kind] = case
         if len(self._cases) > KEPT_CASES:
             del self._cases[next(iter(self._cases))]
@@ -155,13 +163,22 @@ class Compiled:
         """Run the function, capture what it does, and run that as one program."""
         reached = self._reached(leaves) if not case.resting or case.guards is None else case.guards
         before, modes = case.reason if case.resting else reached.unsure or "", ambient()
+        if case.guards is not None:
+            case.moving |= moved_numbers(case.guards) - case.rigid
+        moving = set() if reached.unsure else case.moving - case.rigid
+        numbers, moves = Numbers(), () if reached.unsure else case.arguments
+        given = [numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
+        if moves:
+            args, kwargs = unflatten(given, tree)
         capture = Capture(splits=not self.fullgraph)
+        capture.numbers = numbers
 
         def call() -> Any:
             for tensor in (*(leaf for leaf in leaves if isinstance(leaf, Tensor)), *reached.tensors):
                 capture.note(tensor, before=True)
             try:
-                result = self.function(*args, **kwargs)
+                with standing_in(reached, moving, numbers, self._roots(leaves)):
+                    result = self.function(*args, **kwargs)
                 if capture.refused is not None:
                     raise capture.refused
                 if capture.split is None:
@@ -178,23 +195,30 @@ class Compiled:
             case.reason = split if capture.split else "jax traces it"
             finish(capture)
             expect_found(*capture.found)
-            return result
-        if flatten((args, kwargs))[1] != tree or any(map(_other, flatten((args, kwargs))[0], leaves)):
+            return plain_tree(result)
+        if flatten((args, kwargs))[1] != tree or any(map(_other, flatten((args, kwargs))[0], given)):
             before = "it changes the containers among its arguments"
         if any(isinstance(leaf, Tensor) and has_more(leaf) for leaf in leaves):
             before = "one of its arguments is of a class of its own, or has attributes"
         case.reason = before or case.reason
-        return self._account(case, capture, reached, leaves, result, before, modes)
+        self._account(case, capture, reached, leaves, result, before, modes)
+        return plain_tree(result)
 
     def _reached(self, leaves: list) -> Guards:
         """What the function, its arguments and the hooks on its tensors can reach in Python."""
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
-        roots: list[tuple[Any, str]] = [(self.function, name)]
-        roots += [(leaf, f"argument {i}") for i, leaf in enumerate(leaves) if not isinstance(leaf, (*PLAIN, Tensor))]
+        roots = self._roots(leaves)
         found = Guards(roots)
         hooked = [*found.tensors, *(leaf for leaf in leaves if isinstance(leaf, Tensor))]
         hooks = [(hook, "a hook") for tensor in hooked for hook in hooks_of(tensor)]
         return Guards(roots + hooks) if hooks else found
+
+    def _roots(self, leaves: list) -> list[tuple[Any, str]]:
+        """The function and its arguments, with names."""
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        roots: list[tuple[Any, str]] = [(self.function, name)]
+        return roots + [
+            (leaf, f"argument {i}") for i, leaf in enumerate(leaves) if not isinstance(leaf, (*PLAIN, Tensor))
+        ]
 
     @staticmethod
     def _failed(capture: Capture, modes: tuple) -> None:
@@ -207,8 +231,9 @@ class Compiled:
 
     def _account(
         self, case: Case, capture: Capture, reached: Guards, leaves: list, result: Any, why_not: str, modes: tuple
-    ) -> Any:
+    ) -> None:
         given, tree = flatten(result)
+        numbers: Numbers = capture.numbers
         kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
         capture.forget_handles()
         found, checks = capture.found
@@ -224,35 +249,49 @@ class Compiled:
             case.accounted, case.reason, case.last = False, why_not or why or str(error), None
             finish(capture)
             expect_found(found, checks)
-            return result
+            return
         replaced = replaced_by(sources, effects, refs, leaves)
         whole = self._programs.of(capture, sources, effects, replaced)
-        new = Recorded(capture.code, sources, effects, tree, whole, checks)
+        new = Recorded(capture.code, sources, effects, tree, whole, checks, numbers if numbers.origins else None)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         states = States(seen for seen in capture.seen.values() if seen.before and refs.of(seen.tensor).fixed)
         kept += [f"it changes a tensor: {changes}"] if changes else []
         run_captured(new, capture, refs, leaves)
-        reached.release(rebound)
+        reached.release([*rebound, *numbers.rebound()])
         for leaf in given:
             if isinstance(leaf, Tensor):
                 settle(leaf)
         with self._lock:
             self._conclude(case, new, states, reached, leaves, why_not or "".join(kept[:1]))
         expect_found(found, checks)
-        return result
 
-    @staticmethod
-    def _conclude(case: Case, new: Recorded, states: States, reached: Guards, leaves: list, why_not: str) -> None:
+    def _conclude(
+        self, case: Case, new: Recorded, states: States, reached: Guards, leaves: list, why_not: str
+    ) -> None:
         """See whether the next call can be replayed."""
+        if new.numbers is not None and new.numbers.read:
+            why_not = why_not or self._stay(case, new.numbers, leaves)
         changed = reached.unsure or reached.changed()
-        unlike = "it is the first that was captured" if case.last is None else new.unlike(case.last)
+        unlike = case.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{WAY_OUT}"
         case.reason = why_not or changed or unlike or ""
         case.last, case.guards, case.states, case.accounted = new, reached, states, True
-        if not case.reason:
+        if case.reason:
+            case.replay = None
+        else:
             known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
             case.replay, case.runs = Replay(new, leaves, states.ids, known), 0
+
+    def _stay(self, case: Case, numbers: Numbers, leaves: list) -> str:
+        """Let numbers that Python has read be what they are: each is part of what calls have in common."""
+        for number in numbers.depends_on(list(numbers.read)):
+            origin = numbers.origins[number][0]
+            if type(origin) is int:
+                self._widths.stay(case.kind, leaves)
+            else:
+                case.rigid.add(origin.identity)
+        return f"a number that is another one in each call is read at {next(iter(numbers.read.values()))}"
 
 
 def deferred(call: Callable[[], Any]) -> Any:

@@ -315,9 +315,12 @@ def refusal(name: str) -> Callable:
 
 
 class Overriding:
-    """Whether any class with a ``__torch_function__`` of its own exists; until then nobody looks for one."""
+    """Whether any class with a ``__torch_function__`` of its own is in use; until then nobody looks for one.
 
-    active = False
+    ``known``: a subclass of Tensor exists, so that it will be from here on.
+    """
+
+    active = known = False
 
 
 overriding = Overriding()

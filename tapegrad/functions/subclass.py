@@ -94,7 +94,7 @@ def _init_subclass(cls: type, **options: Any) -> None:
     if own is not None:
         cls._torch_function_disabled = own is _disabled_torch_function_impl  # type: ignore[attr-defined]
     if overrides(cls):
-        overriding.active = True
+        overriding.active = overriding.known = True
 
 
 PROPERTIES["__init_subclass__"] = classmethod(_init_subclass)

@@ -1,0 +1,438 @@
+"""Python numbers that are others in each call: what is computed from them is written down, and computed again.
+
+Note [Numbers that move]
+`self.t += 1`, `lr = schedule(step)`, `1 - beta ** t`: Python computes with numbers that each call finds in other places
+than the tensors, and that differ from call to call. Once that has been seen, the next captured call finds *stand-ins*
+there (``Moving``), for the time of the call. They compute like the numbers, and write down what is computed
+(``Numbers``): a few operators of Python, which a replayed call computes again before its program is run. What goes into
+a kernel as a float becomes an input of the program. What Python chooses by (`if t % 10 == 0`) is a *condition*: where it
+does not hold, the call takes another *course*, for which there is another program (``cases.py``).
+
+It must be known what becomes of every number, and the class says so: it is no float, it only claims to be one
+(``__class__``), so that no C code can read its number without asking. Whoever asks (``float()``, an index, a shape, a
+key, text) gets it, but the call depends on that number from there on, and is replayed only for the same one. So it is
+with functions of ours, but for the arithmetic of `BY_NUMBERS`; and there, too, unless a kernel has got it as it was.
+Functions of ``math`` are known by their names: stand-ins take the place of the module in the user's globals, too.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import types
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.compiler.guards import Guards, alike
+from tapegrad.compiler.places import MISSING, Binding, Rebound, can_be_rebound, identity_of
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.functions.registry import overriding
+from tapegrad.tape.positions import here
+from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.trees import flatten, unflatten
+
+MOST_STEPS = 1000
+"""So much Python arithmetic is written down at most."""
+
+NUMBERS = (int, float)
+
+BY_NUMBERS = frozenset({
+    "add", "sub", "rsub", "mul", "div", "true_divide", "addcmul", "addcdiv", "lerp",
+    "add_", "sub_", "mul_", "div_", "true_divide_", "addcmul_", "addcdiv_", "lerp_",
+})  # fmt: skip
+"""Functions of tensors that hand a float on to their kernel, and do nothing else with it."""
+
+
+class Numbers:
+    """What a call computes from numbers that move: registers, of which the first are what it finds in their places.
+
+    Attributes:
+        origins: where the first ones come from: a ``Binding``, or the number of an argument; and their types.
+        steps: how each of the others is computed: a function and its operands, a register or a constant each.
+        conditions: registers that must be what they were.
+        written: what is put where: places, each with a register or a constant.
+        read: where a condition comes from that is no comparison: a place in the user's program.
+    """
+
+    def __init__(self) -> None:
+        self.origins: list[tuple[Any, type]] = []
+        self.steps: list[tuple[Callable, tuple[Operand, ...]]] = []
+        self.conditions: dict[int, Any] = {}
+        self.written: list[tuple[Binding, Operand]] = []
+        self.read: dict[int, Any] = {}
+        self.values: list[Any] = []
+        self.inputs: dict[int, int] = {}
+        self.used: set[int] = set()
+        self._floats: dict[int, tuple[int, float]] = {}
+        self.open = True
+
+    # -- while the call is captured
+
+    def begin(self, origin: Any, value: Any) -> Moving:
+        """The stand-in of a number."""
+        self.origins.append((origin, type(value)))
+        self.values.append(value)
+        return Moving(self, len(self.values) - 1, value)
+
+    def compute(self, function: Callable, *operands: Any) -> Any:
+        """What a function gives for numbers of which some move."""
+        value = function(*map(plain, operands))
+        if not self.open:
+            return value
+        if type(value) not in (*NUMBERS, bool) or len(self.steps) >= MOST_STEPS:
+            for one in operands:
+                plain(one, ask=True)
+            return value
+        self.steps.append((function, tuple(map(Operand.of_value, operands))))
+        self.values.append(value)
+        register = len(self.values) - 1
+        if type(value) is bool:
+            self.conditions[register] = value
+            return value
+        return Moving(self, register, value)
+
+    def ask(self, register: int) -> None:
+        """Somebody wants to know a number: it must be the same the next time."""
+        if self.open and register not in self.conditions:
+            self.conditions[register] = self.values[register]
+            self.read[register] = here()
+
+    def argument(self, moving: Moving) -> float:
+        """A number as kernels get it: an object by which ``input_for`` knows it."""
+        if type(moving._value) is int:
+            moving = self.compute(float, moving)
+        register = moving._register
+        known = next((number for mine, number in self._floats.values() if mine == register), None)
+        if known is None:
+            known = float(repr(moving._value))  # a new object
+            self._floats[id(known)] = register, known
+        return known
+
+    def input_for(self, number: float) -> int | None:
+        """The register that a kernel's argument is, if it moves."""
+        found = self._floats.get(id(number))
+        if found is None:
+            return None
+        self.used.add(found[0])
+        return found[0]
+
+    def depends_on(self, registers: Sequence[int]) -> set[int]:
+        """The first registers from which some are computed."""
+        found, waiting, count = set(), list(registers), len(self.origins)
+        while waiting:
+            register = waiting.pop()
+            if register < count:
+                found.add(register)
+            elif register not in found:
+                found.add(register)
+                waiting += [one.of for one in self.steps[register - count][1] if one.moves]
+        return {register for register in found if register < count}
+
+    def rebound(self) -> list[Rebound]:
+        """The places that are accounted for."""
+        places = [origin for origin, _ in self.origins if type(origin) is not int]
+        places += [binding for binding, _ in self.written]
+        return [Rebound(binding, None, None) for binding in places]
+
+    # -- when it is replayed
+
+    def same(self, other: Numbers | None) -> bool:
+        """Whether two calls compute the same from the same, up to what numbers move."""
+        return (
+            other is not None
+            and len(self.origins) == len(other.origins)
+            and all(_same_origin(*pair) for pair in zip(self.origins, other.origins, strict=True))
+            and len(self.steps) == len(other.steps)
+            and all(
+                a[0] is b[0] and len(a[1]) == len(b[1]) and all(map(Operand.same, a[1], b[1]))
+                for a, b in zip(self.steps, other.steps, strict=True)
+            )
+            and self.conditions.keys() == other.conditions.keys()
+            and all(alike(value, other.conditions[register]) for register, value in self.conditions.items())
+            and len(self.written) == len(other.written)
+            and all(
+                a[0].identity == b[0].identity and a[1].same(b[1])
+                for a, b in zip(self.written, other.written, strict=True)
+            )
+        )
+
+    def computed(self, arguments: Sequence[Any]) -> list[Any] | str:
+        """The registers in a call with these arguments; in words, why it takes another course."""
+        values: list[Any] = []
+        for origin, kind in self.origins:
+            value = arguments[origin] if type(origin) is int else origin.find()
+            if type(value) is not kind:
+                return f"{_name(origin)} was of type {kind.__name__} and is of type {type(value).__name__}"
+            values.append(value)
+        try:
+            for function, operands in self.steps:
+                values.append(function(*[values[of] if moves else of for moves, of in operands]))
+        except (ArithmeticError, ValueError, TypeError):
+            return "what it computes from numbers raises an error"
+        for register, expected in self.conditions.items():
+            if not alike(values[register], expected):
+                return "a number by which Python chooses its way has changed"
+        return values
+
+    def write(self, values: list[Any]) -> None:
+        """Put what was computed in its places."""
+        for binding, (moves, of) in self.written:
+            binding.bind(values[of] if moves else of)
+
+
+class Operand(NamedTuple):
+    """A register, or a constant."""
+
+    moves: bool
+    of: Any
+
+    @classmethod
+    def of_value(cls, value: Any) -> Operand:
+        """What a value is that may move."""
+        return cls(True, value._register) if type(value) is Moving else cls(False, value)
+
+    def same(self, other: Operand) -> bool:
+        """Whether it is the same register, or the same constant."""
+        return self.moves == other.moves and (self.of == other.of if self.moves else alike(self.of, other.of))
+
+
+def _name(origin: Any) -> str:
+    return f"argument {origin}" if type(origin) is int else str(origin)
+
+
+def _same_origin(one: tuple[Any, type], other: tuple[Any, type]) -> bool:
+    (a, kind), (b, its) = one, other
+    if kind is not its or type(a) is not type(b):
+        return False
+    return a == b if type(a) is int else a.identity == b.identity
+
+
+class Moving:
+    """The stand-in of a number that moves. See Note [Numbers that move]."""
+
+    __slots__ = ("_numbers", "_register", "_value")
+
+    def __init__(self, numbers: Numbers, register: int, value: Any) -> None:
+        self._numbers, self._register, self._value = numbers, register, value
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return type(self._value)
+
+    @classmethod
+    def __torch_function__(cls, function: Callable, types: Any, args: tuple, kwargs: Any = None) -> Any:
+        """A function of tensors gets the number."""
+        kwargs = kwargs or {}
+        if function.__name__ not in BY_NUMBERS or not _all_floating((args, kwargs)):
+            return function(*asked(args), **asked(kwargs))
+        leaves, tree = flatten((args, kwargs))
+        moving = [leaf for leaf in leaves if type(leaf) is Moving]
+        if any(not one._numbers.open for one in moving):
+            return function(*asked(args), **asked(kwargs))
+        numbers = moving[0]._numbers
+        handed = [numbers.argument(leaf) if type(leaf) is Moving else leaf for leaf in leaves]
+        outer, numbers.used = numbers.used, set()
+        args, kwargs = unflatten(handed, tree)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            for number, leaf in zip(handed, leaves, strict=True):
+                if type(leaf) is Moving and numbers._floats[id(number)][0] not in numbers.used:
+                    leaf._ask()  # it was used, but not as a kernel's argument
+            numbers.used |= outer
+
+    def _ask(self) -> Any:
+        self._numbers.ask(self._register)
+        return self._value
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **settings: Any) -> Any:
+        return getattr(function, method)(*asked(inputs), **asked(settings))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self._ask(), dtype)
+
+    def __index__(self) -> int:
+        return operator.index(self._ask())
+
+    def __reduce__(self) -> tuple:
+        return type(self._value), (self._ask(),)
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self._value)
+        if not hasattr(kind, name):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        return getattr(self._ask(), name)
+
+    def __bool__(self) -> bool:
+        return self._numbers.compute(bool, self)
+
+    def __round__(self, digits: Any = None) -> Any:
+        return self._numbers.compute(round, self) if digits is None else self._numbers.compute(round, self, digits)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+def plain(value: Any, ask: bool = False) -> Any:
+    """A number as it is; ``ask``: the call depends on it."""
+    if type(value) is not Moving:
+        return value
+    return value._ask() if ask else value._value
+
+
+def asked(tree: Any) -> Any:
+    """A tree with numbers as they are, on which the call depends."""
+    leaves, structure = flatten(tree)
+    return unflatten([plain(leaf, ask=True) for leaf in leaves], structure) if leaves else tree
+
+
+def plain_tree(tree: Any) -> Any:
+    """A tree with numbers as they are; itself, if none in it moves."""
+    leaves, structure = flatten(tree)
+    moves = any(type(leaf) is Moving for leaf in leaves)
+    return unflatten([plain(leaf) for leaf in leaves], structure) if moves else tree
+
+
+def _all_floating(tree: Any) -> bool:
+    tensors = [leaf for leaf in flatten(tree)[0] if isinstance(leaf, Tensor)]
+    return bool(tensors) and all(tensor.dtype.category >= FLOATING for tensor in tensors)
+
+
+def _binary(function: Callable, swapped: bool) -> Callable:
+    def method(self: Moving, other: Any) -> Any:
+        if type(other) not in (int, float, bool, Moving):
+            if isinstance(other, Tensor):
+                return NotImplemented
+            return function(other, self._ask()) if swapped else function(self._ask(), other)
+        return self._numbers.compute(function, other, self) if swapped else self._numbers.compute(function, self, other)
+
+    return method
+
+
+def _unary(function: Callable) -> Callable:
+    return lambda self: self._numbers.compute(function, self)
+
+
+def _told(function: Callable) -> Callable:
+    return lambda self, *args: function(self._ask(), *args)
+
+
+for _name_of in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(Moving, f"__{_name_of}__", _binary(getattr(operator, _name_of), False))
+    setattr(Moving, f"__r{_name_of}__", _binary(getattr(operator, _name_of), True))
+for _name_of in ("and_", "or_", "xor", "lshift", "rshift"):
+    setattr(Moving, f"__{_name_of.rstrip('_')}__", _binary(getattr(operator, _name_of), False))
+    setattr(Moving, f"__r{_name_of.rstrip('_')}__", _binary(getattr(operator, _name_of), True))
+for _name_of in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Moving, f"__{_name_of}__", _binary(getattr(operator, _name_of), False))
+for _name_of in ("neg", "pos", "abs", "invert"):
+    setattr(Moving, f"__{_name_of}__", _unary(getattr(operator, _name_of)))
+for _function in (math.floor, math.ceil, math.trunc):
+    setattr(Moving, f"__{_function.__name__}__", _unary(_function))
+for _function in (hash, repr, str, format, float, int, complex):
+    setattr(Moving, f"__{_function.__name__}__", _told(_function))
+
+
+# -- stand-ins in places -----------------------------------------------------------------------------------------------
+
+
+def _by_name(function: Callable) -> Callable:
+    """A function of ``math`` that writes down what it is given."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        moving = next((arg for arg in args if type(arg) is Moving), None)
+        if moving is None or kwargs:
+            return function(*asked(args), **asked(kwargs)) if args else function(**kwargs)
+        return moving._numbers.compute(function, *args)
+
+    return call
+
+
+_MATH = types.ModuleType("math")
+for _key, _value in vars(math).items():
+    _scalar = isinstance(_value, types.BuiltinFunctionType) and _key not in ("fsum", "prod", "dist", "sumprod")
+    setattr(_MATH, _key, _by_name(_value) if _scalar else _value)
+_OF_MATH = {id(value): getattr(_MATH, key) for key, value in vars(math).items() if value is not getattr(_MATH, key)}
+
+
+class StandIns:
+    """Puts stand-ins in the places of numbers that move, for the time of a call.
+
+    Args:
+        reached: the places that the call can read.
+        moving: the identities of those whose numbers move.
+        numbers: what will write down what is computed from them.
+    """
+
+    def __init__(self, reached: Guards, moving: Collection[tuple], numbers: Numbers) -> None:
+        self.numbers = numbers
+        self._reached, self._restored = reached, []  # type: ignore[var-annotated]
+        self._starts: dict[tuple, Moving] = {}
+        self._bindings: dict[tuple, Binding] = {}
+        for container, key, value, name in list(reached.all_places()):
+            if not can_be_rebound(container):
+                continue
+            binding = Binding(container, key, name)
+            if value is math or id(value) in _OF_MATH:
+                self._restored.append((binding, value))
+                binding.bind(_MATH if value is math else _OF_MATH[id(value)])
+            elif type(value) in NUMBERS and type(binding.find()) in NUMBERS:
+                self._bindings[binding.identity] = binding
+                if binding.identity in moving and binding.identity not in self._starts:
+                    started = self._starts[binding.identity] = numbers.begin(binding, binding.find())
+                    binding.bind(started)
+
+    def take_away(self, roots: list[tuple[Any, str]]) -> None:
+        """Put numbers where stand-ins are, wherever the call has left them, and note what it has left where."""
+        self.numbers.open = False
+        for identity, binding in self._bindings.items():
+            now = binding.find()
+            started = self._starts.get(identity)
+            if now is not started and (type(now) is Moving or (started is not None and type(now) in NUMBERS)):
+                self.numbers.written.append((binding, Operand.of_value(now)))
+            if started is not None and type(now) not in (*NUMBERS, Moving):
+                self.numbers.read[started._register] = f"the end of the call, where {binding} has no number"
+            if type(now) is Moving:
+                binding.bind(now._value)
+        for binding, value in reversed(self._restored):
+            if binding.find() is not MISSING:
+                binding.bind(value)
+        for container, key, value, name in list(Guards(roots).all_places()):
+            if type(value) is Moving and can_be_rebound(container):
+                Binding(container, key, name).bind(value._value)
+
+@contextmanager
+def standing_in(
+    reached: Guards, moving: Collection[tuple], numbers: Numbers, roots: list[tuple[Any, str]]
+) -> Iterator[None]:
+    """Have stand-ins in the places of numbers that move, in a block. Arguments may have them already."""
+    if not (moving or numbers.origins):
+        yield
+        return
+    standing = StandIns(reached, moving, numbers)
+    overriding.active = True
+    try:
+        yield
+    finally:
+        overriding.active = overriding.known
+        standing.take_away(roots)
+
+
+def moved_numbers(reached: Guards) -> set[tuple]:
+    """The identities of places that have other numbers than they had."""
+    found = set()
+    for container, key, old, _ in reached.all_places():
+        if type(old) in NUMBERS and can_be_rebound(container):
+            try:
+                now = container[key]
+            except (KeyError, IndexError):
+                continue
+            if type(now) in NUMBERS and not alike(now, old):
+                found.add(identity_of(container, key))
+    return found
