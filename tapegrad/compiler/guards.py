@@ -38,6 +38,7 @@ class Guards:
     Attributes:
         tensors: the tensors that were reached.
         unsure: why it can't be told whether something has changed, or None.
+        names: the names that code mentions.
 
     >>> rates = {"lr": 0.1}
     >>> guards = Guards([(rates, "rates")])
@@ -48,14 +49,14 @@ class Guards:
     """
 
     __slots__ = (
-        "tensors", "unsure", "_places", "_lists", "_sets", "_keys", "_names", "_sizes", "_arrays", "_kept", "_pinned",
-        "_quick",
+        "tensors", "unsure", "names", "_places", "_lists", "_sets", "_keys", "_names", "_sizes", "_arrays", "_kept",
+        "_pinned", "_quick",
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
         search = Search(roots)
         self.tensors: list[Tensor] = search.tensors
-        self.unsure = search.unsure
+        self.unsure, self.names = search.unsure, search.names
         self._kept, self._pinned = search.kept, search.pinned
         self._places: list[tuple] = [tuple(place) for place in search.places if type(place.container) not in _SEQUENCES]
         self._lists: list[tuple] = []

@@ -5,8 +5,8 @@ Note [Numbers that move]
 than the tensors, and that differ from call to call. Once that has been seen, the next captured call finds *stand-ins*
 there (``Moving``), for the time of the call. They compute like the numbers, and write down what is computed
 (``Numbers``): a few operators of Python, which a replayed call computes again before its program is run. What goes into
-a kernel as a float becomes an input of the program. What Python chooses by (`if t % 10 == 0`) is a *condition*: where it
-does not hold, the call takes another *course*, for which there is another program (``cases.py``).
+a kernel as a float becomes an input of the program. What Python chooses by (`if t % 10 == 0`) is a *condition*: where
+it does not hold, the call takes another *course*, for which there is another program (``cases.py``).
 
 It must be known what becomes of every number, and the class says so: it is no float, it only claims to be one
 (``__class__``), so that no C code can read its number without asking. Whoever asks (``float()``, an index, a shape, a
@@ -103,7 +103,7 @@ class Numbers:
     def argument(self, moving: Moving) -> float:
         """A number as kernels get it: an object by which ``input_for`` knows it."""
         if type(moving._value) is int:
-            moving = self.compute(float, moving)
+            moving = self.compute(_as_float, moving)
         register = moving._register
         known = next((number for mine, number in self._floats.values() if mine == register), None)
         if known is None:
@@ -183,6 +183,12 @@ class Numbers:
             binding.bind(values[of] if moves else of)
 
 
+def _as_float(number: int) -> float:
+    if not _AS_INTEGER[0] <= number < _AS_INTEGER[1]:
+        raise OverflowError("no kernel takes such an integer")
+    return float(number)
+
+
 class Operand(NamedTuple):
     """A register, or a constant."""
 
@@ -226,7 +232,7 @@ class Moving:
     def __torch_function__(cls, function: Callable, types: Any, args: tuple, kwargs: Any = None) -> Any:
         """A function of tensors gets the number."""
         kwargs = kwargs or {}
-        if function.__name__ not in BY_NUMBERS or not _all_floating((args, kwargs)):
+        if function.__name__ not in BY_NUMBERS or not _all_fit((args, kwargs)):
             return function(*asked(args), **asked(kwargs))
         leaves, tree = flatten((args, kwargs))
         moving = [leaf for leaf in leaves if type(leaf) is Moving]
@@ -253,6 +259,9 @@ class Moving:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._ask(), dtype)
+
+    def __jax_array__(self) -> np.ndarray:
+        return np.asarray(self._ask())
 
     def __index__(self) -> int:
         return operator.index(self._ask())
@@ -299,9 +308,20 @@ def plain_tree(tree: Any) -> Any:
     return unflatten([plain(leaf) for leaf in leaves], structure) if moves else tree
 
 
-def _all_floating(tree: Any) -> bool:
-    tensors = [leaf for leaf in flatten(tree)[0] if isinstance(leaf, Tensor)]
-    return bool(tensors) and all(tensor.dtype.category >= FLOATING for tensor in tensors)
+def _all_fit(tree: Any) -> bool:
+    """Whether tensors are floating, and integers that move can be given to kernels as floats."""
+    leaves = flatten(tree)[0]
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+    large = any(_is_int(leaf) and not _AS_INTEGER[0] <= leaf._value < _AS_INTEGER[1] for leaf in leaves)
+    return bool(tensors) and not large and all(tensor.dtype.category >= FLOATING for tensor in tensors)
+
+
+def _is_int(leaf: Any) -> bool:
+    return type(leaf) is Moving and type(leaf._value) is int
+
+
+_AS_INTEGER = -(2**63), 2**64
+"""Integers between these are taken beside tensors."""
 
 
 def _binary(function: Callable, swapped: bool) -> Callable:
@@ -422,6 +442,21 @@ def standing_in(
     finally:
         overriding.active = overriding.known
         standing.take_away(roots)
+
+
+def can_tell(reached: Guards) -> bool:
+    """Whether code asks for types and identities, by which it can tell stand-ins from numbers, or calls jax itself."""
+    if not reached.names.isdisjoint(_TELLING):
+        return True
+    return any(_is_of_jax(value) for _, _, value, _ in reached.all_places())
+
+
+def _is_of_jax(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
+
+
+_TELLING = frozenset({"type", "__class__", "id"})
 
 
 def moved_numbers(reached: Guards) -> set[tuple]:

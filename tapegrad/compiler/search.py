@@ -95,7 +95,7 @@ _HARMLESS = ("typing", "abc", "_abc", "dataclasses")
 _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collections")
 """Modules whose classes call no methods but special ones of those that are derived from them."""
 
-_KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
+KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
 
 
 class Search:
@@ -283,7 +283,7 @@ class Search:
             self.places.append(Place(Kind(thing), None, cls, f"the class of {name}"))
             if cls not in self._classes:
                 self._classes.add(cls)
-                yield from self._of_class(cls, cls.__qualname__, made=not _KINDS.isdisjoint(self.names))
+                yield from self._of_class(cls, cls.__qualname__, made=not KINDS.isdisjoint(self.names))
 
     def _of_class(self, cls: type, name: str, made: bool = True) -> Iterator[Place]:
         """What a class has that is named, or that others may call: all of it, if a library knows it as one of its own.

@@ -25,7 +25,7 @@ from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.cases import Case
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.kinds import MOVES, Likeness, Widths, ambient, are_ordinary, has_more, kind_of_call
-from tapegrad.compiler.moving import Numbers, moved_numbers, plain_tree, standing_in
+from tapegrad.compiler.moving import Numbers, can_tell, moved_numbers, plain_tree, standing_in
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
@@ -165,8 +165,9 @@ class Compiled:
         before, modes = case.reason if case.resting else reached.unsure or "", ambient()
         if case.guards is not None:
             case.moving |= moved_numbers(case.guards) - case.rigid
-        moving = set() if reached.unsure else case.moving - case.rigid
-        numbers, moves = Numbers(), () if reached.unsure else case.arguments
+        stay = reached.unsure or can_tell(reached)
+        moving = set() if stay else case.moving - case.rigid
+        numbers, moves = Numbers(), () if stay else case.arguments
         given = [numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
         if moves:
             args, kwargs = unflatten(given, tree)

@@ -58,6 +58,8 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key)
     if run is None:
+        if any(type(value) is not value.__class__ for value in (*args, *settings.values())):
+            return call(op, tuple(map(told, args)), {name: told(value) for name, value in settings.items()})
         if thread.modes.intercepted:
             run = op.plans[key] = intercepted(op, settings)
         elif is_level_call(specs):
@@ -72,6 +74,11 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
             with quiet_numbers():
                 return run(*args)
     return run(*args)
+
+
+def told(value: Any) -> Any:
+    """What something is that stands for a number: Note [Numbers that move] in ``compiler/moving.py``."""
+    return value if type(value) is value.__class__ else value.__class__(value)
 
 
 def forwards(specs: tuple) -> bool:

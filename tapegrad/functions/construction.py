@@ -77,7 +77,7 @@ def constructed(
         return _copied(made, data)
     wanted = options.get("dtype") or default
     if isinstance(data, _SCALARS) and not isinstance(data, np.generic):
-        made = target(function, options, default or inferred_dtype(type(data)), on)
+        made = target(function, options, default or inferred_dtype(data.__class__), on)
         return made.full((), _elements([data], made.dtype)[0])
     if _is_array(data):
         array = checked_array(np.asarray(data))
@@ -185,7 +185,7 @@ def _infer_number(item: Any) -> dtype:
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
     if isinstance(item, _SCALARS):
-        return inferred_dtype(type(item))
+        return inferred_dtype(item.__class__)
     raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
 
 

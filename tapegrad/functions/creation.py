@@ -81,7 +81,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
     """
     shape = checked_size("full", size)
     number = filling("full", fill_value)
-    kind = fill_value.dtype if isinstance(fill_value, Tensor) else inferred_dtype(type(number))
+    kind = fill_value.dtype if isinstance(fill_value, Tensor) else inferred_dtype(number.__class__)
     made = target("full", options, kind)
     return made.full(shape, element(number, made.dtype))
 

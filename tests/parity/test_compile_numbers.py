@@ -293,7 +293,7 @@ def becoming_a_float(torch):
     model, numbers = Model(torch), [1]
 
     def step():
-        loss = model.backward()
+        model.backward()
         model.descend(0.1 * numbers[0])
         numbers[0] = numbers[0] + 1 if numbers[0] < 4 else numbers[0] / 2
         return numbers[0]
