@@ -423,17 +423,20 @@ def test_what_python_has_to_do(program):
     assert REFUSED[program] in compiled.report(), compiled.report()
 
 
-def test_a_counter_in_python_is_said_to_be_better_a_tensor():
-    state = {"step": 0, "h": torch.zeros(2)}
+def test_a_counter_in_python_that_is_read_is_said_to_be_better_a_tensor():
+    state = {"step": 0, "text": "", "h": torch.zeros(2)}
 
     @torch.compile
     def step():
         state["step"] += 1
+        state["text"] = str(state["step"])
         state["h"] = state["h"] + 1
 
     for _ in range(12):
         step()
     assert "state['step']" in step.report() and "0-dim tensor" in step.report(), step.report()
+    assert "a number is read at" in step.report() and 'state["text"] = str(state["step"])' in step.report()
+    assert state["text"] == "12" and type(state["step"]) is int
     assert state["h"].tolist() == [12.0, 12.0] and step.replayed == 0
 
 

@@ -37,6 +37,7 @@ class Case:
         replay: how the next call is made without Python; None if that is not possible.
         reason: why it is not.
         moving, rigid: places in which it finds another number in each call; and those whose numbers Python must know.
+        read: where it reads one of these.
         courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
@@ -53,6 +54,7 @@ class Case:
         self.accounted = True
         self.moving: set[tuple] = set()
         self.rigid: set[tuple] = set()
+        self.read = ""
         self.arguments: list[int] = []
         self.courses: list[Course] = []
 
@@ -94,7 +96,7 @@ class Case:
                 return None
         self.course = mine
         if mine.replay is not None and mine.replay.diverted:
-            self.courses = [*self.courses[-MOST_COURSES + 1 :], mine]
+            self._put_by()
             self.last = self.replay = None
         return obstacle
 
@@ -103,11 +105,17 @@ class Case:
         unlike = "it is the first that was captured" if self.last is None else new.unlike(self.last)
         if unlike is None:
             return None
-        for course in self.courses:
-            if course.replay is None and course.last is not None and new.unlike(course.last) is None:
-                self.courses.remove(course)
-                return None
-        return unlike
+        alike = (one for one in self.courses if one.replay is None and one.last and new.unlike(one.last) is None)
+        course = next(alike, None)
+        if course is not None:
+            self.courses.remove(course)
+        if self.last is not None and self.last.numbers is not None and new.numbers is not None:
+            self._put_by()
+        return unlike if course is None else None
+
+    def _put_by(self) -> None:
+        """Remember the last course, while calls take another one."""
+        self.courses = [*self.courses[-MOST_COURSES + 1 :], self.course]
 
     @property
     def resting(self) -> bool:

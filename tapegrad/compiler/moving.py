@@ -22,6 +22,7 @@ import operator
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock, get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ class Numbers:
         self.inputs: dict[int, int] = {}
         self.used: set[int] = set()
         self._floats: dict[int, tuple[int, float]] = {}
+        self._thread = get_ident()
         self.open = True
 
     # -- while the call is captured
@@ -82,7 +84,7 @@ class Numbers:
         value = function(*map(plain, operands))
         if not self.open:
             return value
-        if type(value) not in (*NUMBERS, bool) or len(self.steps) >= MOST_STEPS:
+        if get_ident() != self._thread or type(value) not in (*NUMBERS, bool) or len(self.steps) >= MOST_STEPS:
             for one in operands:
                 plain(one, ask=True)
             return value
@@ -236,7 +238,7 @@ class Moving:
             return function(*asked(args), **asked(kwargs))
         leaves, tree = flatten((args, kwargs))
         moving = [leaf for leaf in leaves if type(leaf) is Moving]
-        if any(not one._numbers.open for one in moving):
+        if any(not one._numbers.open or get_ident() != one._numbers._thread for one in moving):
             return function(*asked(args), **asked(kwargs))
         numbers = moving[0]._numbers
         handed = [numbers.argument(leaf) if type(leaf) is Moving else leaf for leaf in leaves]
@@ -435,13 +437,23 @@ def standing_in(
     if not (moving or numbers.origins):
         yield
         return
-    standing = StandIns(reached, moving, numbers)
+    alone = _standing.acquire(blocking=False)  # of two threads that share places one finds numbers in them
+    standing = StandIns(reached, moving if alone else (), numbers)
+    _calls.append(numbers)
     overriding.active = True
     try:
         yield
     finally:
-        overriding.active = overriding.known
+        _calls.remove(numbers)
+        overriding.active = overriding.known or bool(_calls)
         standing.take_away(roots)
+        if alone:
+            _standing.release()
+
+
+_standing = Lock()
+_calls: list[Numbers] = []
+"""The calls that are captured now with stand-ins."""
 
 
 def can_tell(reached: Guards) -> bool:

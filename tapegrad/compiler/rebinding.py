@@ -12,8 +12,7 @@ guards don't compare what such a place holds with what it held (``Guards.release
 A tensor with a history (the loss, after its backward pass) may be kept in such a place, too, but not computed with: it
 must have the history that the call gives to it. Where tensors that were there before trade places, Python is run.
 
-Python numbers that count (`self.step += 1`) can't be had this way: what Python computes from them is seen by nobody, so
-that nobody knows what another number would have made of it. A 0-dim tensor that counts is a tensor as any other.
+Python numbers that count (`self.step += 1`) are had in another way: Note [Numbers that move] in ``moving.py``.
 """
 
 from __future__ import annotations

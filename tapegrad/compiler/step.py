@@ -275,7 +275,7 @@ class Compiled:
         changed = reached.unsure or reached.changed()
         unlike = case.known(new)
         if changed and not reached.unsure:
-            changed = f"the call itself changes what it reads: {changed}{WAY_OUT}"
+            changed = f"the call itself changes what it reads: {changed}{case.read}{WAY_OUT}"
         case.reason = why_not or changed or unlike or ""
         case.last, case.guards, case.states, case.accounted = new, reached, states, True
         if case.reason:
@@ -292,6 +292,7 @@ class Compiled:
                 self._widths.stay(case.kind, leaves)
             else:
                 case.rigid.add(origin.identity)
+        case.read = f"; a number is read at {next(iter(numbers.read.values()))}"
         return f"a number that is another one in each call is read at {next(iter(numbers.read.values()))}"
 
 

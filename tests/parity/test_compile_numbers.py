@@ -1,5 +1,6 @@
 """Steps with Python numbers that are others in each call: replayed, and as PyTorch computes them without compiling."""
 
+import copy
 import math
 from math import cos
 
@@ -311,3 +312,83 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_numbers(program):
     agree(program, rtol=1e-4, atol=1e-6)
+
+
+def counting(body, **more):
+    """A step with a counter, and with a state for more."""
+
+    def program(torch):
+        state = {"t": 0, **copy.deepcopy(more)}
+
+        def step(x):
+            state["t"] += 1
+            return body(torch, state, state["t"], x)
+
+        made = torch.compile(step) if torch is tapegrad else step
+        seen = []
+        for _ in range(8):
+            given = made(torch.tensor([1.0, 2.0, 0.5]))
+            given = given.detach().numpy().copy() if isinstance(given, torch.Tensor) else given
+            seen.append([given, type(given).__name__ if isinstance(given, (int, float)) else None, repr(state)])
+            assert all(type(value) in (int, float, list, dict, tuple, str) for value in state.values())
+        return seen
+
+    return program
+
+
+READ = {
+    "a table": counting(lambda torch, state, t, x: x * state["rates"][t], rates=[0.1] * 4 + [0.01] * 9),
+    "float": counting(lambda torch, state, t, x: x * float(t)),
+    "text": counting(lambda torch, state, t, x: x * float(f"{t}.5")),
+    "a length": counting(lambda torch, state, t, x: torch.zeros(t % 4 + 1) + x[0]),
+    "an index": counting(lambda torch, state, t, x: x[t % 3] * 2),
+    "a slice": counting(lambda torch, state, t, x: x[t % 3 :] * 2),
+    "an item": counting(lambda torch, state, t, x: x.__setitem__(t % 3, t / 2) or x * 1),
+    "a new tensor": counting(lambda torch, state, t, x: torch.tensor([[t, 0.5]]) * t + torch.full((2,), t / 4)),
+    "integers": counting(lambda torch, state, t, x: torch.tensor([1, 2]) * t),
+    "an exponent": counting(lambda torch, state, t, x: x**t),
+    "limits": counting(lambda torch, state, t, x: x.clamp(max=t / 5) + torch.where(x > 1, x, t / 3)),
+    "a comparison": counting(lambda torch, state, t, x: (x > t / 4).float()),
+    "a setting": counting(lambda torch, state, t, x: torch.nn.functional.leaky_relu(-x, t / 10)),
+    "a type": counting(lambda torch, state, t, x: x * t if type(t) is int else x),
+    "a class": counting(lambda torch, state, t, x: x * t if isinstance(t, int) else x),
+    "a choice": counting(lambda torch, state, t, x: x if t % 2 else -x),
+    "a key": counting(lambda torch, state, t, x: x * {1: 2.0, 2: 3.0}.get(t, 1.0)),
+    "a list": counting(lambda torch, state, t, x: (state["seen"].append(t * 2), x * t)[1], seen=[]),
+    "a tuple": counting(lambda torch, state, t, x: (state.update(pair=(t, t / 2)), x * state["pair"][1])[1], pair=()),
+    "results": counting(lambda torch, state, t, x: [t, t / 2, {"t": t}, (x * t).tolist()]),
+    "a reset": counting(lambda torch, state, t, x: (state.update(t=0) if t >= 3 else None, x * t)[1]),
+    "an error": counting(lambda torch, state, t, x: x / (t - 5) if t != 5 else x),
+    "math": counting(lambda torch, state, t, x: x * math.hypot(t, 2) + math.floor(t / 3) + math.fsum([t, 1])),
+}
+
+
+@pytest.mark.parametrize("read", READ)
+def test_what_python_reads_of_a_number(read):
+    agree(READ[read], rtol=1e-5, atol=1e-6)
+
+
+def test_numbers_that_choose_the_kind_of_a_call_have_a_program_each():
+    @tapegrad.compile
+    def step(x, mode):
+        return x.sum(mode)
+
+    x = tapegrad.ones(2, 3)
+    for _ in range(6):
+        assert step(x, 0).tolist() == [2, 2, 2]
+        assert step(x, 1).tolist() == [3, 3]
+    assert step.replayed >= 5, step.report()
+
+
+def test_a_course_is_found_again():
+    state = {"t": 0}
+
+    @tapegrad.compile
+    def step(x):
+        state["t"] += 1
+        return x * state["t"] if state["t"] % 3 else x - state["t"]
+
+    x = tapegrad.ones(1)
+    for t in range(1, 25):
+        assert step(x).item() == (t if t % 3 else 1 - t)
+    assert step.replayed >= 16, step.report()
