@@ -226,8 +226,8 @@ class Moving:
     def __init__(self, numbers: Numbers, register: int, value: Any) -> None:
         self._numbers, self._register, self._value = numbers, register, value
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return type(self._value)
 
     @classmethod
@@ -357,8 +357,8 @@ for _name_of in ("neg", "pos", "abs", "invert"):
     setattr(Moving, f"__{_name_of}__", _unary(getattr(operator, _name_of)))
 for _function in (math.floor, math.ceil, math.trunc):
     setattr(Moving, f"__{_function.__name__}__", _unary(_function))
-for _function in (hash, repr, str, format, float, int, complex):
-    setattr(Moving, f"__{_function.__name__}__", _told(_function))
+for _asking in (hash, repr, str, format, float, int, complex):
+    setattr(Moving, f"__{_asking.__name__}__", _told(_asking))
 
 
 # -- stand-ins in places -----------------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ class StandIns:
 
     def __init__(self, reached: Guards, moving: Collection[tuple], numbers: Numbers) -> None:
         self.numbers = numbers
-        self._reached, self._restored = reached, []  # type: ignore[var-annotated]
+        self._restored: list[tuple[Binding, Any]] = []
         self._starts: dict[tuple, Moving] = {}
         self._bindings: dict[tuple, Binding] = {}
         for container, key, value, name in list(reached.all_places()):

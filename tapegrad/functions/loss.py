@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any
 
 from tapegrad.functions.bounds import negative, not_in_unit_interval, outside, refuse_elements
@@ -209,9 +210,12 @@ def binary_cross_entropy(
         _check_weight_shape(weight, input)
     refuse_dtypes("binary_cross_entropy", input._spec, bool=True, integral=True, complex=True)
     for name, given in (("input", input), ("target", target)):
-        what = f"all elements of {name} should be between 0 and 1"
-        refuse_elements(given, not_in_unit_interval, complaint=lambda _, what=what: RuntimeError(what))
+        refuse_elements(given, not_in_unit_interval, complaint=partial(_no_probability, name))
     return losses.binary_cross_entropy(input, target, weight, reduction=reduction)
+
+
+def _no_probability(name: str, _: Any) -> RuntimeError:
+    return RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
 def _check_weight_shape(weight: Tensor, input: Tensor) -> None:
