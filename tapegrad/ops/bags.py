@@ -20,11 +20,16 @@ def _bag_of_each(offsets: Any, length: int) -> Any:
 
 
 def _greatest(rows: Any, bags: Any, kept: Any, count: int) -> tuple[Any, Any]:
-    """The greatest of each bag (0 for an empty one), and the place of the first look-up that has it."""
+    """The greatest of each bag (0 for an empty one), and the place of the first look-up that has it.
+
+    As in PyTorch, nan is the greatest where it comes first, and is passed over behind others.
+    """
+    place, nan = jnp.arange(len(bags))[:, None], jnp.isnan(rows)
+    start = jnp.full((count, 1), len(bags), place.dtype).at[bags].min(jnp.where(kept, place, len(bags)), mode="drop")
+    kept = kept & ~(nan & (place != start[bags]))
     lowest = jnp.full((count, rows.shape[1]), -jnp.inf, rows.dtype)
     best = lowest.at[bags].max(jnp.where(kept, rows, -jnp.inf), mode="drop")
-    place = jnp.arange(len(bags))[:, None]
-    first = jnp.where(kept & (rows == best[bags]), place, len(bags))
+    first = jnp.where(kept & ((rows == best[bags]) | nan), place, len(bags))
     places = jnp.full(best.shape, len(bags), place.dtype).at[bags].min(first, mode="drop")
     return jnp.where(places < len(bags), best, 0), places
 
