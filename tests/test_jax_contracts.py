@@ -111,7 +111,7 @@ def test_a_result_is_in_its_list_when_the_call_that_c_makes_returns():
 
 
 def test_python_specialises_the_append_of_a_list():
-    """After it, Python looks for no interrupt: an instruction and its results are appended together (``pending.py``)."""
+    """After it, it looks for no interrupt: an instruction and its results are appended together (``pending.py``)."""
     call = Kernel(lambda x: x * 2, name="double", wide=False).call_for([jnp.ones(2)])
     with torch.deferred():
         for _ in range(64):
