@@ -192,7 +192,11 @@ def from_jax(d: jax.Device) -> device:
     >>> from_jax(jax.devices("cpu")[0])
     device(type='cpu')
     """
-    index = jax.local_devices(backend=d.platform).index(d)
+    local = jax.local_devices(backend=d.platform)
+    if d not in local:
+        here = f"those of process {jax.process_index()}"
+        raise RuntimeError(message("a device of another process has no name here", expected=here, got=repr(d)))
+    index = local.index(d)
     if d.platform == "cpu":
         return _intern("cpu", index or None)
     kind = _ACCELERATORS.get(d.platform)
@@ -220,7 +224,11 @@ def device_of(value: Any) -> device:
     value = getattr(value, "array", value)
     if isinstance(value, jax.core.Tracer):
         return get_default_device()
-    return from_jax(next(iter(value.devices())))
+    return from_jax(min(value.devices(), key=_number))
+
+
+def _number(d: jax.Device) -> int:
+    return d.id
 
 
 def _accelerator() -> str:

@@ -70,6 +70,7 @@ def from_jax_array(array: jax.Array, *, requires_grad: bool = False) -> Tensor:
 
     Raises:
         TypeError: no jax array, or one of a dtype that tensors don't have.
+        RuntimeError: it is spread over several devices. Inside ``jax.jit`` such arrays are tracers as any other.
 
     >>> import jax.numpy as jnp
     >>> from_jax_array(jnp.arange(3.0), requires_grad=True)
@@ -81,10 +82,27 @@ def from_jax_array(array: jax.Array, *, requires_grad: bool = False) -> Tensor:
         raise TypeError(message("there are no tensors of random keys", got=array.dtype, hint="use jax.random.key_data"))
     if array.weak_type:  # promotes as a Python number does; tensors know nothing of that
         array = jax.lax.convert_element_type(array, array.dtype)
-    if committed() and not isinstance(array, jax.core.Tracer) and len(array.devices()) == 1:
-        array = transfer(array, device_of(array))
+    if not isinstance(array, jax.core.Tracer):
+        refuse_spread(array)
+        array = transfer(array, device_of(array)) if committed() else array
     tensor = fresh(array, describe(array))
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+def refuse_spread(array: jax.Array) -> None:
+    """Refuse an array of which several devices have a part or a copy.
+
+    Raises:
+        RuntimeError: it is such an array.
+    """
+    sharding = array.sharding
+    if sharding.num_devices > 1:
+        hint = (
+            "compute with it inside jax.jit, where functions of tensors (tapegrad.interop.to_jax) take it, or gather "
+            "it first, with jax.device_put(array, device)"
+        )
+        raise RuntimeError(message("a tensor can't show an array that is spread over devices", expected="one device",
+                                   got=f"{sharding.num_devices}, by {sharding}", hint=hint))  # fmt: skip
 
 
 def is_tensor(leaf: Any) -> bool:
