@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.pending import Call, call_lines, program_for, recording_names
 from tapegrad.tape.modes import thread
@@ -56,7 +57,7 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     full = (True,) * plan.slots
     names["bound"] = names["backward"] = plan.backward(plan.needed, full)
     call = None
-    if not plan.mixed:
+    if not plan.mixed and plan.device is not META:
         kernel = plan.backward_kernel(plan.needed, full)
         if not plan.modes.deferred:
             names["backward"], kernel.ran = kernel.run, True

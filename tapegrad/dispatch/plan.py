@@ -16,10 +16,12 @@ from tapegrad.dispatch.levels import lifted_forward
 from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.errors import message
+from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
+from tapegrad.execution.opaque import Meta
 from tapegrad.execution.pending import Call, aval, quiet_numbers
 from tapegrad.execution.sizes import check_size
 from tapegrad.tape.modes import Modes
@@ -30,7 +32,7 @@ class Kernels:
     """The compiled side of a call, shared by all plans that differ only in flags (what requires grad, what is plain).
 
     Attributes:
-        forward: the forward kernel; of a call on lifted tensors, a function.
+        forward: the forward kernel; of a call on lifted tensors, or on tensors without data, a function.
         outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
         wide: whether a 64-bit type is involved.
         backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
@@ -49,10 +51,17 @@ class Kernels:
         self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
         if any(isinstance(spec, Spec) and spec.level for spec in specs):
             self.forward: Any = lifted_forward(op, specs, settings)
+        elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
+            self.forward = self._shapes
         else:
             self.forward = Kernel(function, name=op.name, wide=self.wide)
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
+
+    def _shapes(self, *values: Any) -> Any:
+        """What stands for a call's results where there is no data. See Note [Values without data]."""
+        results = tuple(Meta(shape, dtype.numpy) for shape, dtype in self.outputs)
+        return results[0] if self.single else results
 
     @classmethod
     def of(cls, op: Any, specs: tuple, settings: dict) -> Kernels:
@@ -122,7 +131,8 @@ class Plan:
     def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
         refuse_forked()
         self.op, self.specs, self.settings, self.modes = op, specs, {**op.defaults, **settings}, modes
-        check_devices(specs)
+        if not op.moves:
+            check_devices(specs)
         self.kernels = Kernels.of(op, specs, settings)
         self.single, outputs = self.kernels.single, self.kernels.outputs
         if op.shows:
@@ -131,7 +141,7 @@ class Plan:
         self.num_outputs = len(outputs)
         self.slots = max((i + 1 for i, (_, dtype) in enumerate(outputs) if dtype.category >= 2), default=1)
         tensors = [spec for spec in specs if isinstance(spec, Spec)]
-        self.device = max(tensors, key=lambda spec: spec.ndim > 0 or spec.device.type != "cpu").device
+        self.device = max(tensors, key=lambda spec: op.moves or spec.ndim > 0 or spec.device.type != "cpu").device
         self.mixed = any(spec.device is not self.device for spec in tensors)
         self.level = max(spec.level for spec in tensors)
         arity = sum(spec is not None for spec in specs)
@@ -230,7 +240,8 @@ class Plan:
         """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""
         if not any(wanted):
             return lambda *values: (None,) * len(wanted)
-        kernel = self.backward_kernel(wanted, defined).bind()
+        made = self.backward_kernel(wanted, defined)
+        kernel = made.shapes if self.device is META else made.bind()
         return self._across_devices(kernel) if self.mixed else kernel
 
     def backward_kernel(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
@@ -306,6 +317,10 @@ def check_devices(specs: Sequence) -> None:
     devices = {spec.device for spec in specs if isinstance(spec, Spec)}
     if len(devices) > 1:
         devices = {s.device for s in specs if isinstance(s, Spec) and (s.ndim or s.device.type != "cpu")}
+        if len(devices) > 1 and META in devices:
+            expected, *others = [s.device for s in specs if isinstance(s, Spec) and s.device in devices]
+            other = next(device for device in others if device is not expected)
+            raise RuntimeError(f"Tensor on device {other} is not on the expected device {expected}!")
         if len(devices) > 1:
             first, second = sorted(map(str, devices), reverse=True)[:2]
             raise RuntimeError(

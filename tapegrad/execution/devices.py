@@ -17,6 +17,7 @@ from typing import Any, NoReturn, Self
 import jax
 
 from tapegrad.errors import message
+from tapegrad.execution.opaque import Meta
 from tapegrad.tape.modes import carried
 
 # PyTorch's device types, and tpu, which PyTorch knows only as xla.
@@ -149,6 +150,10 @@ def _type_name(x: object) -> str:
     return "torch.device" if isinstance(x, device) else type(x).__name__
 
 
+META = device("meta")
+"""Where tensors have no data. See Note [Values without data] in ``opaque.py``."""
+
+
 # JAX's devices -----------------------------------------------------------------------------------------------------
 
 
@@ -215,6 +220,8 @@ def only_device() -> device | None:
 
 def device_of(value: Any) -> device:
     """The device that holds a value. A tracer is nowhere yet: it gets the default device."""
+    if type(value) is Meta:
+        return META
     only = only_device()
     if only is not None:
         return only

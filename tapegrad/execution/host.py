@@ -18,10 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.errors import message
-from tapegrad.execution.devices import device, from_jax, jax_device, only_device
+from tapegrad.execution.devices import META, device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.kernel import WIDE, Kernel, Opaque
+from tapegrad.execution.kernel import WIDE, Kernel
 from tapegrad.execution.late import expected, look
+from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.tape.modes import switched, thread
@@ -29,6 +30,8 @@ from tapegrad.tape.modes import switched, thread
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
 SEEN_ENOUGH = 4  # how often a small shape comes before a kernel is compiled for it
 _FILLED_ON_HOST = 1 << 20  # elements: above, constants are made where they are needed
+
+NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 _narrow_copy = Kernel(lambda x: x, name="from_host", wide=False).bind()
 _wide_copy = Kernel(lambda x: x, name="from_host", wide=True).bind()
@@ -53,7 +56,7 @@ def resolve(d: device) -> device:
 
     RuntimeError if this process has no such device.
     """
-    return from_jax(jax_device(d))
+    return META if d.type == "meta" else from_jax(jax_device(d))
 
 
 def from_host(array: np.ndarray, on: device) -> Any:
@@ -62,6 +65,8 @@ def from_host(array: np.ndarray, on: device) -> Any:
     >>> from_host(np.arange(3), device("cpu")).dtype
     dtype('int64')
     """
+    if on is META:
+        return Meta(array.shape, array.dtype)
     if recording.program.captures and thread.modes.deferred:
         return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
     if array.nbytes <= _COPIED_BY_KERNEL and not committed():
@@ -85,7 +90,10 @@ def to_host(value: Any) -> np.ndarray:
     Raises:
         jax.errors.TracerArrayConversionError: the value is a tracer.
         Exception: what a check of a compiled call has found in the meantime. See Note [Late errors].
+        NotImplementedError: it has none, on the device ``meta``.
     """
+    if type(value) is Meta:
+        raise NotImplementedError(NO_DATA)
     if recording.program.captures:
         recording.program.demand()
     try:
@@ -107,6 +115,12 @@ def address(value: Any) -> int:
     return settled(value).unsafe_buffer_pointer()
 
 
+def is_readable(value: Any) -> bool:
+    """Whether the elements of a value can be had: it is not traced, has some, and none are computed for later only."""
+    value = innermost(value)
+    return may_look() and type(value) is not Meta and not isinstance(value, jax.core.Tracer)
+
+
 def is_traced(value: Any) -> bool:
     """Whether a value stands for what a traced function will be given, and has no elements yet."""
     return isinstance(innermost(value), jax.core.Tracer)
@@ -118,14 +132,22 @@ def array_of(value: Any) -> Any:
 
 
 def innermost(value: Any) -> Any:
-    """What has the elements of a value, computed or not."""
-    while isinstance(value, Opaque):
+    """What has the elements of a value, computed or not; a ``Meta`` if there are none."""
+    while isinstance(value, Opaque) and value.below is not None:
         value = value.below
     return value
 
 
 def transfer(value: Any, on: device) -> Any:
-    """The value on another device."""
+    """The value on another device.
+
+    Raises:
+        NotImplementedError: it has no elements, on the device ``meta``.
+    """
+    if on is META:
+        return Meta(value.shape, value.dtype)
+    if type(value) is Meta:
+        raise NotImplementedError(NO_DATA)
     return _put(value, on)
 
 
@@ -137,6 +159,8 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
     [7, 7]
     """
     check_size(shape, d.itemsize, on.type)
+    if on is META:
+        return Meta(shape, d.numpy)
     if math.prod(shape) <= _FILLED_ON_HOST:
         return from_host(np.full(shape, number, d.numpy), on)
     return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))

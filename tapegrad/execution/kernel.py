@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.execution.forks import refuse_forked
+from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.tape.modes import thread
@@ -65,35 +66,11 @@ def call_into(found: list[Any], function: Callable, wide: bool, values: Sequence
         found += starmap(function, (values,))
 
 
-class Opaque:
-    """A value that is no array: it says itself how a kernel is run on it, with arrays and other such values.
-
-    Attributes:
-        shape, dtype: as an array has them.
-        spec: what a tensor with this value is known by, above this room.
-    """
-
-    __slots__ = ()
-
-    shape: tuple[int, ...]
-    dtype: Any
-    spec: Any
-
-    def run(self, function: Callable, values: tuple) -> Any:
-        """The results of a pure array function of these values, of which this is one."""
-        raise NotImplementedError
-
-    @property
-    def below(self) -> Any:
-        """The value that has its elements."""
-        raise NotImplementedError
-
-
 def run_bound(bound: Callable, *values: Any) -> Any:
     """Call what ``Kernel.bind`` gave, with values of any sort."""
     for value in values:
         if isinstance(value, Opaque):
-            return value.run(bound.__wrapped__, values)  # type: ignore[attr-defined]
+            return value.run(bound, values)
     return bound(*values)
 
 
@@ -146,7 +123,7 @@ class Kernel:
             try:
                 return run(*values)
             except TypeError:
-                return run(*settled_all(values))
+                return self.otherwise(values)
             except MEMORY_ERRORS as error:
                 raise out_of_memory(error) from None
 
@@ -173,8 +150,31 @@ class Kernel:
             try:
                 return self.call_for(values).record(*values)
             except Traced:
-                return self.run(*map(settled, values))
-        return self.run(*values)
+                values = tuple(map(settled, values))
+        return self.at_once(*values)
+
+    def at_once(self, *values: Any) -> Any:
+        """The result for values that no program can take."""
+        try:
+            return self.run(*values)
+        except TypeError:
+            return self.otherwise(values)
+
+    def otherwise(self, values: Sequence[Any]) -> Any:
+        """The result for values that XLA did not take; called while that error is handled.
+
+        Raises:
+            TypeError: the error that is handled, if there is no other way.
+        """
+        if any(type(value) is Meta for value in values):
+            return self.shapes(*values)
+        return self.run(*settled_all(values))
+
+    def shapes(self, *values: Any) -> Any:
+        """What stands for the results where a value has no elements. See Note [Values without data]."""
+        call = self.call_for(values)
+        results = tuple(None if aval is None else Meta(aval.shape, aval.dtype) for aval in call.avals)
+        return results[0] if call.single else results
 
     def call_for(self, values: Sequence[Any]) -> Call:
         """What records calls with arguments such as these.

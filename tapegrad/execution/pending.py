@@ -40,6 +40,7 @@ import numpy as np
 
 from tapegrad.execution.devices import device_of, get_default_device, only_device
 from tapegrad.execution.forks import refuse_forked
+from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.sources import defined
 
 LONGEST = 16384
@@ -163,16 +164,19 @@ _tracers: dict[type, bool] = {}
 
 
 def is_tracer(value: Any) -> bool:
-    """Whether a value stands for what a traced function will be given; quicker than ``isinstance``."""
+    """Whether a value stands for what a traced function will be given, or for nothing; quicker than ``isinstance``."""
     kind = type(value)
     found = _tracers.get(kind)
     if found is None:
-        found = _tracers[kind] = issubclass(kind, jax.core.Tracer)
+        found = _tracers[kind] = issubclass(kind, (jax.core.Tracer, Opaque))
     return found
 
 
 class Traced(Exception):
-    """An argument is a tracer: what is called with it belongs to the trace, not to a program."""
+    """An argument is a tracer: what is called with it belongs to the trace, not to a program.
+
+    So it is with what has no elements: nothing of it is run.
+    """
 
 
 class Program:
@@ -353,7 +357,7 @@ class Call:
 
     def at_once(self, *values: Any) -> Any:
         """What the kernel gives; for arguments that no program can take."""
-        return self.kernel.run(*map(settled, values))
+        return self.kernel.at_once(*map(settled, values))
 
 
 def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:

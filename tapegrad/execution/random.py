@@ -24,10 +24,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.devices import device
+from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype, uint64
 from tapegrad.execution.host import committed, from_host, may_look, to_host
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.opaque import Meta
 from tapegrad.execution.pending import recording
 
 KEY_SHAPE = (2,)
@@ -162,6 +163,8 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     >>> draw(uniform, KeyStream(0), (2, 3), float32, device("cpu"), 0.0, 1.0).shape
     (2, 3)
     """
+    if on is META:
+        return Meta(shape, d.numpy)
     key = stream.next_key()
     wide = d.is_64bit or what in (integers, _order)
     count = math.prod(shape)
@@ -178,7 +181,7 @@ def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device)
 
     They are put in the order of as many random words, on the host: sorting there needs no compilation.
     """
-    if not may_look():
+    if not may_look() or on is META:
         return draw(_order, stream, shape, d, on)
     bits = draw(_bits, stream, shape, uint64, device("cpu"))
     return from_host(np.argsort(to_host(bits), kind="stable").astype(d.numpy), on)
@@ -186,7 +189,7 @@ def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device)
 
 def from_key(key: np.ndarray, on: device) -> Any:
     """The data of a key as a value that a kernel on a device can take."""
-    return from_host(key, on) if committed() else key
+    return from_host(key, on) if committed() or on is META else key
 
 
 def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:

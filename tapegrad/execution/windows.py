@@ -24,6 +24,7 @@ from jax import lax
 from tapegrad.execution.bits import reinterpreted
 from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
 from tapegrad.execution.kernel import WIDE, Kernel, is_here, run_bound
+from tapegrad.execution.opaque import Meta
 from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
 
 CONJUGATED, NEGATED = 1, 2
@@ -194,6 +195,8 @@ def read_window(
         lens: the sum of ``CONJUGATED`` and ``NEGATED``, if it shows the conjugates or the negatives.
     """
     memory = value.dtype
+    if type(value) is Meta:
+        return Meta(shape, dtype or memory)
     read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, lens, offset)
     return run_bound(read, value, offset)
 
@@ -207,6 +210,8 @@ def write_window(
     With ``holder``, nobody may use ``value`` afterwards: the result may lie where it lay, and then is
     ``holder.value`` at once. See Note [Interrupts and donation] in ``kernel.py``.
     """
+    if type(value) is Meta:
+        return Meta(value.shape, value.dtype)
     memory, over = value.dtype, holder is not None and is_here(value) and is_here(shown)
     make = overwriter if over else writer
     write = kernel_at(make, value.shape, memory_strides, shown.shape, strides, memory, dtype or memory, lens, offset)
@@ -230,4 +235,6 @@ def resized_row(value: Any, memory_strides: Ints, nbytes: int) -> Any:
     """
     old = np.dtype(value.dtype)
     dtype = np.dtype("uint8") if nbytes % old.itemsize else old
+    if type(value) is Meta:
+        return Meta((nbytes // dtype.itemsize,), dtype)
     return _resizer(memory_strides, dtype, nbytes // dtype.itemsize, old in WIDE)(value)

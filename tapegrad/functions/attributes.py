@@ -9,6 +9,7 @@ from tapegrad.dispatch.nodes import refit
 from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
+from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
@@ -20,7 +21,7 @@ from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.lifted import as_leaf_here, level_of
 from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_memory
-from tapegrad.tensor.spec import legacy_type_name
+from tapegrad.tensor.spec import core_type_name, legacy_type_name
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
     Tensor,
@@ -122,6 +123,10 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    if value.device.type != self.device.type:
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+        )
     counter, misfit = leave(self), refit(self, value._spec)
     dual = self._spec.dual and value._spec.bare is self._spec.bare  # the tangent stays, if it can
     self._seen, self._offset = edition_of(value), value._offset
@@ -309,9 +314,9 @@ def _on(device_type: str) -> property:
     )
 
 
-for _kind in ("sparse", "sparse_csr", "quantized", "mkldnn", "nested", "meta", "xpu", "ipu", "vulkan", "maia", "mtia"):
+for _kind in ("sparse", "sparse_csr", "quantized", "mkldnn", "nested", "xpu", "ipu", "vulkan", "maia", "mtia"):
     PROPERTIES[f"is_{_kind}"] = _constant(False, "False: there are no such tensors here.")
-for _kind, _type in (("cuda", "cuda"), ("cpu", "cpu"), ("xla", "tpu"), ("mps", "mps")):
+for _kind, _type in (("cuda", "cuda"), ("cpu", "cpu"), ("xla", "tpu"), ("mps", "mps"), ("meta", "meta")):
     PROPERTIES[f"is_{_kind}"] = _on(_type)
 PROPERTIES["layout"] = _constant(layouts.strided, "``torch.strided``, always.")
 NAMESPACES.setdefault("torch", {}).update(
@@ -374,8 +379,8 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @public("Tensor", "torch", out=False)
 def get_device(input: Tensor) -> int:
-    """The index of the tensor's accelerator; -1 on the CPU."""
-    return -1 if input.device.type == "cpu" else input.device.index or 0
+    """The index of the tensor's accelerator; -1 on the CPU, and on ``meta``."""
+    return -1 if input.device.type in ("cpu", "meta") else input.device.index or 0
 
 
 @public("Tensor", out=False)
@@ -391,6 +396,8 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     Raises:
         RuntimeError: there is none.
     """
+    if self.device is META:
+        raise RuntimeError(f"cannot pin '{core_type_name(self._spec)}' only dense CPU tensors can be pinned")
     if self.device.type == "cpu" and not has_accelerator():
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return self
@@ -400,12 +407,18 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 def is_shared(self: Tensor) -> bool:
     """Whether the data lies in memory shared between processes; only an accelerator's counts as such."""
     refuse_memory(self)
-    return self.device.type != "cpu"
+    return self.device.type not in ("cpu", "meta")
 
 
 @public("Tensor", out=False)
 def share_memory_(self: Tensor) -> Tensor:
-    """The tensor itself: there is no memory shared between processes here."""
+    """The tensor itself: there is no memory shared between processes here.
+
+    Raises:
+        RuntimeError: there is no memory at all, on the device ``meta``.
+    """
+    if self.device is META:
+        raise RuntimeError("_share_fd_: only available on CPU")
     return self
 
 

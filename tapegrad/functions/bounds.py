@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.host import innermost, is_traced, may_look, to_host
+from tapegrad.execution.devices import META
+from tapegrad.execution.host import innermost, is_readable, is_traced, may_look, to_host
 from tapegrad.execution.late import Complaint, check_later, found_in
 from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -22,10 +23,8 @@ def numbers(tensor: Tensor) -> np.ndarray | None:
 
     For what is done in another way if they are known; what is refused is ``refuse_elements``'s.
     """
-    if not may_look():
-        return None
     value = all_elements(tensor)
-    return None if tensor.device.type != "cpu" or is_traced(value) else to_host(value)
+    return to_host(value) if tensor.device.type == "cpu" and is_readable(value) else None
 
 
 def refuse_elements(
@@ -46,7 +45,7 @@ def refuse_elements(
         ...
     IndexError: no 3
     """
-    if not tensor._spec.numel or not (anywhere or tensor.device.type == "cpu"):
+    if not tensor._spec.numel or tensor.device is META or not (anywhere or tensor.device.type == "cpu"):
         return
     value = innermost(value_of(tensor))
     if not may_look():

@@ -18,7 +18,7 @@ from tapegrad.functions.unary import check, unary
 from tapegrad.ops import comparison
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.level_messages import NO_RULE
-from tapegrad.tensor.refusals import refuse_examples
+from tapegrad.tensor.refusals import refuse_examples, refuse_meta, refuse_number
 from tapegrad.tensor.tensor import Tensor, value_of
 
 _TWO = ("Tensor input, Tensor other, *, Tensor out = None", "Tensor input, Number other, *, Tensor out = None")
@@ -128,6 +128,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
         "https://github.com/pytorch/pytorch/issues if you need this feature.",
         input, other,
     )  # fmt: skip
+    refuse_number(input)
     return bool(to_host(value_of(isclose(input, other, rtol, atol, equal_nan))).all())
 
 
@@ -135,6 +136,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements. Waits for the data."""
     refuse_examples(NO_RULE.format("equal"), input, other)
+    refuse_meta("equal", input, other)
     if input.shape != other.shape:
         return False
     return bool(to_host(value_of(comparison.eq(input, other))).all())

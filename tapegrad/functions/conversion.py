@@ -10,6 +10,7 @@ import numpy as np
 from tapegrad.dispatch.nodes import gradient_edge
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
+from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.execution.host import to_host, transfer
@@ -26,7 +27,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
 from tapegrad.tensor.layout import memory_format, preserve_format
 from tapegrad.tensor.level_messages import CONTROL_FLOW, NO_ITEM, NO_MEMORY
-from tapegrad.tensor.refusals import refuse_examples
+from tapegrad.tensor.refusals import refuse_examples, refuse_number
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -220,6 +221,16 @@ def host_array(tensor: Tensor) -> np.ndarray:
     return to_host(value_of(tensor))
 
 
+def only_element(tensor: Tensor) -> bool | int | float | complex:
+    """The element of a tensor that has one, as a Python number; waits for it.
+
+    Raises:
+        RuntimeError: there is no data, on the device ``meta``.
+    """
+    refuse_number(tensor)
+    return host_array(tensor).item()
+
+
 @public("Tensor", out=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """A copy of the elements as a NumPy array, laid out alike; see Note [Data is copied] in ``construction.py``.
@@ -232,7 +243,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         TypeError: it is on another device, or NumPy has no such dtype.
     """
     if not force:
-        if self._spec.requires_grad and thread.modes.grad:
+        if self._spec.requires_grad and thread.modes.grad and self.device is not META:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
             raise TypeError(
@@ -287,7 +298,7 @@ def item(self: Tensor) -> bool | int | float | complex:
     if self._spec.numel != 1:
         refuse_examples(NO_ITEM, self)
         raise RuntimeError(f"a Tensor with {self._spec.numel} elements cannot be converted to Scalar")
-    return host_array(self).item()
+    return only_element(self)
 
 
 @public("Tensor", out=False)
@@ -303,7 +314,7 @@ def _python_scalar(tensor: Tensor, *, warn: bool = True) -> Any:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if warn and tensor._spec.requires_grad and thread.modes.grad:
         warn_scalar_requires_grad()
-    return host_array(tensor).item()
+    return only_element(tensor)
 
 
 def _real_scalar(tensor: Tensor, cpp_type: str) -> Any:
@@ -326,7 +337,7 @@ def is_nonzero(input: Tensor) -> bool:
     if input._spec.numel != 1:
         how_many = "more than one value" if input._spec.numel else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
-    return bool(host_array(input).item())
+    return bool(only_element(input))
 
 
 @public("Tensor", out=False)
@@ -363,14 +374,14 @@ def __index__(self: Tensor) -> int:
     """
     if self.dtype.category not in (BOOL, INTEGRAL) or self._spec.numel != 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
-    return int(host_array(self).item())
+    return int(only_element(self))  # type: ignore[arg-type]
 
 
 @public("Tensor", out=False)
 def __format__(self: Tensor, format_spec: str) -> str:
     """The number of a 0-dim tensor in the format given; otherwise the text of the tensor, which takes none."""
-    if self.ndim == 0 and type(self) is Tensor:
-        return format(host_array(self).item(), format_spec)
+    if self.ndim == 0 and type(self) is Tensor and self.device is not META:
+        return format(only_element(self), format_spec)
     return object.__format__(self, format_spec)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import message
+from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.host import array_of
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
@@ -65,6 +66,8 @@ def __dlpack__(
         raise AssertionError("stream should be None on cpu.")
     if self._spec.level:
         raise RuntimeError(NO_MEMORY)
+    if self.device is META:
+        raise BufferError("Cannot pack tensors on meta")
     stream = None if stream == -1 else stream
     return array_of(value_of(self)).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
@@ -72,6 +75,8 @@ def __dlpack__(
 @public("Tensor", out=False)
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     """DLPack's type and index of the device."""
+    if self.device is META:
+        raise ValueError("Unknown device type meta for Dlpack")
     return array_of(value_of(self)).__dlpack_device__()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
@@ -24,7 +25,7 @@ from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
 from tapegrad.ops.operator import Operator, broadcast_shapes, cast
 from tapegrad.tensor.lifted import fresh
-from tapegrad.tensor.refusals import refuse_examples
+from tapegrad.tensor.refusals import refuse_examples, refuse_meta, refuse_number
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
@@ -472,6 +473,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         "https://github.com/pytorch/pytorch/issues if you need this feature.",
         mask,
     )
+    refuse_meta("masked_select", input, mask)
     shape = broadcast_shapes([mask.shape, input.shape])
     places = np.flatnonzero(np.broadcast_to(on_host(mask), shape))
     return ops.masked_select(input, numbers(places, input), shape=shape)
@@ -494,7 +496,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}"
         )
     shape = broadcast_shapes([input.shape, mask.shape])
-    if source._spec.numel < np.prod(shape, dtype=int) and any(
+    suspect = source._spec.numel < np.prod(shape, dtype=int) and mask.device is not META
+    if suspect and any(
         np.count_nonzero(np.broadcast_to(example, shape)) > source._spec.numel for example in examples_on_host(mask)
     ):
         raise RuntimeError("Number of elements of source < number of ones in mask")
@@ -571,6 +574,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
             tensor,
         )
+        refuse_number(tensor)
         num_classes = max(int(on_host(tensor).max()) + 1, 1)
     refuse_elements(tensor, negative, complaint=lambda _: RuntimeError("Class values must be non-negative."))
     what = "Class values must be smaller than num_classes."
@@ -628,6 +632,11 @@ def _repeated_places(repeats: Tensor, output_size: int | None) -> Tensor:
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.scalar_name}'")
     if repeats.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+
+    if repeats.device is META:
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return repeats.new_zeros(output_size)
 
     def places_of(counts: np.ndarray) -> np.ndarray:
         if counts.size and counts.min() < 0:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.execution import random as sampling
+from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import uint8, uint32
 from tapegrad.execution.host import from_host, to_host
@@ -48,6 +49,8 @@ class Generator(KeyStream):
     def __init__(self, device: Any = CPU) -> None:
         super().__init__(DEFAULT_SEED)
         self.device: device_class = device if device is CPU else named_device("Generator", device)
+        if self.device is META:
+            raise RuntimeError("META device type not an accelerator.")
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again with this seed; returns the generator.
@@ -156,6 +159,7 @@ def next_key(
     Inside of a ``vmap`` whose ``randomness`` is ``"different"``, a key for each example.
     """
     stream = stream_of(function, generator)
+    stream = KeyStream() if on is META else stream  # nothing is drawn there
     levels = drawn_apart(*parameters, target=target) if thread.levels else ()
     spec = Spec.of(KEY_SHAPE, uint32, on)
     if not levels:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import warn_once
+from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import INTEGRAL, float64, int32, int64, uint8
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
@@ -40,7 +41,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.lifted import fresh
-from tapegrad.tensor.refusals import is_example, refuse_examples
+from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_meta
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.tensor import Tensor
 
@@ -97,12 +98,12 @@ class Selection:
         self.indexed.append((self.axis, tensor))
         self.axis += _dimensions(tensor)
 
-    def places(self) -> list[Tensor | None]:
+    def places(self, counted: bool = True) -> list[Tensor | None]:
         """For each dimension of the shape, up to the last one indexed, an integer tensor or None."""
         result: list[Tensor | None] = []
         for axis, tensor in self.indexed:
             result.extend([None] * (axis - len(result)))
-            result.extend(as_places(tensor, axis, self.shape))
+            result.extend(as_places(tensor, axis, self.shape, counted))
         return result
 
     def view(self) -> Tensor:
@@ -187,7 +188,7 @@ def simplified(item: Any, of: Tensor) -> Any:
             raise IndexError(_NOT_AN_INDEX_TENSOR)
         if tensor.ndim == 0 and not (dtype.category == INTEGRAL and dtype is not uint8 and is_example(tensor)):
             refuse_examples(MASKED, tensor)
-            number = on_host(tensor).item()
+            number = tensor.item()
             return bool(number) if dtype in (bool_, uint8) else number
         if dtype is uint8:
             warn_once(
@@ -196,7 +197,7 @@ def simplified(item: Any, of: Tensor) -> Any:
             )
         elif dtype not in (int64, int32, bool_):
             raise IndexError(_NOT_AN_INDEX_TENSOR)
-        return tensor
+        return tensor.to(of.device) if of.device is not tensor.device and tensor.device.type == "cpu" else tensor
     if hasattr(item, "__index__") and not isinstance(item, np.bool_):
         return operator.index(item)
     module = "numpy." if type(item).__module__ == "numpy" else ""
@@ -248,8 +249,10 @@ def _dimensions(item: Any) -> int:
     return item.ndim if isinstance(item, Tensor) and item.dtype in (bool_, uint8) else 1
 
 
-def as_places(tensor: Tensor, axis: int, shape: Sequence[int]) -> list[Tensor]:
+def as_places(tensor: Tensor, axis: int, shape: Sequence[int], counted: bool = True) -> list[Tensor]:
     """An index tensor as it is; a mask of dimensions of a shape, from ``axis`` on, as integer tensors, one for each.
+
+    Without data there are no places; unless they are ``counted``, that makes no difference to what is written there.
 
     Raises:
         IndexError: the mask has another shape.
@@ -263,6 +266,9 @@ def as_places(tensor: Tensor, axis: int, shape: Sequence[int]) -> list[Tensor]:
                 f"tensor {list(shape)} at index {axis + dim}"
             )
     refuse_examples(MASKED, tensor)
+    if tensor.device is META and not counted:
+        return [numbers(np.zeros(0), tensor)] * tensor.ndim
+    refuse_meta("nonzero", tensor)
     return [numbers(places, tensor) for places in np.nonzero(on_host(tensor))]
 
 
@@ -393,7 +399,7 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
         refuse_shared_parts(part, (value,), strict=True)
     if masked:
         _check_fill(chosen, value, part)
-    places = chosen.places()
+    places = chosen.places(counted=not masked)
     target = indexed_shape(places, chosen.shape, check_places(places, chosen.shape))
     if isinstance(value, Tensor) and not masked:
         check_put(value, part, target)
@@ -413,7 +419,7 @@ def _check_fill(chosen: Selection, value: Any, part: Tensor) -> None:
     if chosen.indexed[0][1].dtype is uint8:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     if isinstance(value, Tensor) and value.dtype is not part.dtype:
-        converted(on_host(value).item(), part.dtype)
+        converted(value.item(), part.dtype)
 
 
 def indexed_shape(places: Sequence[Tensor | None], shape: Sequence[int], common: tuple[int, ...]) -> list[int]:

@@ -110,9 +110,9 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     """Make ``tensor`` the result of an operator: its value, one more version, and its history.
 
     Raises:
-        RuntimeError: the result has another shape, or a dtype that can't be cast to the tensor's; or it is recorded and
-            the tensor is a view whose creation forbids that; or the tensor was captured by a function transform, in
-            which ``name`` writes to it.
+        RuntimeError: the result has another shape or device, or a dtype that can't be cast to the tensor's; or it is
+            recorded and the tensor is a view whose creation forbids that; or the tensor was captured by a function
+            transform, in which ``name`` writes to it.
     """
     base = tensor if tensor._view is None else tensor._view.base
     if result._spec.level != base._spec.level:
@@ -149,6 +149,8 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
         raise RuntimeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}"
         )
+    if result.device is not tensor.device:
+        raise RuntimeError(f"Tensor on device {result.device} is not on the expected device {tensor.device}!")
     if not can_cast(result.dtype, tensor.dtype):
         raise RuntimeError(
             f"result type {result.dtype.scalar_name} can't be cast to the desired output type "

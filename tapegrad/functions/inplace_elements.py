@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.execution.devices import META
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.functions.dropout import alpha_dropout, dropout, feature_alpha_dropout
 from tapegrad.functions.inplace import become, before_write, fill_, in_place, refuse_in_place
@@ -119,6 +120,8 @@ def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable
             argument = "other" if len(others) == 1 else "xy"[position]
             expected, got = legacy_type_name(self._spec), legacy_type_name(other._spec)
             raise TypeError(f"{name}: expected {expected} for '{argument}' (got {got})")
+    if self.device is META:
+        return self
     arrays = [to_host(value_of(x)) for x in (self, *(expanded(other, tuple(self.shape)) for other in others))]
     results = [function(*elements) for elements in zip(*(array.ravel().tolist() for array in arrays), strict=True)]
     array = np.array([_element(result, self) for result in results], self.dtype.numpy).reshape(arrays[0].shape)

@@ -93,6 +93,7 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
         result = function(*args, **_computed_in(own, targets[0].dtype, kwargs))
         results = result if isinstance(result, tuple) else (result,)
         _check_count(name, target, targets, result)
+        results = _placed(results, targets, operands)
         for one, given in zip(results, targets, strict=True):
             _check_dtype(own, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):
@@ -120,6 +121,22 @@ def _tensors(values: Sequence[Any]) -> list[Tensor]:
         elif isinstance(value, (tuple, list)):
             found.extend(_tensors(value))
     return found
+
+
+def _placed(results: Sequence[Tensor], targets: Sequence[Tensor], operands: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The results on the devices of their targets, where no tensor says that they are to be elsewhere.
+
+    Raises:
+        RuntimeError: PyTorch's message, if one does.
+    """
+    pairs = list(zip(results, targets, strict=True))
+    for one, given in pairs:
+        if one.device is not given.device and len(operands) > len(targets):
+            raise RuntimeError(
+                f"Attempting to copy from device {one.device} to device {given.device}, but cross-device copies are "
+                "not allowed!"
+            )
+    return [one if one.device is given.device else one.to(given.device) for one, given in pairs]
 
 
 def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any) -> None:

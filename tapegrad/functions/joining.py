@@ -334,6 +334,10 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
     axis = wrap_dim(dim, input.ndim)
     length = input.shape[axis]
     if isinstance(where, Tensor):
+        if where.device.type != "cpu":
+            raise RuntimeError(
+                f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {where.device}"
+            )
         where = where.tolist()
     _check_cuts("tensor_split", input, where)
     if isinstance(where, (tuple, list)):

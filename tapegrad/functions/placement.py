@@ -117,6 +117,11 @@ def _is_overload(source: Any, storage_offset: Any, size: Any) -> bool:
 
 
 def _check_source(self: Tensor, source: Any) -> None:
+    if source is not None and source.device is not self.device:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on different device '
+            f'"{source.device}".  This is no longer allowed; the devices must match.'
+        )
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
         names = [legacy_type_name(x._spec).rpartition(".")[2].removesuffix("Tensor").lower() for x in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}")

@@ -8,12 +8,11 @@ from copy import deepcopy
 from textwrap import indent
 from typing import Any
 
-import numpy as np
-
 from tapegrad.dispatch.nodes import AccumulateGrad
-from tapegrad.execution.devices import device, get_default_device
+from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype, from_numpy
-from tapegrad.execution.host import from_host, is_traced, resolve, to_host
+from tapegrad.execution.host import from_host, is_traced, to_host
+from tapegrad.execution.opaque import Meta
 from tapegrad.execution.windows import read_window
 from tapegrad.functions.attributes import as_instance, sharing
 from tapegrad.functions.registry import public
@@ -28,6 +27,8 @@ from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, memory_layout, share, value_of, wrap
 
+CPU = device("cpu")
+
 # Text ---------------------------------------------------------------------------------------------------------------
 
 
@@ -40,15 +41,16 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
             return _lifted_text(value)
         value = value_of(value.tensor)
     name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
-    if not hasattr(value, "__array__"):  # what jax put in place of an array: a shape, a placement
+    on_meta = type(value) is Meta
+    if not (on_meta or hasattr(value, "__array__")):  # what jax put in place of an array: a shape, a placement
         return f"{name}({value!r})"
     if is_traced(value):
         return f"{name}(..., size={tuple(self.shape)}, dtype={self.dtype}, traced={value})"
     tangent = tangent_of(self) if thread.modes.forward_grad else None
     return tensor_str(
-        to_host(value),
+        value if on_meta else to_host(value),
         dtype=self.dtype,
-        device_suffix=None if self.device is resolve(get_default_device()) else str(self.device),
+        device_suffix=None if self.device is CPU else str(self.device),
         requires_grad=self._spec.requires_grad,
         grad_fn_name=_shown_node(self),
         tangent=None if tangent is None else format(tangent),
@@ -165,7 +167,7 @@ def _all_of(storage: Storage, spec: Spec) -> Tensor:
 
 
 def rebuild_tensor(
-    cls: type, array: np.ndarray, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None,
+    cls: type, array: Any, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None,
     strides: tuple[int, ...] | None = None, spot: tuple | None = None,
 ) -> Tensor:  # fmt: skip
     """The tensor that was pickled as these parts.
@@ -189,10 +191,15 @@ def tensor_parts(tensor: Tensor) -> tuple:
     kind = spec.dtype, spec.device, spec.requires_grad, OrderedDict()
     if storage is None or (nbytes_of(storage) == spec.numel * spec.dtype.itemsize and not tensor._lens
                            and spec.fresh.strides == spec.strides):  # fmt: skip
-        return to_host(value_of(tensor)), *kind, spec.fresh.strides
+        return _elements(value_of(tensor)), *kind, spec.fresh.strides
     row = (nbytes_of(storage) // spec.dtype.itemsize,)
     memory = read_window(storage.value, memory_layout(storage), row, (1,), 0, spec.dtype.numpy, 0)
-    return to_host(memory), *kind, None, (tuple(spec.shape), spec.layout, tensor._offset, tensor._lens)
+    return _elements(memory), *kind, None, (tuple(spec.shape), spec.layout, tensor._offset, tensor._lens)
+
+
+def _elements(value: Any) -> Any:
+    """What is pickled of a value: an array on the host, or the shape and the dtype of what has no elements."""
+    return value if type(value) is Meta else to_host(value)
 
 
 @public("Tensor", out=False)

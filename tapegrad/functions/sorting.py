@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.execution import dtypes
+from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.sizes import check_size
@@ -21,7 +22,7 @@ from tapegrad.ops import indexing, reductions, sorting
 from tapegrad.ops.operator import cast
 from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
 from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
-from tapegrad.tensor.refusals import is_example, refuse_examples
+from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_meta
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -176,6 +177,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     The elements are read on the host: not under ``jax.jit``.
     """
     refuse_examples(NO_RULE.format("nonzero_numpy") if as_tuple else DYNAMIC.format("nonzero"), input)
+    refuse_meta("nonzero", input)
     array = on_host(input)
     if as_tuple:
         return tuple(numbers(places, input) for places in np.nonzero(np.atleast_1d(array)))
@@ -185,6 +187,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @public("torch", "Tensor")
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero: int64 of shape (number, ndim)."""
+    refuse_meta("nonzero", input)
     return in_column_major_order(for_each_example(np.argwhere, input))
 
 
@@ -275,6 +278,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise not_implemented("bincount_cpu", input.dtype)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
+    refuse_meta("bincount", input)
     array = to_host(all_elements(input))
     if input.ndim != 1 or (array.size and array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -295,7 +299,7 @@ def _histogram_bounds(input: Tensor, low: float, high: float) -> tuple[Any, Any]
         bounds = reductions.aminmax(input, axis=tuple(range(input.ndim)), keepdims=False)
         if is_example(input):
             return _bounds_of_examples(*bounds)
-        low, high = (float(on_host(bound)) for bound in bounds)
+        low, high = (0.0, 1.0) if input.device is META else (float(on_host(bound)) for bound in bounds)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     return (low - 1, high + 1) if low == high else (low, high)
@@ -348,7 +352,9 @@ def _check_slices(name: str, input: Tensor, axis: int) -> None:
 
 def _unique(name: str, find: Callable, input: Tensor, dim: int | None) -> tuple[Any, ...]:
     """The axis, and on the host: where the distinct elements are, the inverse and the counts."""
-    refuse_examples(DYNAMIC.format(("_unique2" if dim is None else "unique_dim") if name == "unique" else name), input)
+    operator = ("_unique2" if dim is None else "unique_dim") if name == "unique" else name
+    refuse_examples(DYNAMIC.format(operator), input)
+    refuse_meta(operator, input)
     if input.dtype.category == COMPLEX:
         raise not_implemented(name, input.dtype)
     axis = None if dim is None else wrap_dim(dim, input.ndim)

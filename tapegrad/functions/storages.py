@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapegrad.errors import warn_once
-from tapegrad.execution.devices import device, device_of, get_default_device
+from tapegrad.execution.devices import META, device, device_of, get_default_device
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import get_default_dtype, uint8
 from tapegrad.execution.host import filled, resolve
@@ -152,11 +152,13 @@ class UntypedStorage:
         return _copy_of(self.bytes)
 
     def __repr__(self) -> str:
-        return f"{_lines(self.tolist())}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        return f"{_lines(self)}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
-def _lines(elements: list[Any]) -> str:
-    return " " + "\n ".join(map(str, elements)) + "\n"
+def _lines(storage: UntypedStorage | TypedStorage) -> str:
+    if storage.device is META:
+        return "...\n"
+    return " " + "\n ".join(map(str, storage.tolist())) + "\n"
 
 
 def _copy_of(part: Tensor) -> UntypedStorage:
@@ -272,7 +274,7 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         kind = f"dtype={self.dtype}, device={self.device}"
-        return f"{_lines(self.tolist())}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
+        return f"{_lines(self)}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
 
 
 @public("Tensor", out=False)

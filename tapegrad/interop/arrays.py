@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.errors import message
 from tapegrad.execution.devices import device_of
 from tapegrad.execution.host import committed, transfer
-from tapegrad.execution.kernel import Opaque
+from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import settled
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.registry import public

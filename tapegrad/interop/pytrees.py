@@ -25,7 +25,7 @@ import jax
 from tapegrad.errors import message
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import float32
-from tapegrad.execution.kernel import Opaque
+from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import settled
 from tapegrad.functions.attributes import as_instance
 from tapegrad.functions.registry import overrides

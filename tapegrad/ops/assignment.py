@@ -66,6 +66,8 @@ def copy(x, source):
 for _operator in (fill, compared):
     _operator.records_integers = True
 
+copy.moves = True
+
 
 def _zeros(x):
     """The tangent of what was overwritten by something without one."""

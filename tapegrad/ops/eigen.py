@@ -22,6 +22,7 @@ from jax import lax
 
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.execution import dtypes
+from tapegrad.execution.devices import META
 from tapegrad.execution.host import innermost, is_traced, may_look, to_host
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.late import check_later
@@ -107,7 +108,9 @@ class PhasedNode(OperatorNode):
     def _check(self, saved: list) -> None:
         grads, plan = self.arriving, self.plan
         vectors = plan.out_specs[plan.op.vectors[0]]
-        if grads is None or not vectors.dtype.is_complex or any(map(is_traced, [*saved, *grads])):
+        if grads is None or not vectors.dtype.is_complex or vectors.device is META:
+            return
+        if any(map(is_traced, [*saved, *grads])):
             return
         outputs = [None] * len(plan.out_specs)
         for position, value in zip(plan.saved_outputs, saved[len(plan.saved_inputs) :], strict=True):

@@ -108,6 +108,8 @@ class Operator:
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
     wraps_numbers = False
     """Whether a Python number among the inputs is shown, and freed, as a tensor that was saved."""
+    moves = False
+    """Whether its arguments may be on several devices: it is run on that of the first."""
     numbers_are_tensors = False
     """Whether a Python number among the inputs counts as a tensor, made where the call is."""
     computed_fields: dict[str, Callable[[Any], Any]] = {}

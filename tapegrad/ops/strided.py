@@ -101,7 +101,7 @@ def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size,
     return _part(memory, lies, tuple(x.shape), x_strides, x_offset, x_box)
 
 
-copy_slices.wraps_numbers, copy_slices.plain_inputs = True, frozenset()
+copy_slices.moves, copy_slices.wraps_numbers, copy_slices.plain_inputs = True, True, frozenset()
 """What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept."""
 
 @lru_cache(maxsize=4096)

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.execution.host import array_of
-from tapegrad.execution.kernel import Opaque
+from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.level_messages import (
     ESCAPED,
@@ -148,7 +148,7 @@ class Lifted(Opaque):
         return value_of(self.tensor)
 
     def run(self, function: Any, values: tuple) -> Any:
-        return run_lifted[0](function, values, self.level)
+        return run_lifted[0](function.__wrapped__, values, self.level)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self.batched:

@@ -13,7 +13,8 @@ import weakref
 from typing import Any
 
 from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.execution.host import address, is_traced, may_look
+from tapegrad.execution.host import address, is_readable
+from tapegrad.execution.opaque import Meta
 from tapegrad.execution.pending import settled
 from tapegrad.execution.windows import read_window, resized_row
 from tapegrad.tape.hooks import making
@@ -33,7 +34,7 @@ _buffers: dict[int, tuple[weakref.ref[Any], int]] = {}
 
 def address_of(storage: Storage) -> int:
     """The address of a memory, 0 if there is none of it. See Note [Addresses]."""
-    if not nbytes_of(storage):
+    if not nbytes_of(storage) or type(storage.value) is Meta:
         return 0
     with making:
         address = _addresses.get(storage)
@@ -44,7 +45,7 @@ def address_of(storage: Storage) -> int:
 
 def _address_of_value(value: Any, new: int) -> int:
     """The address of the buffer in which a value lies: one that it has, or a new one."""
-    if is_traced(value) or not may_look():
+    if not is_readable(value):
         return new
     value = settled(value)
     buffer = address(value)

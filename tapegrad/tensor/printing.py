@@ -20,6 +20,7 @@ import numpy as np
 
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.dtypes import dtype, float32, get_default_dtype, int64
+from tapegrad.execution.opaque import Meta
 
 
 class _Options(NamedTuple):
@@ -89,7 +90,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def tensor_str(
-    array: np.ndarray | np.generic,
+    array: np.ndarray | np.generic | Meta,
     *,
     dtype: dtype,
     default_dtype: dtype | None = None,
@@ -102,7 +103,7 @@ def tensor_str(
     """The text of a tensor with these elements.
 
     Args:
-        array: the elements, on the host; any shape.
+        array: the elements, on the host, any shape; or a ``Meta``, that has none.
         dtype: the tensor's dtype, shown unless it can be guessed from the numbers.
         default_dtype: the float dtype that is not shown; the process's default if None.
         device_suffix: the device's name, "cuda:0", if it is to be shown.
@@ -114,10 +115,12 @@ def tensor_str(
     >>> tensor_str(np.zeros((0, 3)), dtype=float32, requires_grad=True)
     'tensor([], size=(0, 3), requires_grad=True)'
     """
-    array = np.asarray(array)
     options = _options
     default = default_dtype or get_default_dtype()
-    if array.size:
+    shape = tuple(array.shape)
+    if isinstance(array, Meta):
+        body, sized, obvious = "...", True, dtype is default
+    elif array.size:
         body = _body(array, len(class_prefix), options)
         sized = options.edgeitems == 0
         obvious = dtype in (int64, bool_, default, _obvious_complex(default))
@@ -127,7 +130,7 @@ def tensor_str(
         obvious = dtype is default
     suffixes = (
         device_suffix and f"device='{device_suffix}'",
-        sized and f"size={array.shape}",
+        sized and f"size={shape}",
         not obvious and f"dtype={dtype}",
         grad_fn_name and f"grad_fn=<{grad_fn_name}>",
         requires_grad and not grad_fn_name and "requires_grad=True",

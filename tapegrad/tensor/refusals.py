@@ -1,7 +1,8 @@
-"""What is refused inside function transforms. See Note [Levels] in ``lifted.py``."""
+"""What is refused inside function transforms (Note [Levels] in ``lifted.py``), and where there is no data."""
 
 from __future__ import annotations
 
+from tapegrad.execution.devices import META
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.level_messages import INCOMPATIBLE
 from tapegrad.tensor.lifted import Lifted
@@ -26,6 +27,40 @@ def refuse_examples(text: str, *tensors: Tensor) -> None:
     """
     if thread.modes.level and any(map(is_example, tensors)):
         raise RuntimeError(text)
+
+
+def refuse_meta(operator: str, *tensors: Tensor) -> None:
+    """Refuse an operator whose result depends on elements in its shape, where there are none.
+
+    Raises:
+        NotImplementedError: PyTorch's message, if a tensor is on the device ``meta``.
+    """
+    if not any(tensor.device is META for tensor in tensors):
+        return
+    if operator == "nonzero":
+        raise NotImplementedError(
+            "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct "
+            "data-independent implementation does not exist. This implementation returns a fake value, assuming all "
+            "elements of the tensor are non-zero. To enable this registration, please set "
+            "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True."
+        )
+    raise NotImplementedError(
+        f"aten::{operator}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta "
+        "kernel registered. You may have run into this message while using an operator with PT2 compilation APIs "
+        "(torch.compile/torch.export); in order to use this operator with those APIs you'll need to add a fake impl. "
+        "Please see the following for next steps:  "
+        "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
+    )
+
+
+def refuse_number(tensor: Tensor) -> None:
+    """Refuse to give the number that an element is, where there is none.
+
+    Raises:
+        RuntimeError: PyTorch's message, if the tensor is on the device ``meta``.
+    """
+    if tensor.device is META:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
 
 def refuse_memory(tensor: Tensor) -> None:

@@ -199,6 +199,8 @@ def legacy_type_name(spec: Spec) -> str:
 def core_type_name(spec: Spec) -> str:
     """What messages of PyTorch's core call a tensor type: newer dtypes go by the names they have in C++."""
     legacy = legacy_type_name(spec)
+    if spec.device.type == "meta":
+        return f"Meta{legacy.rpartition('.')[2].removesuffix('Tensor')}Type"
     if spec.dtype.name in ("bfloat16", "bool", "complex64", "complex128"):
         return f"{spec.device.type.upper()}{legacy.rpartition('.')[2].removesuffix('Tensor')}Type"
     return legacy

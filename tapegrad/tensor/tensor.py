@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
-from tapegrad.execution.kernel import Opaque
+from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import Pending, recording
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
@@ -203,7 +203,7 @@ def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
 
 def describe(value: Any, *, on: device | None = None) -> Spec:
     """The spec of a value that is ``on`` a device, or wherever it says it is."""
-    if isinstance(value, Opaque):
+    if isinstance(value, Opaque) and value.spec is not None:
         return value.spec
     return Spec.of(value.shape, from_numpy(value.dtype), device_of(value) if on is None else on)
 
