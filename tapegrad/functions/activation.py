@@ -13,9 +13,9 @@ from tapegrad.functions.naming import renamed, renamed_in_place
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import converted
+from tapegrad.functions.shape import reshaped
 from tapegrad.functions.unary import check
 from tapegrad.ops import activations, elementwise
-from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -131,7 +131,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if weight.ndim == 0 or weight.shape == (1,) * input.ndim:
         return activations.prelu(input, weight)
     shape = tuple(weight.shape[0] if axis == 1 else 1 for axis in range(input.ndim))
-    return activations.prelu(input, view(weight, shape=shape))
+    return activations.prelu(input, reshaped(weight, shape))
 
 
 def _check_weights(input: Tensor, weight: Tensor) -> None:

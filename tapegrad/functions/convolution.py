@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from tapegrad.functions.registry import public
+from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.ops import conv
-from tapegrad.ops.shape import squeeze_axis, unsqueeze
 from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any
@@ -191,13 +191,13 @@ def _convolved(
         _dimensions(input.shape if input.ndim == count + 2 else (1, *input.shape), weight.shape, same=True)
     if weight.ndim != count + 2:
         expanded((arguments[0],) * count if isinstance(arguments[0], int) else arguments[0], weight.ndim - 2, "stride")
-    x = input if input.ndim == count + 2 else unsqueeze(input, axis=0)
+    x = input if input.ndim == count + 2 else unsqueeze(input, 0)
     find = _transposed_settings if transposed else _settings
     both = (conv.conv_transpose, conv.complex_conv_transpose) if transposed else CONVOLUTIONS
     operator = both[input.dtype.is_complex]
     settings = find(tuple(x.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape), *arguments)
     y = operator(x, weight, bias, **settings)
-    return y if x is input else squeeze_axis(y, axis=0)
+    return y if x is input else squeeze(y, 0)
 
 
 @public("torch", "nn.functional", out=False)

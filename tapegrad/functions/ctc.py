@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.execution.dtypes import int64
 from tapegrad.functions.bounds import negative, numbers, outside, refuse_elements
 from tapegrad.functions.construction import tensor
+from tapegrad.functions.inplace import before_write
 from tapegrad.functions.loss import resolve_reduction
 from tapegrad.functions.registry import public
 from tapegrad.ops import ctc, elementwise, reductions
@@ -114,6 +115,7 @@ def _ctc_loss(
         raise RuntimeError("log_probs tensor must not be empty")
     longest = _check(log_probs, targets, steps, lengths, blank)
     targets = targets if targets.dtype is int64 else cast(targets, dtype=int64)
+    steps, lengths = map(before_write, (steps, lengths))  # PyTorch takes them as numbers: no write reaches them
     steps, lengths = (view(one, shape=(one._spec.numel,)) if one.ndim != 1 else one for one in (steps, lengths))
     settings = {"longest": longest, "blank": blank, "zero_infinity": bool(zero_infinity)}
     return ctc.ctc_loss(log_probs, targets, steps, lengths, **settings)

@@ -9,9 +9,10 @@ from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.loss import reduced, refuse_gradient, resolve_reduction
 from tapegrad.functions.registry import public
-from tapegrad.ops import elementwise, losses, reductions
+from tapegrad.functions.shape import expanded
+from tapegrad.ops import activations, elementwise, losses, reductions
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.operator import broadcast_shapes, broadcast_to, cast, zeros_of
+from tapegrad.ops.operator import broadcast_shapes, broadcast_to, cast
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -41,7 +42,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     unit = []
     for x in (x1, x2):
         x = x if x.dtype is common else cast(x, dtype=common)
-        x = x if tuple(x.shape) == shape else broadcast_to(x, shape=shape)
+        x = x if tuple(x.shape) == shape else expanded(x, shape)
         unit.append(_scaled_to_one(x, axis, eps))
     return _sum_along(elementwise.mul(*unit), axis)
 
@@ -246,15 +247,10 @@ def multilabel_soft_margin_loss(
     reduction = resolve_reduction(reduction, size_average, reduce)
     if input.ndim == 0:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
-    positive = elementwise.mul(target, _log_sigmoid(input))
-    negative = elementwise.mul(elementwise.rsub(target, 1), _log_sigmoid(elementwise.neg(input)))
+    positive = elementwise.mul(target, activations.logsigmoid(input))
+    negative = elementwise.mul(elementwise.rsub(target, 1), activations.logsigmoid(elementwise.neg(input)))
     values = elementwise.neg(elementwise.add(positive, negative))
     if weight is not None:
         values = elementwise.mul(values, weight)
     total = _sum_along(values, input.ndim - 1)
     return reduced(elementwise.div(total, input.shape[-1]), reduction)
-
-
-def _log_sigmoid(x: Tensor) -> Tensor:
-    zero = zeros_of(x, shape=(), dtype=x.dtype)
-    return elementwise.neg(elementwise.logaddexp(elementwise.neg(x), zero))

@@ -18,7 +18,7 @@ from tapegrad.functions.bounds import negative, outside, refuse_elements
 from tapegrad.functions.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
-from tapegrad.functions.shape import expanded, ravel
+from tapegrad.functions.shape import expanded, ravel, reshaped
 from tapegrad.functions.sorting import examples_on_host, for_each_example, numbers, on_host
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
@@ -191,10 +191,10 @@ def scatter_reduce(
     if input.dtype.category in _NOT_REDUCED.get(reduce, ()):
         raise unsupported(f"scatter_gather_tensor_cpu_reduce_{reduce}", input.dtype)
     src = _part(src, index)
-    if reduce in ("mean", "amax", "amin"):
+    if reduce != "prod":
         return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=bool(include_self))
     if not include_self:
-        input = ops.scatter_number(input, int(reduce == "prod"), index, axis=axis)
+        input = ops.scatter_number(input, 1, index, axis=axis)
     return _REDUCTIONS[reduce](input, index, src, axis=axis)
 
 
@@ -323,7 +323,7 @@ def index_reduce(
         raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)
     what = "index out of range in self"
     refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
-    column = shape_ops.view(index, shape=tuple(-1 if d == axis else 1 for d in range(input.ndim)))
+    column = reshaped(index, tuple(-1 if d == axis else 1 for d in range(input.ndim)))
     index = expanded(column, tuple(source.shape)) if input.ndim else column
     result = scatter_reduce(input, axis, index, source, reduce, include_self=include_self)
     return renamed(result, "IndexReduceBackward0")

@@ -17,6 +17,7 @@ from tapegrad.functions import softmax as softmaxes
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.conversion import to
 from tapegrad.functions.creation import new_full, new_ones
+from tapegrad.functions.inplace import before_write
 from tapegrad.functions.pointwise import div, mul, sub
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.retyping import conj
@@ -62,7 +63,7 @@ def _selecting(input: Tensor, mask: Tensor) -> Tensor:
     if len(mask.shape) > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     if mask.shape != input.shape:
-        mask = expand(mask, tuple(input.shape))
+        mask = expand(before_write(mask), tuple(input.shape))  # a copy in PyTorch, that no write reaches
     return mask if mask.dtype is dtypes.bool else cast(mask, dtype=dtypes.bool)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
-from tapegrad.functions.shape import viewed
+from tapegrad.functions.shape import reshaped, viewed
 from tapegrad.ops import einsum as einsums
 from tapegrad.ops import elementwise, reductions
 from tapegrad.ops import matmul as ops
@@ -135,7 +135,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, operand in (("self", input), ("vec2", vec2)):
         if operand.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {operand.ndim}-D")
-    return elementwise.mul(view(input, shape=(input.shape[0], 1)), vec2)
+    return elementwise.mul(reshaped(input, (input.shape[0], 1)), vec2)
 
 
 @public("torch", "Tensor")

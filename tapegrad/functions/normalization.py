@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.execution.dtypes import finfo, float32
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
+from tapegrad.functions.shape import reshaped
 from tapegrad.ops import elementwise, normalization, reductions, resampling
 from tapegrad.ops.operator import broadcast_to
 from tapegrad.ops.resampling import Sampling
@@ -115,7 +116,7 @@ def instance_norm(
     elif running_mean is None or running_var is None:
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     batch, channels, *space_shape = input.shape
-    x = view(input, shape=(1, batch * channels, *space_shape))
+    x = reshaped(input, (1, batch * channels, *space_shape))
     repeated = [None if one is None else _repeated(one, batch) for one in (weight, bias, running_mean, running_var)]
     if not use_input_stats:
         return view(normalization.batch_norm_inference(x, *repeated, eps=float(eps)), shape=tuple(input.shape))

@@ -27,7 +27,7 @@ def _moved(t_x, t_out, x, out, axis):
 
 
 @general(
-    x=lambda g, y, axis: softmax_gradient(g, y, axis=axis),
+    x=lambda g, x, y, axis: softmax_gradient(g, y, axis=axis),
     y=lambda g, x, y, axis: _through(g, x, y, axis),
     jvp=lambda t_x, t_y, x, y, axis: _moved(t_x, t_y, x, y, axis),
     node="SoftmaxBackwardDataBackward0",
@@ -38,7 +38,7 @@ def softmax_gradient(x, y, *, axis):
     return (out * (x - jnp.sum(x * out, axis=axes_of(axis, out.ndim), keepdims=True))).astype(y.dtype)
 
 
-@linear(x=lambda g, mask, scale: dropout_gradient(g, mask, scale=scale), node="NativeDropoutBackwardBackward0")
+@linear(x=lambda g, x, mask, scale: dropout_gradient(g, mask, scale=scale), node="NativeDropoutBackwardBackward0")
 def dropout_gradient(x, mask, *, scale):
     """``x`` times ``scale`` where ``mask`` is True, 0 elsewhere; integers become the default floating type."""
     x = x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.float32)

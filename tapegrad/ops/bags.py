@@ -35,7 +35,7 @@ def _greatest(rows: Any, bags: Any, kept: Any, count: int) -> tuple[Any, Any]:
 
 
 @general(
-    weight=lambda g_out, indices, bags, sizes, chosen, per_sample_weights, weight_shape, mode, padding_idx,
+    weight=lambda g_out, indices, offsets, bags, sizes, chosen, per_sample_weights, weight_shape, mode, padding_idx,
     by_frequency: embedding_bag_adjoint(
         g_out, indices, bags, sizes, chosen, per_sample_weights,
         rows=weight_shape[0], mode=mode, padding_idx=padding_idx, by_frequency=by_frequency,

@@ -138,8 +138,8 @@ def solved(x, factor, upper):
 
 @column_major
 @general(
-    x=lambda g, factor, x_shape, upper: sum_to(solved(g, factor, upper), shape=tuple(x_shape)),
-    factor=lambda g, factor, out, factor_shape, upper: sum_to(
+    x=lambda g, x, factor, out, upper: sum_to(solved(g, factor, upper), shape=tuple(x.shape)),
+    factor=lambda g, x, factor, out, factor_shape, upper: sum_to(
         factor_gradient(-matmul(solved(g, factor, upper), adjoint(out)), factor, upper), shape=tuple(factor_shape)
     ),
     jvp=lambda t_x, t_factor, factor, out, upper: solved(

@@ -108,7 +108,7 @@ def _floor_divide(x, y):
     return jnp.where(y == 0, x / y, whole)
 
 
-@elementwise(x=_zero, y=_zero, node="DivBackward2", real=True)
+@elementwise(x=lambda g, y: _zero(g), y=lambda g, x, y: _zero(g), node="DivBackward2", real=True)
 def div_rounded(x, y, *, rounding_mode):
     """``x / y`` rounded to a whole number: ``"floor"`` downwards, ``"trunc"`` towards zero."""
     x, y = jnp.broadcast_arrays(x, y)  # in one dtype: a formula may give two
@@ -664,8 +664,8 @@ def _zero_unless(tangent, primal):
 
 
 @elementwise(
-    x=lambda g: real(g),
-    y=lambda g: imag(g),
+    x=lambda g, x: real(g),
+    y=lambda g, y: imag(g),
     jvp=lambda t_x, t_y, x, y: complex(_zero_unless(t_x, x), _zero_unless(t_y, y)),
     real=True,
 )

@@ -79,8 +79,8 @@ def fft_c2c(x, *, axes, norm, forward):
 
 
 @linear(
-    x=lambda g, x_shape, axes, norm, onesided: fft_r2c_adjoint(
-        g, axes=axes, norm=norm, onesided=onesided, length=x_shape[axes[-1]]
+    x=lambda g, x, axes, norm, onesided: fft_r2c_adjoint(
+        g, axes=axes, norm=norm, onesided=onesided, length=x.shape[axes[-1]]
     ),
     node="FftR2CBackward0",
     real=True,

@@ -81,8 +81,8 @@ def _key(indices: Sequence[Any]) -> tuple:
 
 
 @linear(
-    x=lambda g, index, x_shape, x_dtype, axis: scatter_add(
-        zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), index, g, axis=axis
+    x=lambda g, x, index, x_dtype, axis: scatter_add(
+        zeros_of(g, shape=tuple(x.shape), dtype=x_dtype), index, g, axis=axis
     )
 )
 def gather(x, index, *, axis):
@@ -140,21 +140,24 @@ def _sum_at(index: Any, src: Any, like: Any, axis: int) -> Any:
 
 
 @linear(
-    x=lambda g: g,
-    src=lambda g, index, axis: gather(g, index, axis=axis),
+    x=lambda g, x, index, src, out, axis, include_self: (
+        g if include_self else scatter_number(g, 0, index, axis=axis)
+    ),
+    src=lambda g, x, index, src, out, axis: gather(g, index, axis=axis),
     node="ScatterReduceBackward0",
 )
-def scatter_sum(x, index, src, *, axis):
+def scatter_sum(x, index, src, *, axis, include_self=True):
     """``scatter_add``, as PyTorch's ``scatter_reduce``."""
+    x = scatter_kept.function(x, index, axis=axis, include_self=include_self)
     return _scatter(wide(x), index, src, axis, "add").astype(x.dtype)
 
 
 @linear(
-    x=lambda g, index, axis, include_self: (
+    x=lambda g, x, index, src, out, axis, include_self: (
         scatter_kept(g, index, axis=axis, include_self=include_self)
         / scatter_count(g, index, axis=axis, include_self=include_self)
     ),
-    src=lambda g, index, axis, include_self: gather(
+    src=lambda g, x, index, src, out, axis, include_self: gather(
         g / scatter_count(g, index, axis=axis, include_self=include_self), index, axis=axis
     ),
     node="ScatterReduceBackward0",
@@ -257,7 +260,7 @@ def _prod_tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, 
 
 
 @general(
-    x=lambda g, x, index, src, axis: g * conj(scatter_prod(_ones(x), index, src, axis=axis)),
+    x=lambda g, x, index, src, out, axis: g * conj(scatter_prod(_ones(x), index, src, axis=axis)),
     src=lambda g, x, index, src, out, axis: _other_factors(x, index, src, out, axis, g),
     jvp=_prod_tangent,
     node="ScatterReduceBackward0",
@@ -285,7 +288,7 @@ def index_select(x, index, *, axis):
     return result if x.ndim else result.reshape(())
 
 
-@linear(x=lambda g: g, source=lambda g, index, source_shape, axis: _selected(g, index, source_shape, axis))
+@linear(x=lambda g: g, source=lambda g, index, source, axis: _selected(g, index, source.shape, axis))
 def index_add(x, index, source, *, axis):
     """``x`` with slices added where ``index_select`` would read."""
     added = _update(_slices(wide(x), index, axis), "add", _vector(source))
@@ -294,7 +297,7 @@ def index_add(x, index, source, *, axis):
 
 @linear(
     x=lambda g: g,
-    source=lambda g, index, source_shape, alpha, axis: _selected(g, index, source_shape, axis) * conj(alpha),
+    source=lambda g, index, source, alpha, axis: _selected(g, index, source.shape, axis) * conj(alpha),
     jvp=lambda t_x, t_source, x, index, alpha, axis: index_add(
         zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype)) if t_x is None else t_x,
         index, zeros_of(x, shape=(), dtype=as_dtype(x.dtype)) if t_source is None else t_source * alpha, axis=axis,
@@ -309,7 +312,7 @@ def index_add_scaled(x, index, source, alpha, *, axis):
 
 @linear(
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
-    source=lambda g, index, source_shape, axis: _selected(g, index, source_shape, axis),
+    source=lambda g, index, source, axis: _selected(g, index, source.shape, axis),
 )
 def index_copy(x, index, source, *, axis):
     """``x`` with slices in place of those that ``index_select`` would read; of equals the last stays."""
@@ -348,8 +351,8 @@ def _filled(g: Any, index: Any, axis: int) -> Any:
 
 
 @linear(
-    x=lambda g, index, x_shape, x_dtype: put(
-        zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), index, g, accumulate=True
+    x=lambda g, index, x, x_dtype: put(
+        zeros_of(g, shape=tuple(x.shape), dtype=x_dtype), index, g, accumulate=True
     )
 )
 def take(x, index):
@@ -359,7 +362,7 @@ def take(x, index):
 
 @linear(
     x=lambda g, index, accumulate: g if accumulate else put_number(g, 0, index),
-    source=lambda g, index, source_shape: view(take(g, index), shape=tuple(source_shape)),
+    source=lambda g, index, source: view(take(g, index), shape=tuple(source.shape)),
 )
 def put(x, index, source, *, accumulate):
     """``x`` with elements put, or added, at places counted in row-major order."""
@@ -413,8 +416,8 @@ def unsafe_masked_index_put_accumulate(x, mask, values, *indices):
 
 
 @linear(
-    x=lambda g, places, x_shape, x_dtype, shape: sum_to(
-        put(zeros_of(g, shape=shape, dtype=x_dtype), places, g, accumulate=True), shape=tuple(x_shape)
+    x=lambda g, x, places, x_dtype, shape: sum_to(
+        put(zeros_of(g, shape=shape, dtype=x_dtype), places, g, accumulate=True), shape=tuple(x.shape)
     ),
 )
 def masked_select(x, places, *, shape):

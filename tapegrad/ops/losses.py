@@ -272,8 +272,8 @@ def _check_spatial_targets(x: Any, target: Any) -> None:
 def _declare_nll(name: str, node: str) -> Operator:
     @checked(_check_nll)
     @linear(
-        x=lambda g, target, weight, x_shape, axis, reduction, ignore_index: nll_loss_adjoint(
-            g, target, weight, axis=axis, classes=x_shape[axis], reduction=reduction, ignore_index=ignore_index
+        x=lambda g, x, target, weight, axis, reduction, ignore_index: nll_loss_adjoint(
+            g, target, weight, axis=axis, classes=x.shape[axis], reduction=reduction, ignore_index=ignore_index
         ),
         node=node,
         name=name,

@@ -228,7 +228,7 @@ def factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint_):
     lu=lambda g, lu, pivots, out, lu_shape, left, adjoint: factors_gradient(
         lu_solve(lu, pivots, g, left=left, adjoint=not adjoint), lu, pivots, out, lu_shape, left, adjoint
     ),
-    y=lambda g, lu, pivots, y_shape, left, adjoint: sum_to(
+    y=lambda g, lu, pivots, y_shape, out, left, adjoint: sum_to(
         lu_solve(lu, pivots, g, left=left, adjoint=not adjoint), shape=tuple(y_shape)
     ),
     jvp=lambda t_lu, t_y, lu, pivots, out, left, adjoint: factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint),

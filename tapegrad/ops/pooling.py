@@ -61,9 +61,9 @@ def _apart(samplings: tuple[Sampling, ...]) -> bool:
     return all(s.kind == "window" and s.stride > s.dilation * (s.kernel - 1) for s in samplings)
 
 
-def _to_places(g_out: Any, indices: Any, x_shape: tuple[int, ...], samplings: tuple[Sampling, ...]) -> Any:
+def _to_places(g_out: Any, x: Any, indices: Any, samplings: tuple[Sampling, ...]) -> Any:
     """The gradient of max pooling: what each window is given, at its index."""
-    lengths = tuple(x_shape[len(x_shape) - len(samplings) :])
+    lengths = tuple(x.shape[x.ndim - len(samplings) :])
     if _apart(samplings):
         return window_scatter(g_out, indices, lengths=lengths, samplings=samplings)
     return plane_scatter(g_out, indices, lengths=lengths)

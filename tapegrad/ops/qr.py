@@ -204,8 +204,8 @@ def product_tangent(t_x, t_tau, x, tau):
 
 @column_major
 @general(
-    x=lambda g, x, tau: product_gradients(g, x, tau)[0],
-    tau=lambda g, x, tau: product_gradients(g, x, tau)[1],
+    x=lambda g, x, tau, out: product_gradients(g, x, tau)[0],
+    tau=lambda g, x, tau, out: product_gradients(g, x, tau)[1],
     jvp=lambda t_x, t_tau, x, tau: product_tangent(t_x, t_tau, x, tau),
     node="LinalgHouseholderProductBackward0",
 )
@@ -231,9 +231,9 @@ def applied_gradients(g, x, tau, other, left, transpose):
 
 @column_major
 @general(
-    x=lambda g, x, tau, other, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[0],
-    tau=lambda g, x, tau, other, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[1],
-    other=lambda g, x, tau, left, transpose: ormqr(x, tau, g, left=left, transpose=not transpose),
+    x=lambda g, x, tau, other, out, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[0],
+    tau=lambda g, x, tau, other, out, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[1],
+    other=lambda g, x, tau, other, out, left, transpose: ormqr(x, tau, g, left=left, transpose=not transpose),
 )
 def ormqr(x, tau, other, *, left, transpose):
     """``Q @ other`` (``other @ Q`` unless ``left``; with the adjoint of Q, if ``transpose``), where Q is the square

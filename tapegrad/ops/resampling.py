@@ -8,6 +8,7 @@ found with NumPy when it is traced. The adjoint adds to the same positions with 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -230,11 +231,22 @@ def resample_adjoint(x, *, samplings, lengths):
     return wide.astype(x.dtype)
 
 
-def _declare(name: str, node: str) -> Operator:
+def _adjoint(g: Any, shape: Sequence[int], samplings: tuple[Sampling, ...]) -> Any:
+    return resample_adjoint(g, samplings=samplings, lengths=tuple(shape[len(shape) - len(samplings) :]))
+
+
+def _by_shape(g: Any, x_shape: Sequence[int], samplings: tuple[Sampling, ...]) -> Any:
+    return _adjoint(g, x_shape, samplings)
+
+
+def _by_input(g: Any, x: Any, samplings: tuple[Sampling, ...]) -> Any:
+    """The same: PyTorch keeps the input of an average, and refuses a backward after it was written to."""
+    return _adjoint(g, x.shape, samplings)
+
+
+def _declare(name: str, node: str, formula: Callable = _by_shape) -> Operator:
     @linear(
-        x=lambda g, x_shape, samplings: resample_adjoint(
-            g, samplings=samplings, lengths=tuple(x_shape[len(x_shape) - len(samplings) :])
-        ),
+        x=formula,
         node=node,
         name=name,
         real=True,
@@ -249,16 +261,16 @@ def _declare(name: str, node: str) -> Operator:
 resample = _declare("resample", "ResampleBackward0")
 
 AVERAGES = {
-    1: _declare("avg_pool1d", "SqueezeBackward1"),
-    2: _declare("avg_pool2d", "AvgPool2DBackward0"),
-    3: _declare("avg_pool3d", "AvgPool3DBackward0"),
+    1: _declare("avg_pool1d", "SqueezeBackward1", _by_input),
+    2: _declare("avg_pool2d", "AvgPool2DBackward0", _by_input),
+    3: _declare("avg_pool3d", "AvgPool3DBackward0", _by_input),
 }
 """Average pooling, by the number of dimensions of space."""
 
 ADAPTIVE_AVERAGES = {
     1: _declare("adaptive_avg_pool1d", "SqueezeBackward1"),
-    2: _declare("adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0"),
-    3: _declare("adaptive_avg_pool3d", "AdaptiveAvgPool3DBackward0"),
+    2: _declare("adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", _by_input),
+    3: _declare("adaptive_avg_pool3d", "AdaptiveAvgPool3DBackward0", _by_input),
 }
 
 INTERPOLATIONS = {

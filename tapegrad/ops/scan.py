@@ -126,7 +126,7 @@ def cumprod_tangent(t, x, axis):
 
 
 @general(
-    x=lambda g, x, axis, dtype: cumprod_gradient(g, in_type(x, dtype), axis),
+    x=lambda g, x, out, axis, dtype: cumprod_gradient(g, in_type(x, dtype), axis),
     jvp=lambda t_x, x, axis, dtype: cumprod_tangent(in_type(t_x, dtype), in_type(x, dtype), axis),
 )
 def cumprod(x, *, axis, dtype=None):
@@ -161,7 +161,7 @@ def _prod(x, axis, keepdims, dtype):
 
 
 @general(
-    x=lambda g, x, axis, dtype: spread(g, shape=x.shape, axis=axis) * conj(others(in_type(x, dtype), axis)),
+    x=lambda g, x, out, axis, dtype: spread(g, shape=x.shape, axis=axis) * conj(others(in_type(x, dtype), axis)),
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(
         in_type(t_x, dtype) * others(in_type(x, dtype), axis), axis=axis, keepdims=keepdims
     ),
@@ -173,7 +173,7 @@ def prod(x, *, axis, keepdims=False, dtype=None):
 
 
 @general(
-    x=lambda g, x, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
+    x=lambda g, x, out, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
     jvp=lambda t_x, x, dtype: sum_all(in_type(t_x, dtype) * others_of_all(in_type(x, dtype))),
     node="ProdBackward0",
 )
@@ -234,7 +234,7 @@ def _extrema(find, x, axis):
 
 
 @general(
-    x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
+    x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
     outputs=("values", "indices"),
     real=True,
@@ -245,7 +245,7 @@ def cummax(x, *, axis):
 
 
 @general(
-    x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
+    x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
     outputs=("values", "indices"),
     real=True,

@@ -379,10 +379,13 @@ def constant_pad(x, value, *, widths):
 
 
 def _pad_operator(mode: str, node: str, name: str) -> Operator:
-    def formula(g: Any, x_shape: Shape, widths: Widths) -> Any:
+    def by_shape(g: Any, x_shape: Shape, widths: Widths) -> Any:
         return pad_adjoint(g, mode=mode, widths=widths, shape=tuple(x_shape))
 
-    @linear(x=formula, node=node, name=name)
+    def by_input(g: Any, x: Any, widths: Widths) -> Any:
+        return by_shape(g, x.shape, widths)
+
+    @linear(x=by_shape if mode == "circular" else by_input, node=node, name=name)  # PyTorch copies slices around
     def pad(x, *, widths):
         """``x`` with its own items put around it, ``widths`` for each of the last dimensions."""
         for axis, places in _pad_places(x.shape, widths, mode):

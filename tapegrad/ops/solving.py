@@ -69,7 +69,7 @@ def triangular_tangent(t_x, t_y, x, out, upper, left, unitriangular):
     x=lambda g, x, x_shape, out, upper, left, unitriangular: triangular_gradient(
         g, x, out, x_shape, upper, left, unitriangular
     ),
-    y=lambda g, x, y_shape, upper, left, unitriangular: sum_to(
+    y=lambda g, x, y_shape, out, upper, left, unitriangular: sum_to(
         solve_triangular(adjoint(x), g, upper=not upper, left=left, unitriangular=unitriangular), shape=tuple(y_shape)
     ),
     jvp=lambda t_x, t_y, x, out, upper, left, unitriangular: triangular_tangent(
@@ -250,10 +250,10 @@ def old_tangent(t_y, t_x, x, solution, upper, transpose, unitriangular):
 
 
 @general(
-    y=lambda g_solution, x, y_shape, upper, transpose, unitriangular: sum_to(
-        old_solution(g_solution, x, upper, transpose, unitriangular, back=True), shape=tuple(y_shape)
+    y=lambda g_solution, y, x, solution, upper, transpose, unitriangular: sum_to(
+        old_solution(g_solution, x, upper, transpose, unitriangular, back=True), shape=tuple(y.shape)
     ),
-    x=lambda g_solution, g_clone, solution, x, x_shape, upper, transpose, unitriangular: old_gradient(
+    x=lambda g_solution, g_clone, solution, y, x, x_shape, upper, transpose, unitriangular: old_gradient(
         g_solution, g_clone, solution, x, x_shape, upper, transpose, unitriangular
     ),
     jvp=lambda t_y, t_x, x, solution, upper, transpose, unitriangular: old_tangent(

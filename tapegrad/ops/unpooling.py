@@ -69,8 +69,8 @@ def _windows(samples: Any, lengths: Any, sizes: Any, kernel: Any) -> Any:
 
 def _declare_fractional(name: str, node: str) -> Operator:
     @general(
-        x=lambda g_out, indices, x_shape, sizes: plane_scatter(
-            g_out, indices, lengths=tuple(x_shape[len(x_shape) - len(sizes) :])
+        x=lambda g_out, x, indices, sizes: plane_scatter(
+            g_out, indices, lengths=tuple(x.shape[x.ndim - len(sizes) :])
         ),
         jvp=lambda t_x, indices, sizes: (plane_gather(t_x, indices, dims=len(sizes)), None),
         outputs=("out", "indices"),
