@@ -1,4 +1,4 @@
-"""Samples of matrix products, ``linear``, the ``addmm`` family, ``einsum`` and ``kron``."""
+"""Samples of matrix products, ``linear``, the ``addmm`` family and ``einsum``."""
 
 from samples import Sample, array
 
@@ -83,16 +83,7 @@ EINSUMS = [
     Sample("einsum", (array(), MATRIX), {"equation": ",ij->ji"}),
     Sample("einsum", (BATCH, BATCHES), {"equation": "bij,bjk->bik"}),
     Sample("einsum", (NOTHING, VECTOR), {"equation": "ij,j->i"}),
-    Sample("einsum_unary", (MATRIX,), {"equation": "ij->ji"}),
-    Sample("einsum_unary", (MATRIX,), {"equation": "ij->"}),
-    Sample("einsum_unary", (array(3, 3),), {"equation": "ii->i"}),
-    Sample("einsum_unary", (array(2, 2, 2),), {"equation": "iii->i"}),
-    Sample("einsum_unary", (array(3, 3, **COMPLEX),), {"equation": "ii->"}, note="complex"),
     Sample("identity_of", (VECTOR,), {"size": 2, "dtype": float64}),
-    Sample("kron", (MATRIX, array(2, 2))),
-    Sample("kron", (array(2), MATRIX)),
-    Sample("kron", (array(), MATRIX)),
-    Sample("kron", (array(2, **COMPLEX), array(3, **COMPLEX)), note="complex"),
 ]
 
 SAMPLES = [*PRODUCTS, *LINEAR, *ADDENDS, *EINSUMS]

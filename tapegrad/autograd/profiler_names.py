@@ -21,7 +21,6 @@ OWN = {
     "circular_pad3d": "_pad_circular",
     "copy": "copy_",
     "ctc_gradient": "_ctc_loss_backward",
-    "einsum_unary": "einsum",
     "embedding_bag_adjoint": "_embedding_bag_backward",
     "floored": "clamp_min",
     "grid_sample": "grid_sampler_2d",

@@ -8,9 +8,12 @@ from typing import Any
 
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions import reduction
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
-from tapegrad.ops.einsum import ALPHABET, einsum_unary
+from tapegrad.functions.shape import permuted
+from tapegrad.functions.slicing import diagonal
+from tapegrad.ops.einsum import ALPHABET
 from tapegrad.ops.einsum import einsum as einsum_operator
 from tapegrad.ops.operator import cast
 from tapegrad.tensor.tensor import Tensor
@@ -73,10 +76,7 @@ def _from_sublists(args: Sequence) -> tuple[str, tuple]:
 def _computed(equation: str, operands: Sequence[Tensor]) -> Tensor:
     inputs, output = equation.split("->")
     if len(operands) == 1:
-        x = operands[0]
-        summed = set(inputs) - set(output)
-        result = einsum_unary(cast(x, dtype=int64) if summed and x.dtype.category < 2 else x, equation=equation)
-        return renamed(result, "SumBackward1") if summed else result
+        return _of_one(operands[0], inputs, output)
     contracted = set("".join(inputs.split(","))) - set(output)
     if len(operands) == 2:
         operands, contracted = _summed_first(operands, inputs.split(","), contracted)
@@ -90,6 +90,23 @@ def _computed(equation: str, operands: Sequence[Tensor]) -> Tensor:
     result = einsum_operator(*operands, equation=equation)
     last = inputs if len(operands) == 2 else inputs.rpartition(",")[2]  # PyTorch takes one operand after another
     return result if set(last) - {*output, ","} else renamed(result, "MulBackward0")
+
+
+def _of_one(x: Tensor, term: str, output: str) -> Tensor:
+    """The sum of a view of one operand, or the view: diagonals of letters that it repeats, and a permutation."""
+    letters: list[str] = []
+    for letter in term:
+        if letter not in letters:
+            letters.append(letter)
+            continue
+        place = letters.index(letter)
+        x = diagonal(x, 0, place, len(letters))
+        axes = list(range(x.ndim - 1))
+        axes.insert(place, x.ndim - 1)
+        x = permuted(x, axes)
+    rest = sorted(set(letters) - set(output))
+    x = permuted(x, [letters.index(letter) for letter in (*output, *rest)])
+    return reduction.sum(x, list(range(len(output), x.ndim))) if rest else x
 
 
 def _summed_first(operands: Sequence[Tensor], terms: Sequence[str], gone: set[str]) -> tuple[list[Tensor], set[str]]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.errors import warn_once
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
-from tapegrad.functions.shape import reshaped, viewed
-from tapegrad.ops import einsum as einsums
+from tapegrad.functions.shape import permuted, reshaped, unsqueeze
 from tapegrad.ops import elementwise, reductions
 from tapegrad.ops import matmul as ops
 from tapegrad.ops.checks import cpp_name
+from tapegrad.ops.einsum import einsum
 from tapegrad.ops.operator import conj
-from tapegrad.ops.shape import view
+from tapegrad.ops.shape import unsafe_view
 from tapegrad.tensor.tensor import Tensor
 
 PRODUCTS = {(1, 1): ops.dot, (2, 1): ops.mv, (1, 2): ops.vecmat, (2, 2): ops.mm}
@@ -156,17 +158,25 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _contracted(x: Tensor, y: Tensor, x_axes: Sequence[int], y_axes: Sequence[int]) -> Tensor:
-    """The sums of products along pairs of axes; the other axes of ``x`` come first."""
+    """The sums of products along pairs of axes; the other axes of ``x`` come first.
+
+    As in PyTorch it is a product of matrices, or of vectors if no axis is left, and the result a view of that.
+    """
     if x.dtype is not y.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    letters = iter(einsums.ALPHABET)
-    left = [next(letters) for _ in range(x.ndim)]
-    right = [next(letters) for _ in range(y.ndim)]
-    for x_axis, y_axis in zip(x_axes, y_axes, strict=True):
-        right[y_axis] = left[x_axis]
-    summed = {left[axis] for axis in x_axes}
-    output = [letter for letter in left + right if letter not in summed]
-    return einsums.einsum(x, y, equation=f"{''.join(left)},{''.join(right)}->{''.join(output)}")
+    for x_axis, y_axis in zip(x_axes, y_axes, strict=True):  # a length of 1 broadcasts
+        if x.shape[x_axis] == 1 != y.shape[y_axis]:
+            y = reductions.sum(y, axis=(y_axis,), keepdims=True, dtype=y.dtype)
+        elif y.shape[y_axis] == 1 != x.shape[x_axis]:
+            x = reductions.sum(x, axis=(x_axis,), keepdims=True, dtype=x.dtype)
+    x_rest, y_rest = ([axis for axis in range(t.ndim) if axis not in axes] for t, axes in ((x, x_axes), (y, y_axes)))
+    rows, columns = [x.shape[axis] for axis in x_rest], [y.shape[axis] for axis in y_rest]
+    summed = math.prod(x.shape[axis] for axis in x_axes)
+    left, right = permuted(x, (*x_rest, *x_axes)), permuted(y, (*y_axes, *y_rest))
+    if not rows and not columns:
+        return reshaped(dot(*(flat if flat.ndim == 1 else reshaped(flat, (summed,)) for flat in (left, right))), ())
+    product = mm(reshaped(left, (math.prod(rows), summed)), reshaped(right, (summed, math.prod(columns))))
+    return reshaped(product, (*rows, *columns))
 
 
 @public("torch")
@@ -219,9 +229,12 @@ def _listed_dims(dims: Sequence) -> tuple[list[int], list[int]]:
 @public("torch", "Tensor")
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: a block ``input[i, j] * other`` for every element of ``input``."""
-    if input.dtype is not other.dtype and not (input.ndim and other.ndim):  # a 0-dim one counts as one with dimensions
-        input, other = (viewed(x, (1,)) if not x.ndim and (input.ndim or other.ndim) else x for x in (input, other))
-    return einsums.kron(input, other)
+    ndim = max(input.ndim, other.ndim)
+    left, right = ((1,) * (ndim - x.ndim) + tuple(x.shape) for x in (input, other))
+    spread = unsafe_view(input, shape=tuple(n for length in left for n in (length, 1)))
+    repeated = unsafe_view(other, shape=tuple(n for length in right for n in (1, length)))
+    lengths = tuple(n * m for n, m in zip(left, right, strict=True))
+    return unsafe_view(elementwise.mul(spread, repeated), shape=lengths)
 
 
 @public("torch", "Tensor")
@@ -283,11 +296,11 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """
     _check_chain(tensors)
     first, last = tensors[0], tensors[-1]
-    chain = [view(first, shape=(1, first.shape[0])) if first.ndim == 1 else first, *tensors[1:-1]]
-    chain.append(view(last, shape=(last.shape[0], 1)) if last.ndim == 1 else last)
+    chain = [unsqueeze(first, 0) if first.ndim == 1 else first, *tensors[1:-1]]
+    chain.append(unsqueeze(last, 1) if last.ndim == 1 else last)
     product = _chained(chain, _cheapest_splits([*[m.shape[0] for m in chain], chain[-1].shape[1]]), 0, len(chain) - 1)
     shape = (() if first.ndim == 1 else (product.shape[0],)) + (() if last.ndim == 1 else (product.shape[1],))
-    return view(product, shape=shape)
+    return reshaped(product, shape)
 
 
 @public("torch")
@@ -377,8 +390,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         RuntimeError: shapes that don't fit.
     """
     _check_bilinear(input1, input2, weight, bias)
-    batch = einsums.ALPHABET[3 : 2 + input1.ndim]
-    result = einsums.einsum(input1, weight, input2, equation=f"{batch}a,cab,{batch}b->{batch}c")
+    flat = [reshaped(x, (math.prod(x.shape[:-1]), x.shape[-1])) for x in (input1, input2)]
+    product = renamed(einsum(flat[0], weight, flat[1], equation="za,cab,zb->zc"), "TrilinearBackward0")
+    result = reshaped(product, (*input1.shape[:-1], weight.shape[0]))
     return result if bias is None else elementwise.add(result, bias)
 
 

@@ -1,4 +1,4 @@
-"""``einsum``, whose gradients are einsums again, and the products that are written with it."""
+"""``einsum``, whose gradients are einsums again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
 from tapegrad.ops.matmul import FULL
-from tapegrad.ops.operator import broadcast_to, conj, general, linear, multilinear
+from tapegrad.ops.operator import broadcast_to, conj, general, multilinear
 from tapegrad.ops.shape import view
 
 
@@ -74,15 +74,6 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The letters that an equation may use."""
 
 
-@linear(
-    x=lambda g, x_shape, equation: einsum_gradient(g, (), 0, equation, (x_shape,)),
-    node="PermuteBackward0",
-)
-def einsum_unary(x, *, equation):
-    """An einsum of one operand: diagonals, sums and a permutation; nothing is saved."""
-    return jnp.einsum(equation, x)
-
-
 @multilinear(
     operands=lambda g, operands, operands_shapes, i, equation: einsum_gradient(
         g, (*operands[:i], *operands[i + 1 :]), i, equation, operands_shapes
@@ -96,35 +87,3 @@ def einsum(*operands, equation):
     A letter which an operand repeats means that operand's diagonal.
     """
     return jnp.einsum(equation, *operands, precision=FULL)
-
-
-def _interleaved(x_shape: Sequence[int], y_shape: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """The shapes of both factors of ``kron`` with as many dimensions each, and of their product with pairs apart."""
-    ndim = max(len(x_shape), len(y_shape))
-    a = [1] * (ndim - len(x_shape)) + list(x_shape)
-    b = [1] * (ndim - len(y_shape)) + list(y_shape)
-    return a, b, [length for pair in zip(a, b, strict=True) for length in pair]
-
-
-def _kron_gradient(g: Any, other: Any, x_shape: Sequence[int], y_shape: Sequence[int], first: bool) -> Any:
-    """The gradient of one factor: ``g`` with its dimensions split, contracted with the conjugate of the other."""
-    a, b, pairs = _interleaved(x_shape, y_shape)
-    letters = ALPHABET[: 2 * len(a)]
-    mine, others = (letters[0::2], letters[1::2]) if first else (letters[1::2], letters[0::2])
-    other = view(conj(other), shape=tuple(b if first else a))
-    grad = einsum(view(g, shape=tuple(pairs)), other, equation=f"{letters},{others}->{mine}")
-    return view(grad, shape=tuple(x_shape if first else y_shape))
-
-
-@multilinear(
-    x=lambda g, y, x_shape, y_shape: _kron_gradient(g, y, x_shape, y_shape, True),
-    y=lambda g, x, x_shape, y_shape: _kron_gradient(g, x, x_shape, y_shape, False),
-    promote="common",
-    node="UnsafeViewBackward0",
-)
-def kron(x, y):
-    """The Kronecker product: every element of ``x`` times the whole of ``y``."""
-    a, b, _ = _interleaved(x.shape, y.shape)
-    left = x.reshape([n for length in a for n in (length, 1)])
-    right = y.reshape([n for length in b for n in (1, length)])
-    return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])

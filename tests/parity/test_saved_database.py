@@ -2,8 +2,8 @@
 
 The last sample of each entry is run once for each of its tensors and results. That one is written to, without a record
 (and without a change of numbers), and gradients are asked for: where PyTorch kept it, backward raises. tapegrad gets
-tensors of the device ``meta``, where it keeps what it keeps on all devices, and nothing is compiled; where there must be
-data, of the CPU.
+tensors of the device ``meta``, where it keeps what it keeps on all devices, and nothing is compiled; of the CPU where
+there must be data.
 """
 
 import re
