@@ -27,20 +27,13 @@ OTHERWISE = {
 WITHOUT_SAMPLES = {"nn.functional.batch_norm.without_cudnn": "for CUDA"}
 """Entries that have no samples for the CPU, and why."""
 
-LAPACK = "matrices as LAPACK leaves them, by columns: here they lie by rows, on every device"
 LAID_OUT = "PyTorch chooses another order in memory, on every device"
+AS_ON_CPU = "laid out as on the CPU, where PyTorch's own kernels for this device lay them out otherwise"
 
 STRIDES_OTHERWISE = {
-    **dict.fromkeys(
-        (
-            "cholesky_inverse", "cholesky_solve", "linalg.householder_product", "linalg.ldl_factor",
-            "linalg.ldl_factor_ex", "linalg.ldl_solve", "linalg.solve", "linalg.solve_ex", "linalg.svd", "svd",
-        ),
-        LAPACK,
-    ),
-    **dict.fromkeys(("cat", "nanquantile", "quantile", "rot90"), LAID_OUT),
-    "nonzero_static": "by columns on this device of PyTorch's, by rows on the CPU",
-}  # fmt: skip
+    **dict.fromkeys(("cat", "linalg.ldl_solve", "nanquantile", "quantile"), LAID_OUT),
+    **dict.fromkeys(("linalg.svd", "nonzero_static", "pca_lowrank", "svd", "svd_lowrank"), AS_ON_CPU),
+}
 """Entries whose strides are not compared, and why."""
 
 DTYPES = [getattr(pytorch, name) for name in ("float64", "int64", "bool", "float32", "complex64")]
