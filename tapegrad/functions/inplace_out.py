@@ -91,9 +91,8 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
         )
     with switched(grad=False):
         result = function(*args, **_computed_in(own, targets[0].dtype, kwargs))
-        results = result if isinstance(result, tuple) else (result,)
         _check_count(name, target, targets, result)
-        results = _placed(results, targets, operands)
+        results = _placed(result if isinstance(result, tuple) else (result,), targets, operands)
         for one, given in zip(results, targets, strict=True):
             _check_dtype(own, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):

@@ -118,15 +118,16 @@ def tensor_str(
     options = _options
     default = default_dtype or get_default_dtype()
     shape = tuple(array.shape)
-    if isinstance(array, Meta):
+    elements = None if isinstance(array, Meta) else np.asarray(array)
+    if elements is None:
         body, sized, obvious = "...", True, dtype is default
-    elif array.size:
-        body = _body(array, len(class_prefix), options)
+    elif elements.size:
+        body = _body(elements, len(class_prefix), options)
         sized = options.edgeitems == 0
         obvious = dtype in (int64, bool_, default, _obvious_complex(default))
     else:
         body = "[]"
-        sized = array.ndim != 1
+        sized = elements.ndim != 1
         obvious = dtype is default
     suffixes = (
         device_suffix and f"device='{device_suffix}'",
