@@ -291,6 +291,14 @@ p = torch.bernoulli(torch.ones(2, device="cpu:1"))
 for made in (p, torch.randperm(3, device="cpu:1"), b.new_ones(2), b.detach()):
     assert str(made.device) == "cpu:1"
 assert b.get_device() == -1 and b.cpu().device == a.device
+m, source = torch.zeros(2, 3, device="cpu:1"), torch.ones(2, 3, requires_grad=True)
+m.copy_(source)
+(m * 3).sum().backward()
+assert str(m.device) == "cpu:1" and source.grad.tolist() == [[3.0] * 3] * 2 and source.grad.device == a.device
+n = torch.zeros(2, 3, device="cpu:1")
+n[0], n[:, 1] = torch.ones(3), torch.tensor(5.0)
+assert n.tolist() == [[1, 5, 1], [0, 5, 0]] and n[torch.tensor([1])].tolist() == [[0, 5, 0]]
+assert str(n.device) == str(torch.ones(2, out=torch.empty(2, device="cpu:1")).device) == "cpu:1"
 """
 
 
