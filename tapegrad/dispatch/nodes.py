@@ -179,8 +179,9 @@ def refit(tensor: Tensor, spec: Spec) -> bool:
     node: Any = None if tensor._accumulator is None else tensor._accumulator()
     if node is None or node._input_metadata[0].bare is spec.bare:
         return False
-    if type(node) is AccumulateGrad:
-        node.taken, node.__class__ = tensor._spec, AccumulateMisfit
+    if not isinstance(node, AccumulateMisfit):
+        node.__class__ = AccumulateMisfit
+        node.taken = tensor._spec
     if node.taken.dtype is spec.dtype and node.taken.device is spec.device:
         return True
     tensor._accumulator = None

@@ -173,7 +173,7 @@ class Plan:
         self.releases = self.saves_inference = False
         if recorded:
             node_class = op.node_class(UnderivableNode if op.underivable else OperatorNode, self.slots)
-            self.node_class = fitting(node_class) if any(spec.misfit for spec in tensors) else node_class
+            self.node_class: Any = fitting(node_class) if any(spec.misfit for spec in tensors) else node_class
             self._decide_saves()
 
     def _decide_saves(self) -> None:

@@ -15,13 +15,14 @@ function, in a custom function, without being recorded. A view of a view inherit
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tapegrad.dispatch.call import replay
-from tapegrad.dispatch.nodes import OperatorNode, WorkerOfDevice, fitting, gradient_edge, node_made, rebase
+from tapegrad.dispatch.nodes import OperatorNode, SavedMisfit, WorkerOfDevice, fitting, gradient_edge, node_made, rebase
 from tapegrad.dispatch.saved import second_backward
 from tapegrad.errors import CREATION, out_of_storage
 from tapegrad.execution.boxes import box_kinds
@@ -182,7 +183,8 @@ class CopySlices(Node):
             return (None,) * len(self.next_edges)
         inner = self._inner_of_formulas()
         if inner is not None:
-            return self._at_once(inner, grad, needed)
+            with contextlib.suppress(SavedMisfit):
+                return self._at_once(inner, grad, needed)
         results = self._inner_results("apply_values", reader(self.part, wide)(grad, *self.offsets), needed)
         if not self._wants_base(needed):
             return (None, *results[1:])
@@ -202,8 +204,9 @@ class CopySlices(Node):
     def _at_once(self, inner: OperatorNode, grad: Any, needed: tuple[bool, ...] | None) -> Sequence:
         """The same in one kernel, where the inner node is an operator's."""
         plan, values = inner.plan, inner.saved_values()
-        key = (self.part, self.own, plan.needed, plan.wanted(self._needed_by_inner(needed)), self._wants_base(needed))
-        key = (*key, plan.kernels.wide or self.spec.dtype.is_64bit)
+        wide = plan.kernels.wide or self.spec.dtype.is_64bit
+        wanted, base_wanted = plan.wanted(self._needed_by_inner(needed)), self._wants_base(needed)
+        key = (self.part, self.own, plan.needed, wanted, base_wanted, wide)
         kernel = plan.kernels.backwards.get(key)
         if kernel is None:
             kernel = plan.kernels.backwards.setdefault(key, sliced(plan, *key))

@@ -188,7 +188,7 @@ def rebuild_tensor(
 def tensor_parts(tensor: Tensor) -> tuple:
     """The arguments of ``rebuild_tensor`` for a tensor."""
     spec, storage = tensor._spec, tensor._storage
-    kind = spec.dtype, spec.device, spec.requires_grad, OrderedDict()
+    kind: tuple = spec.dtype, spec.device, spec.requires_grad, OrderedDict()
     if storage is None or (nbytes_of(storage) == spec.numel * spec.dtype.itemsize and not tensor._lens
                            and spec.fresh.strides == spec.strides):  # fmt: skip
         return _elements(value_of(tensor)), *kind, spec.fresh.strides

@@ -115,3 +115,16 @@ def test_what_was_saved_has_another_shape():
 
     same_error(program, np.arange(6.0).reshape(2, 3))
     same_error(to_a_leaf, np.arange(6.0).reshape(2, 3))
+
+
+def test_what_a_write_through_a_view_saved_has_another_shape():
+    def program(torch):
+        a, account = matrix(torch), []
+        for data in (torch.full((3,), 2.0).double(), torch.full((), 3.0), torch.ones(4)):
+            x, w = a * 2, torch.ones(3, requires_grad=True)
+            x[0].mul_(w)
+            w.data = data
+            account.append(attempt(lambda x=x: [shown(g) for g in torch.autograd.grad(x.sum(), [a, w])]))
+        return account
+
+    agree(program)
