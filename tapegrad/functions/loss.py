@@ -192,8 +192,7 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: shapes that differ; an unknown ``reduction``.
-        RuntimeError: dtypes that differ; an input or a target outside [0, 1]; a weight that requires grad or doesn't
-            fit.
+        RuntimeError: dtypes that differ; an input or target outside [0, 1]; a weight that doesn't fit or requires grad.
         NotImplementedError: integers or complex numbers.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)

@@ -83,7 +83,7 @@ def leaky_relu_backward(grad, x, *, negative_slope):
 
 @elementwise(
     x=lambda g, x, weight: prelu_backward(g, x, weight),
-    weight=lambda g, x: where(x > 0, 0, x * g),
+    weight=lambda g, x: where(x > 0, 0, where(x == 0, 0, x) * g),
     node="PreluKernelBackward0",
     real=True,
 )

@@ -12,7 +12,9 @@ the two agree, up to conjugation (gradients here are conjugates of jax's). ``CON
   kind, and jax does not (or the other way about). ``subgradient`` does not change rules.
 
 A pole, the edge of a domain, or a singular matrix is not listed: there the two may differ in which of ``inf``, ``nan``
-and a meaningless number they give.
+and a meaningless number they give. Nor is a derivative that PyTorch refuses and the table has, such as the second one
+of fused attention, or that of PyTorch which is none (``as_strided_scatter``, the tangent of ``cholesky_inverse``): the
+table has the function's own. The tests of PyTorch's database list these.
 """
 
 from __future__ import annotations

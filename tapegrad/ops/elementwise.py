@@ -731,7 +731,10 @@ def _inside(g, x, min, max):
 
 
 def masked(g, mask):
-    """``g`` times a mask: 0 where that is False, or nan if ``g`` is not finite. XLA selects the product."""
+    """``g`` times a mask, which where it is False gives 0, but nan of what is not finite.
+
+    Of a product with a mask XLA makes a selection, which gives 0 there.
+    """
     return where(mask, g, g * 0)
 
 

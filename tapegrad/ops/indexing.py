@@ -204,9 +204,9 @@ def _extremum(name: str, how: str) -> Operator:
     def tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> Any:
         parts = []
         if t_x is not None:
-            parts.append(scatter_kept(t_x * _is(out, x), index, axis=axis, include_self=include_self))
+            parts.append(scatter_kept(where(eq(out, x), t_x, 0), index, axis=axis, include_self=include_self))
         if t_src is not None:
-            parts.append(_sum_at(index, t_src * _is(gather(out, index, axis=axis), src), x, axis))
+            parts.append(_sum_at(index, where(eq(gather(out, index, axis=axis), src), t_src, 0), x, axis))
         return sum(parts[1:], parts[0]) / _winners(x, index, src, out, axis)
 
     @general(x=to_x, src=to_src, jvp=tangent, name=name, node="ScatterReduceBackward0", real=True)

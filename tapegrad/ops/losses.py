@@ -14,7 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.comparison import ge
+from tapegrad.ops.comparison import isnan, lt
 from tapegrad.ops.elementwise import abs, clamp_min, log, log1p, logaddexp, sigmoid, sign, where
 from tapegrad.ops.operator import Elementwise, Operator, broadcast_shapes, broadcast_to, elementwise, linear
 from tapegrad.ops.reductions import over, sum_all, widened
@@ -93,7 +93,8 @@ def mse_loss(x, y, *, reduction):
 
 def _smooth_slope(x, y, beta):
     """The derivative of ``smooth_l1_loss``: the difference over ``beta``, cut at -1 and 1."""
-    return where(ge(abs(x - y), beta), sign(x - y), (x - y) / beta)
+    distance = abs(x - y)
+    return where(lt(distance, beta), (x - y) / beta, where(isnan(distance), math.nan, sign(x - y)))
 
 
 @pointwise_loss(
@@ -110,7 +111,8 @@ def smooth_l1_loss(x, y, *, beta, reduction):
 
 def _huber_slope(x, y, delta):
     """The derivative of ``huber_loss``: the difference, cut at ``-delta`` and ``delta``."""
-    return where(ge(abs(x - y), delta), sign(x - y) * delta, x - y)
+    distance = abs(x - y)
+    return where(lt(distance, delta), x - y, where(isnan(distance), math.nan, sign(x - y) * delta))
 
 
 @pointwise_loss(

@@ -273,8 +273,7 @@ def collected(t, x, out, axis, keepdims):
 
 def collected_all(t, x, out):
     """The tangent of an extremum of everything."""
-    part = share(x, out, axis=everything(x.ndim), nan=True)
-    return sum_all(where(eq(part, 0), 0, t * part))
+    return sum_all(t * share(x, out, axis=everything(x.ndim), nan=True))
 
 
 @general(

@@ -1,7 +1,7 @@
 """Gradients of 0, infinity and nan, at inputs that are 0, infinite, nan, ties or bounds: operator by operator.
 
-Whether a library multiplies a gradient by a mask or fills with zeros shows only here, and decides whether ``where`` in a
-program hides what it is to hide. What is not compared stands in ``extremes_exceptions.py``.
+Whether a library multiplies a gradient by a mask or fills with zeros shows only here, and decides whether ``where`` in
+a program hides what it is to hide. What is not compared stands in ``extremes_exceptions.py``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import pytest
 import torch as pytorch
 from extremes_exceptions import ANY, ELEMENTS, INPUTS, OTHERWISE
 from harness import close, flat_outputs, to_numpy
-from opinfo import ENTRIES, Case, cases, counterpart, same_type, spread
+from opinfo import ENTRIES, Case, cases, counterpart, same_type
 from opinfo_exceptions import DROPOUT, LEFT_OUT, RANDOM, ROUGH, UNINITIALIZED
-from test_beyond_database import BINARY, ENDS, EXTREMES, INF, MANY, NAN, SLOW, UNARY, Given, extremes
+from test_beyond_database import BINARY, ENDS, EXTREMES, INF, MANY, NAN, UNARY, Given, extremes
 
 import tapegrad
 
@@ -58,7 +58,7 @@ def gradients(module: Any, outputs: list, leaves: list, cycle: tuple[float, ...]
 
 
 def seen_of(case: Case, start: int | None) -> Seen:
-    """Values and gradients of a sample, with its own inputs or, from ``start`` on, with ``NUMBERS``; or what it raises."""
+    """Values and gradients of a sample, with its own inputs or (from ``start`` on) ``NUMBERS``; or what it raises."""
     seen: Seen = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -145,3 +145,24 @@ def test_functions_of_two(name):
     """Each pair of extremes with each gradient."""
     one, other = zip(*product(picked(name, ENDS), repeat=2), strict=True)
     compare_grids(name, Given((11, 11), values=one), Given((11, 11), values=other))
+
+
+# -- the comparison itself ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(NAN, 0.0), (0.0, NAN), (INF, -INF), (INF, 1.0), (None, 0.0), (RuntimeError(), 0.0), (0.0, RuntimeError())],
+    ids=repr,
+)
+def test_the_comparison_sees_what_differs(ours, theirs):
+    seen = [
+        {"raised": one} if isinstance(one, Exception) else {"ones": [None if one is None else np.array([one])]}
+        for one in (ours, theirs)
+    ]
+    assert list(complaints(*seen, 1e-9, 1e-9))
+    assert not list(complaints(seen[1], seen[1], 1e-9, 1e-9))
+
+
+def test_exceptions_are_of_the_database():
+    assert {name for name, _ in OTHERWISE} | set(ELEMENTS) <= set(DIFFERENTIABLE)
