@@ -582,6 +582,41 @@ def test_two_devices_two_threads():
     ]
 
 
+LEAVES = """
+import atexit, sys
+import jax
+
+def tell():
+    print("all there" if all(array.is_ready() for array in jax.live_arrays()) else "XLA is still busy")
+
+atexit.register(tell)  # it is called after those that are registered later
+
+import tapegrad as torch
+from tapegrad.execution.pending import run_pending
+
+torch.set_execution(sys.argv[1])
+x = torch.ones(600, 600)
+(x @ x).tanh().sum().item()
+found = []
+for _ in range(16):
+    found.append((x @ x).tanh())
+run_pending()
+raise KeyboardInterrupt
+"""
+
+
+@pytest.mark.once("how operators are computed is said to the process")
+@pytest.mark.parametrize("how", ["immediate", "deferred"])
+def test_a_process_ends_when_all_is_there(how):
+    """XLA's threads may crash if Python goes while they are busy."""
+    result = subprocess.run(
+        [sys.executable, "-c", LEAVES, how], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )  # fmt: skip
+    assert result.stdout == "all there\n"
+    assert result.stderr.splitlines()[-1] == "KeyboardInterrupt"
+
+
 FORKS = """
 import multiprocessing, os, sys, threading, warnings
 import numpy as np

@@ -16,9 +16,7 @@ A long program that computes nothing but tiny things is not cut: when it comes b
 from __future__ import annotations
 
 import atexit
-import os
 import threading
-import weakref
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
@@ -30,9 +28,11 @@ import jax
 
 from tapegrad.execution.batching import Batched, batched, is_fine, machine
 from tapegrad.execution.carried import kept
+from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
 from tapegrad.execution.pieces import Piece, cut, run_through
+from tapegrad.tape.modes import thread
 
 MOST_STRUCTURES = 1024
 MOST_EXECUTABLES = 1024
@@ -233,28 +233,22 @@ def structure_of(program: Program, wanted: bytes) -> Structure:
 
 def run_program(program: Program, wanted: bytes) -> None:
     """Compute what is wanted of a program."""
-    last = None
     structure, values = structure_of(program, wanted), program.values
     found = structure.run(program.inputs)
     for slot in structure.slots:
         value = values[slot]
-        value.array = last = found[slot]
+        value.array = found[slot]
         value.program = None
     values.clear()  # they know the program: without this there would be a cycle
-    _unfinished[:] = [] if last is None else [weakref.ref(last)]
-
-
-_unfinished: list[weakref.ref] = []
-"""The result that will be there last, as far as anybody knows."""
-
-
-os.register_at_fork(after_in_child=_unfinished.clear)  # nothing runs there: see Note [Forks]
 
 
 @atexit.register
 def _finish() -> None:
-    """Wait at the end of the process: what runs must not lose the executable that it runs."""
-    jax.block_until_ready([array for array in (known() for known in _unfinished) if array is not None])
+    """Wait at the end of the process for all arrays: what XLA still computes must not lose what it computes with."""
+    if only_device.cache_info().currsize and not thread.modes.forked:  # else nothing runs here: see Note [Forks]
+        for array in jax.live_arrays():
+            with suppress(Exception):  # what has failed, or was given away, is none that runs
+                array.block_until_ready()
 
 
 # -- what there is to know ---------------------------------------------------------------------------------------------
