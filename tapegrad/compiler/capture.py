@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.execution.late import Check, expect, joined, look
+from tapegrad.execution.late import Check, Findings, joined, look, nothing
 from tapegrad.execution.pending import Pending, Program, Traced, recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
@@ -109,14 +109,14 @@ class Capture(Program):
         refused: the error that was raised because they were.
         traced: whether something belongs to a trace of jax's.
         checks: what checks will have found, each with the check. See Note [Late errors] in ``execution/late.py``.
-        found: all of that as one value, or None, and the checks.
+        found: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
         numbers: what is computed from numbers that move, and ``moving``: which inputs are registers of it.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
     """
 
     __slots__ = (
-        "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "numbers", "moving",
-        "running", "_kept",
+        "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
+        "numbers", "moving", "running", "_kept",
     )  # fmt: skip
 
     captures = True
@@ -132,6 +132,7 @@ class Capture(Program):
         self.traced = False
         self.checks: list[tuple[Any, Check]] = []
         self.found: tuple[Any, Sequence[Check]] = None, ()
+        self.before: Any = None
         self.numbers: Any = None
         self.moving: dict[int, int] = {}
         self.running = threading.RLock()
@@ -213,7 +214,8 @@ class Capture(Program):
         """Have one more result for what all checks find, at the end of the call."""
         if self.checks:
             values, checks = zip(*self.checks, strict=True)
-            self.found = joined(values), checks
+            self.before = nothing(len(checks))
+            self.found = joined(self.before, values), checks
             self.checks.clear()
 
     def expect_checks(self) -> None:
@@ -221,7 +223,7 @@ class Capture(Program):
         if self.checks:
             values, checks = zip(*self.checks, strict=True)
             self.checks.clear()
-            expect(values, checks)
+            Findings(None, checks).expect(values)
 
     def evaluate(self, value: Pending) -> Any:
         """As of any program, when nobody runs it; that may have computed it."""

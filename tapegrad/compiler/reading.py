@@ -44,7 +44,7 @@ class Inputs:
             donated = position in whole.donated
             if kind == "key":
                 self._others.append((position, _key, of))
-            elif kind in ("number", "constant", "moving"):
+            elif kind in ("number", "constant", "moving", "found"):
                 continue
             elif donated and of.rebound:
                 self._rebound.append((position, of.of.container, of.of.key, _places(of, effects)))

@@ -115,7 +115,7 @@ class Source(NamedTuple):
 
     ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
     ``"key"`` (``of`` is a stream of random keys, and the how many-th is meant), ``"moving"`` (a
-    register of ``Numbers``), ``"number"`` or ``"constant"``.
+    register of ``Numbers``), ``"found"`` (what checks have found before), ``"number"`` or ``"constant"``.
     """
 
     kind: str
@@ -127,7 +127,7 @@ class Source(NamedTuple):
             return False
         if self.kind in ("tensor", "storage"):
             return self.of.same(other.of)
-        if self.kind == "moving":
+        if self.kind in ("moving", "found"):
             return self.of == other.of
         if self.kind == "constant":
             return _equal(self.of, other.of)
@@ -179,6 +179,8 @@ def _offers(seen: Seen, refs: Refs) -> list[tuple[Source, Any]]:
 def _source(capture: Capture, value: Any, owners: list[tuple[Source, Seen]]) -> Source:
     if isinstance(value, NUMBERS):
         return Source("number", value)
+    if value is capture.before:
+        return Source("found", len(value))
     if id(value) in capture.keys:
         return Source("key", capture.keys[id(value)])
     constant = isinstance(value, np.ndarray) or is_kept(value)

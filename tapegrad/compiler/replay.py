@@ -15,7 +15,7 @@ from tapegrad.compiler.reading import Inputs
 from tapegrad.compiler.rebinding import Holdings
 from tapegrad.compiler.refs import Refs, Source
 from tapegrad.execution.copies import copied
-from tapegrad.execution.late import CALLS, Check, expect, look
+from tapegrad.execution.late import Check, Findings, nothing
 from tapegrad.execution.pending import quiet_numbers, wanted_of
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.whole import Whole
@@ -130,7 +130,8 @@ class Replay:
         self._whole = whole
         self._inputs = Inputs(recorded.sources, whole, effects)
         self._leaving = Leaving(effects, arguments)
-        self._found, self._checks = effects.found, recorded.checks
+        self._found, self._findings = effects.found, Findings(nothing(len(recorded.checks)), recorded.checks)
+        self._before = next((i for i, (kind, _) in enumerate(recorded.sources) if kind == "found"), -1)
         self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
         self._moving_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.sources) if kind == "moving"]
         self._moving_results = [(i, of) for i, (kind, of, _) in enumerate(effects.returned) if kind == "moving"]
@@ -192,6 +193,8 @@ class Replay:
         inputs = self._inputs.read(arguments)
         for position, register in self._moving_inputs:
             inputs[position] = self._values[register]
+        if self._found is not None:
+            inputs[self._before] = self._findings.value
         for leaf in self._ungraded:  # the memory of these gradients may be used from here on
             leaf._grad = None
         for ref in self._dropped:
@@ -206,8 +209,7 @@ class Replay:
                 self._leave(self._whole.by_slot(results), arguments)
             raise
         if self._found is not None:
-            expect((found[self._found],), self._checks)
-            look(CALLS)
+            self._findings.expect(found[self._found])
         return given[0] if self._tree.kind is None else unflatten(given, self._tree)
 
     def _leave(self, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:

@@ -35,7 +35,7 @@ from tapegrad.compiler.settings import check_settings
 from tapegrad.compiler.states import States
 from tapegrad.compiler.trust import PLAIN
 from tapegrad.execution.host import is_traced
-from tapegrad.execution.late import CALLS, Check, expect, look
+from tapegrad.execution.late import Check, Findings
 from tapegrad.execution.pending import recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, settle, value_of
@@ -339,10 +339,9 @@ def finish(capture: Capture) -> None:
 
 
 def expect_found(found: Any, checks: Sequence[Check]) -> None:
-    """Have what the checks of a call have found looked at later, and look at what was found in earlier calls."""
+    """Have what the checks of a call have found looked at later."""
     if found is not None:
-        expect((found,), checks)
-    look(CALLS)
+        Findings(None, checks).expect(found)
 
 
 def compile(

@@ -100,7 +100,7 @@ def to_host(value: Any) -> np.ndarray:
         array = np.asarray(settled(value))
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None
-    if expected.calls:
+    if expected.findings:
         look()
     return array
 

@@ -3,9 +3,10 @@
 Note [Late errors]
 While a step is captured there are no elements, and when it is replayed nobody waits for them. So there a check is a
 part of the program: a kernel finds the first element that is wrong, and what all checks of a program have found is one
-small vector, one more result of it. It is read when this thread reads elements of any tensor, waits for a device
-(``synchronize``), or ends; and at the latest at the end of the call after the next, which by then need not be waited
-for. The error is PyTorch's, with the line that asked for the check (Note [Where]).
+small vector, one more result of it. To read it in each call would keep Python waiting, so what one call has found goes
+into the next one, which hands it on. It is read when this thread reads elements of any tensor, waits for a device
+(``synchronize``), or ends; and at the latest after twice ``CALLS`` calls. The error is PyTorch's, for the first thing
+that was wrong, with the line that asked for the check (Note [Where]).
 
 It comes when the call has been made: what that wrote stays written, computed as a GPU would have it (reads out of range
 give nan, such writes are dropped, a singular system has infinite solutions), and so does what calls since have written.
@@ -28,8 +29,8 @@ from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.pending import Traced, recording, settled
 from tapegrad.tape.positions import Position, at, explain, here
 
-CALLS = 2
-"""So many calls may be made before what the first of them has found is read."""
+CALLS = 32
+"""After so many calls of a program it is read what had been found so many calls ago: XLA is not that far behind."""
 
 
 class Finding(NamedTuple):
@@ -73,7 +74,7 @@ def found_in(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | Non
 
 @lru_cache(maxsize=1024)
 def _finder(bad: Callable, settings: tuple) -> Kernel:
-    """The kernel of such a check. It gives [1 + the place, the number], or [0, a number] if nothing is wrong."""
+    """The kernel of such a check. It gives [1 + the place, the number], or zeros if nothing is wrong."""
 
     def find(x: Any) -> Any:
         x = x.astype(jnp.int64) if x.dtype.kind in "iu" and x.dtype != np.uint64 else x
@@ -82,7 +83,7 @@ def _finder(bad: Callable, settings: tuple) -> Kernel:
         place = jnp.argmax(which)
         whole = numbers.shape == which.shape and numbers.dtype.kind in "iub"
         number = numbers.reshape(-1)[place].astype(jnp.int64) if whole else jnp.int64(0)
-        return jnp.stack([jnp.where(which.any(), place.astype(jnp.int64) + 1, 0), number])
+        return jnp.where(which.any(), jnp.stack([place.astype(jnp.int64) + 1, number]), 0)
 
     return Kernel(find, name="check", wide=True)
 
@@ -125,50 +126,93 @@ class Check(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _joining(count: int) -> Kernel:
-    return Kernel(lambda *found: jnp.concatenate(found), name="checks", wide=True)
+    def join(before: Any, *found: Any) -> Any:
+        return jnp.where((before != 0).any(), before, jnp.concatenate(found))
+
+    return Kernel(join, name="checks", wide=True)
 
 
-def joined(findings: Sequence[Any]) -> Any:
-    """What several checks have found as one value."""
-    return _joining(len(findings)).call_for(findings).record(*findings)
+def nothing(count: int) -> np.ndarray:
+    """What so many checks have found that have found nothing."""
+    return np.zeros(2 * count, np.int64)
+
+
+def joined(before: Any, findings: Sequence[Any]) -> Any:
+    """What several checks have found as one value; if they have found something in an earlier call, that."""
+    values = (before, *findings)
+    return _joining(len(findings)).call_for(values).record(*values)
+
+
+class Findings:
+    """What the checks of a program find, call by call: the first thing that is wrong, until somebody has been told.
+
+    Attributes:
+        value: what has been found so far, as one value, or as one for each check.
+        checks: the checks.
+        calls: in how many calls since it was looked at; ``old`` is what had been found after some of them.
+    """
+
+    __slots__ = ("value", "checks", "calls", "old")
+
+    def __init__(self, value: Any, checks: Sequence[Check]) -> None:
+        self.value, self.checks, self.calls, self.old = value, checks, 0, None
+
+    def expect(self, value: Any) -> None:
+        """Have it looked at later, what this is by the end of a call.
+
+        Raises:
+            Exception: what was found, if that has not been looked at for long.
+        """
+        self.value = value
+        self.calls += 1
+        waiting = expected.findings
+        if self.calls == 1:
+            waiting.append(self)
+            if len(waiting) > CALLS:
+                waiting.pop(0).look()
+        elif self.calls % CALLS == 0:
+            old, self.old = self.old, value
+            if old is not None:
+                self._judge(old)  # it is there: to wait for the present one would keep Python from going ahead
+
+    def look(self) -> None:
+        """Wait, and look.
+
+        Raises:
+            Exception: what PyTorch raises for what is wrong.
+        """
+        self.calls, self.old = 0, None
+        self._judge(self.value)
+
+    def _judge(self, found: Any) -> None:
+        several = found if isinstance(found, tuple) else (found,)
+        array = np.concatenate([np.asarray(settled(one)) for one in several])
+        if not array.any():
+            return
+        self.old, self.value = None, nothing(len(self.checks))
+        number = int(np.flatnonzero(array[::2])[0])
+        raise self.checks[number].error(int(array[2 * number]) - 1, int(array[2 * number + 1]))
 
 
 class _Expected(threading.local):
-    """What checks of this thread's calls have found, or will: for each call values, and the checks.
-
-    Attributes:
-        calls: the calls, the first one first.
-    """
+    """What this thread has to look at, in the order of the calls."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[Sequence[Any], Sequence[Check]]] = []
+        self.findings: list[Findings] = []
 
 
 expected = _Expected()
 
 
-def expect(found: Sequence[Any], checks: Sequence[Check]) -> None:
-    """Have what the checks of a call find looked at later."""
-    expected.calls.append((found, checks))
-
-
-def look(keep: int = 0) -> None:
-    """Look at what was found in all calls but the last few.
+def look() -> None:
+    """Look at what was found.
 
     Raises:
         Exception: what PyTorch raises for the first thing that is wrong. What was found after it is kept.
     """
-    calls = expected.calls
-    while len(calls) > keep:
-        found, checks = calls.pop(0)
-        for (place, number), check in zip(_read(found), checks, strict=True):
-            if place:
-                raise check.error(place - 1, number)
-
-
-def _read(found: Sequence[Any]) -> list[list[int]]:
-    arrays = [np.asarray(settled(value)) for value in found]
-    return (arrays[0] if len(arrays) == 1 else np.concatenate(arrays)).reshape(-1, 2).tolist()
+    findings = expected.findings
+    while findings:
+        findings.pop(0).look()
 
 
 atexit.register(look)
