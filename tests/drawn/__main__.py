@@ -24,7 +24,9 @@ from .steps import FEATURES
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.drawn", description="Draw programs, and compare what they do.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.drawn", description="Draw programs, and compare what they do."
+    )
     parser.add_argument("--minutes", type=float, help="stop after so long")
     parser.add_argument("--programs", type=int, help="stop after so many (100, if no minutes are given)")
     parser.add_argument("--seed", default="1", help="where programs come from; begin in the middle by SEED:NUMBER")

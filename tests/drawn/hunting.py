@@ -180,13 +180,18 @@ def runnable(program: str) -> str:
             source = ast.unparse(HELPERS[name])
             waiting += [other for other in HELPERS if other != name and re.search(rf"\b{other}\(", source)]
     lines = ["import torch  # or: import tapegrad as torch"]
-    lines += ["F = torch.nn.functional"] * ("F." in program) + ["forward_ad = torch.autograd.forward_ad"] * ("forward_ad." in program)
+    lines += ["F = torch.nn.functional"] * ("F." in program) + ["forward_ad = torch.autograd.forward_ad"] * (
+        "forward_ad." in program
+    )
     lines += ["seen = []"] * ("log" in needed) + [ast.unparse(HELPERS[name]) for name in HELPERS if name in needed]
     return "\n".join([*lines, program])
 
 
 def hunt(
-    hunting: Hunt, seeds: Iterator[str], minutes: float | None = None, progress: Callable[[Hunt, str, Group | None], None] | None = None
+    hunting: Hunt,
+    seeds: Iterator[str],
+    minutes: float | None = None,
+    progress: Callable[[Hunt, str, Group | None], None] | None = None,
 ) -> Hunt:
     """Examine programs until there are no more seeds, or no more time."""
     end = None if minutes is None else time.monotonic() + 60 * minutes

@@ -3,8 +3,8 @@
 Note [Repeatable programs]
 A program is compiled as a step: its first statements make leaves, the others are the body of a function that gives all
 that they made. The function is called four times, with leaves made anew each time, or always with the same ones; the
-same function is called as often on the right module. Programs that raise are not compiled: what a step leaves that fails
-half-way is a matter of its own.
+same function is called as often on the right module. Programs that raise are not compiled: what a step leaves that
+fails half-way is a matter of its own.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def as_step(text: str) -> tuple[str, str, bool] | None:
     if not count or count == len(body):
         return None
     leaves = [ast.unparse(node.targets[0]) for node in body[:count]]  # type: ignore[attr-defined]
-    made = sorted({node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name) and len(node.id) == 1
+    made = sorted({node.id for part in body for node in ast.walk(part) if isinstance(node,
+        ast.Name) and len(node.id) == 1
                    and isinstance(node.ctx, ast.Store)})  # fmt: skip
     inside = "\n".join(ast.unparse(node) for node in body[count:])
     fresh = len(text) % 3 > 0
@@ -110,7 +111,7 @@ def calls_of(module: Any, setup: str, step: str, fresh: bool, wrap: Callable) ->
     with quiet():
         try:
             exec(setup, player.names)
-            leaves = {name: item for name, item in player.pool.items()}
+            leaves = dict(player.pool)
             exec(step, player.names)
             function = wrap(player.names["step"])
             for _ in range(CALLS):

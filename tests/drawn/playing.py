@@ -45,7 +45,11 @@ class Player:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.names: dict[str, Any] = {"torch": module, "F": module.nn.functional, "forward_ad": module.autograd.forward_ad}
+        self.names: dict[str, Any] = {
+            "torch": module,
+            "F": module.nn.functional,
+            "forward_ad": module.autograd.forward_ad,
+        }
         exec(PREAMBLE_CODE, self.names)
         self.reserved = frozenset(self.names)
         self.first_versions: dict[str, tuple[Any, int]] = {}
@@ -185,7 +189,11 @@ HIDDEN = ("version", "stride", "storage_offset", "output_nr")
 def tainted_by(source: str, tainted: set[str]) -> None:
     """Add to the names of gradients those that a statement gives to any. See Note [What is not compared]."""
     if TAINTING.search(source) or tainted & set(re.findall(r"\b[a-z]\b", source)):
-        tainted |= {name.id for name in ast.walk(ast.parse(source)) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+        tainted |= {
+            name.id
+            for name in ast.walk(ast.parse(source))
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        }
 
 
 Account = list[tuple[str, Raised | None, dict[str, Any]]]
@@ -206,7 +214,7 @@ def play(player: Player, text: str, watched: bool = True) -> tuple[Account, dict
         for number, (source, code) in enumerate(program, 1):
             raised = player.run(code)
             tainted_by(source, tainted)
-            if TAINTING.search(source) or ALIAS.match(source) and ALIAS.match(source)[1] in direct:
+            if TAINTING.search(source) or (ALIAS.match(source) and ALIAS.match(source)[1] in direct):
                 tainted_by(source, direct)
             look = watched or number == len(program)
             account.append((source, raised, player.marks(tainted, direct) if look else {}))

@@ -46,7 +46,7 @@ def smaller(program: str) -> Iterator[str]:
 
 
 def slices(tree: ast.Module) -> Iterator[str]:
-    """Each statement, last ones first, with those that made what it speaks of; then with all that speak of that, too."""
+    """Each statement, last ones first, with those that made what it speaks of; then with all that speak of that."""
     speaks = [{node.id for node in ast.walk(part) if isinstance(node, ast.Name)} for part in tree.body]
     makes = [{node.id for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
              | ({part.name} if isinstance(part, ast.FunctionDef) else set()) for part in tree.body]  # fmt: skip
@@ -147,7 +147,11 @@ def replaced(tree: ast.Module, place: Place, replacement: list) -> str:
             setattr(owner, field, replacement[0])
         else:
             setattr(owner, field, [*before[:index], *replacement, *before[index + 1 :]])
-        if field == "body" and isinstance(owner, (ast.With, ast.If, ast.For, ast.While, ast.FunctionDef)) and not getattr(owner, field):
+        if (
+            field == "body"
+            and isinstance(owner, (ast.With, ast.If, ast.For, ast.While, ast.FunctionDef))
+            and not getattr(owner, field)
+        ):
             setattr(owner, field, [ast.Pass()])
         text = ast.unparse(tree)
         ast.parse(text)

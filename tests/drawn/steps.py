@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .operators import FAMILIES
-from .writer import SHAPES, Slots, Writer, may_be_written
+from .writer import SHAPES, Slots, Writer
 
 Step = Callable[[Writer], "str | None"]
 
@@ -16,8 +16,26 @@ FEATURES: dict[str, list[Step]] = {}
 """Steps by what they are about: what ``--only`` names."""
 
 PURE = ("smooth", "smooth", "elementwise", "reductions", "shapes", "joining", "products", "losses", "indexing")
-GRADUAL = ("smooth", "smooth", "smooth", "reductions", "shapes", "products", "elementwise", "joining", "indexing", "losses")
-MODES = ("no_grad()", "enable_grad()", "inference_mode()", "set_grad_enabled(False)", "set_grad_enabled(True)", "no_grad()")
+GRADUAL = (
+    "smooth",
+    "smooth",
+    "smooth",
+    "reductions",
+    "shapes",
+    "products",
+    "elementwise",
+    "joining",
+    "indexing",
+    "losses",
+)
+MODES = (
+    "no_grad()",
+    "enable_grad()",
+    "inference_mode()",
+    "set_grad_enabled(False)",
+    "set_grad_enabled(True)",
+    "no_grad()",
+)
 
 
 def step(weight: int, feature: str) -> Callable[[Step], Step]:
@@ -40,7 +58,7 @@ def leaf(w: Writer) -> str:
     shape, dtype = w.choice(w.shapes), w.choice(w.dtypes)
     text = w.literal(shape, getattr(w.module, dtype))
     if len(shape) == 2:
-        text += w.choice(("", "", "", "", ".t()", "[:, ::2]", "[1:]", ".expand(2, *%s)" % (shape,), ".t().contiguous().t()"))
+        text += w.choice(("", "", "", "", ".t()", "[:, ::2]", "[1:]", f".expand(2, *{shape})", ".t().contiguous().t()"))
     if dtype in ("bool", "int64", "int32"):
         return f"{w.new_name()} = {text}"
     text += w.choice((".requires_grad_()", ".requires_grad_()", ".requires_grad_()", "", ".requires_grad_().clone()"))
@@ -58,7 +76,8 @@ def chain(w: Writer) -> str | None:
     first = w.call(("smooth", "elementwise", "shapes"))
     if first is None:
         return None
-    return f"{w.new_name()} = ({first}){w.choice(('.sin()', '.sum(0)', ' * 2', '.t()', '[0]', '.abs()', '.mean()', '.cumsum(0)'))}"
+    then = w.choice((".sin()", ".sum(0)", " * 2", ".t()", "[0]", ".abs()", ".mean()", ".cumsum(0)"))
+    return f"{w.new_name()} = ({first}){then}"
 
 
 @step(3, "operators")
@@ -66,7 +85,8 @@ def several(w: Writer) -> str | None:
     x = w.tensor(lambda x: x.ndim > 0)
     if x is None:
         return None
-    call = w.choice(("unbind({d})", "chunk(2, {d})", "split(1, {d})", "max({d})", "sort({d}, stable=True)", "topk(2, {d})", "tensor_split(2)",
+    call = w.choice(("unbind({d})", "chunk(2, {d})", "split(1, {d})", "max({d})", "sort({d}, stable=True)",
+        "topk(2, {d})", "tensor_split(2)",
                      "cummin({d})", "mode({d})", "aminmax()"))  # fmt: skip
     return f"{w.new_name()} = {x}.{call.format_map(Slots(w, x))}[{w.choice((0, 1, 0))}]"
 
@@ -82,7 +102,7 @@ def scalars(w: Writer) -> str | None:
 
 @step(9, "writes")
 def write(w: Writer) -> str | None:
-    x = w.tensor(lambda x: may_be_written(x) and (w.daring or not (x.is_leaf and x.requires_grad)))
+    x = w.target(lambda x: w.daring or not (x.is_leaf and x.requires_grad))
     if x is None:
         return None
     text = w.choice(FAMILIES["writes"]).format_map(Slots(w, x, near=True))
@@ -94,21 +114,26 @@ def write(w: Writer) -> str | None:
 @step(5, "views")
 def view(w: Writer) -> str | None:
     x = w.tensor(lambda x: x.ndim > 0)
-    text = x and w.choice(("{x}[{index}]", "{x}.t()", "{x}.view({shape})", "{x}.detach()", "{x}.select({d}, 0)", "{x}.view(-1)", "{x}[{index}]",
-                           "{x}.expand(2, *{x}.shape)", "{x}.diagonal()", "{x}.real", "{x}.unsqueeze({d})", "{x}.transpose({d}, {e})"))  # fmt: skip
+    text = x and w.choice(("{x}[{index}]", "{x}.t()", "{x}.view({shape})", "{x}.detach()", "{x}.select({d}, 0)",
+        "{x}.view(-1)", "{x}[{index}]",
+                           "{x}.expand(2, *{x}.shape)", "{x}.diagonal()", "{x}.real", "{x}.unsqueeze({d})",
+                           "{x}.transpose({d}, {e})"))  # fmt: skip
     return text and f"{w.new_name()} = {text.format_map(Slots(w, x))}"
 
 
 @step(3, "data")
 def detach(w: Writer) -> str | None:
     x = w.tensor()
-    return x and f"{w.new_name()} = {x}.{w.choice(('data', 'detach()', 'detach().clone()', 'clone()', 'detach().requires_grad_()'))}"
+    how = w.choice(("data", "detach()", "detach().clone()", "clone()", "detach().requires_grad_()"))
+    return x and f"{w.new_name()} = {x}.{how}"
 
 
 @step(2, "data")
 def write_data(w: Writer) -> str | None:
-    x = w.tensor(may_be_written)
-    return x and w.choice(("{x}.data.mul_({c})", "{x}.data[{index}] = {c}", "{x}.data.zero_()", "{x}.detach().add_(1)")).format_map(Slots(w, x))
+    x = w.target()
+    return x and w.choice(
+        ("{x}.data.mul_({c})", "{x}.data[{index}] = {c}", "{x}.data.zero_()", "{x}.detach().add_(1)")
+    ).format_map(Slots(w, x))
 
 
 @step(4, "modes")
@@ -119,7 +144,18 @@ def in_mode(w: Writer) -> str | None:
 
 # -- hooks -------------------------------------------------------------------------------------------------------------
 
-ANSWERS = ("", "", "", ", lambda g: 1 / 0", ", lambda g: g.detach()", ", lambda g: g.sum() if g.ndim else g", ", lambda g: g * 2", ", lambda g: g + 1", ", lambda g: g.clone()", ", lambda g: None")
+ANSWERS = (
+    "",
+    "",
+    "",
+    ", lambda g: 1 / 0",
+    ", lambda g: g.detach()",
+    ", lambda g: g.sum() if g.ndim else g",
+    ", lambda g: g * 2",
+    ", lambda g: g + 1",
+    ", lambda g: g.clone()",
+    ", lambda g: None",
+)
 
 
 @step(4, "hooks")
@@ -137,7 +173,9 @@ def retain(w: Writer) -> str | None:
 @step(3, "hooks")
 def accumulated(w: Writer) -> str | None:
     x, handle = w.floating(lambda x: x.requires_grad and x.is_leaf), w.fresh("h")
-    after = w.choice(("log('{0}', x.grad)", "log('{0}', x.grad, x.grad.requires_grad)", "setattr(x, 'grad', None)", "x.grad.mul_(2)"))
+    after = w.choice(
+        ("log('{0}', x.grad)", "log('{0}', x.grad, x.grad.requires_grad)", "setattr(x, 'grad', None)", "x.grad.mul_(2)")
+    )
     return x and f"{handle} = {x}.register_post_accumulate_grad_hook(lambda x: {after.format(handle)})"
 
 
@@ -156,7 +194,7 @@ def multi(w: Writer) -> str | None:
     chosen = w.chances.sample(names, min(len(names), w.number(1, 3)))
     return (f"{handle} = torch.autograd.graph.register_multi_grad_hook(({', '.join(chosen)},), "
             f"lambda gs: log('{handle}', *(gs if isinstance(gs, (list, tuple)) else (gs,)))"
-            f"{w.choice(('', '', ', mode=%r' % 'any'))})")  # fmt: skip
+            f"{w.choice(('', '', ', mode=any_of'))})".replace("any_of", "'any'"))  # fmt: skip
 
 
 @step(2, "hooks")
@@ -165,14 +203,16 @@ def reentrant(w: Writer) -> str | None:
     if x is None or y is None:
         return None
     inner = w.choice((f"torch.autograd.grad({y}.sum(), {y})", f"({y}.detach().requires_grad_() * 2).sum().backward()",
-                      "torch.autograd.grad((g.detach().requires_grad_() ** 2).sum(), [], allow_unused=True)"))  # fmt: skip
+                      "torch.autograd.grad((g.detach().requires_grad_() ** 2).sum(), [])"))  # fmt: skip
     return f"{handle} = {x}.register_hook(lambda g: log('{handle}', g, {inner}))"
 
 
 @step(3, "graph")
 def shown(w: Writer) -> str | None:
     x = w.recorded()
-    if x is None or any(word in line for line in w.lines for word in ("create_graph", "func", "dual", "checkpoint", "jac")):
+    if x is None or any(
+        word in line for line in w.lines for word in ("create_graph", "func", "dual", "checkpoint", "jac")
+    ):
         return None  # of derivatives PyTorch has a graph of its own
     return f"log('graph', around({x}))"
 
@@ -188,11 +228,13 @@ def remove(w: Writer) -> str | None:
 
 @step(5, "functions")
 def custom(w: Writer) -> str | None:
-    x = w.floating(may_be_written)
+    x = w.target(lambda x: x.dtype.is_floating_point)
     if x is None:
         return None
-    call = w.choice(("Double.apply({x})", "Product.apply({x}, {t})[{i}]", "Cube.apply({x})", "Shift.apply({x})", "Pair.apply({x}, 2.0)[{i}]",
-                     "Double.apply(Double.apply({x}))", "Double.apply({x}) + Cube.apply({x})", "Shift.apply({x}.clone())"))  # fmt: skip
+    call = w.choice(("Double.apply({x})", "Product.apply({x}, {t})[{i}]", "Cube.apply({x})", "Shift.apply({x})",
+        "Pair.apply({x}, 2.0)[{i}]",
+                     "Double.apply(Double.apply({x}))", "Double.apply({x}) + Cube.apply({x})",
+                     "Shift.apply({x}.clone())"))  # fmt: skip
     slots = Slots(w, x)
     slots["i"] = w.choice("001")
     return f"{w.new_name()} = {call.format_map(slots)}"
@@ -202,9 +244,20 @@ def custom(w: Writer) -> str | None:
 def saved_hooks(w: Writer) -> str | None:
     text = w.call(("smooth", "shapes", "products"))  # of losses and norms PyTorch saves what its kernels need, too
     body = text and f"{w.new_name()} = {text}"
-    pack = w.choice(("lambda t: t", "lambda t: t.detach().clone()", "lambda t: (log('pack'), t)[1]", "lambda t: t * 2", "lambda t: (t, 1)"))
-    unpack = {"lambda t: t * 2": "lambda t: t / 2", "lambda t: (t, 1)": "lambda t: t[0]"}.get(pack, "lambda t: (log('unpack'), t)[1]")
-    context = w.choice((f"torch.autograd.graph.saved_tensors_hooks({pack}, {unpack})", "torch.autograd.graph.save_on_cpu()",
+    pack = w.choice(
+        (
+            "lambda t: t",
+            "lambda t: t.detach().clone()",
+            "lambda t: (log('pack'), t)[1]",
+            "lambda t: t * 2",
+            "lambda t: (t, 1)",
+        )
+    )
+    unpack = {"lambda t: t * 2": "lambda t: t / 2", "lambda t: (t, 1)": "lambda t: t[0]"}.get(
+        pack, "lambda t: (log('unpack'), t)[1]"
+    )
+    context = w.choice((f"torch.autograd.graph.saved_tensors_hooks({pack}, {unpack})",
+        "torch.autograd.graph.save_on_cpu()",
                         "torch.autograd.graph.allow_mutation_on_saved_tensors()"))  # fmt: skip
     return body and indented(f"with {context}:", body)
 
@@ -219,7 +272,14 @@ def checkpoint(w: Writer) -> str | None:
     if found is None:
         return None
     name, text = found
-    options = w.choice(("use_reentrant=False", "use_reentrant=False", "use_reentrant=True", "use_reentrant=False, preserve_rng_state=False"))
+    options = w.choice(
+        (
+            "use_reentrant=False",
+            "use_reentrant=False",
+            "use_reentrant=True",
+            "use_reentrant=False, preserve_rng_state=False",
+        )
+    )
     return f"{text}\n{w.new_name()} = torch.utils.checkpoint.checkpoint({name}, {', '.join(chosen)}, {options})"
 
 
@@ -231,8 +291,14 @@ def backward(w: Writer) -> str | None:
     x = w.recorded()
     if x is None:
         return None
-    root = x if w[x].numel() == 1 and w.chance(80) else f"{x}{w.choice(('.sum()', '.sum()', '.sin().sum()', '.pow(2).mean()', '.sum()'))}"
-    options = w.choice(("", "", "retain_graph=True", "retain_graph=True", "create_graph=True", f"inputs=[{w.recorded()}]"))
+    root = (
+        x
+        if w[x].numel() == 1 and w.chance(80)
+        else f"{x}{w.choice(('.sum()', '.sum()', '.sin().sum()', '.pow(2).mean()', '.sum()'))}"
+    )
+    options = w.choice(
+        ("", "", "retain_graph=True", "retain_graph=True", "create_graph=True", f"inputs=[{w.recorded()}]")
+    )
     if w.chance(15):
         return f"{x}.backward({w.literal(tuple(w[x].shape), w[x].dtype)}{options and ', '}{options})"
     return f"({root}).backward({options})"
@@ -243,9 +309,12 @@ def gradient(w: Writer) -> str | None:
     x, y = w.recorded(), w.recorded()
     if x is None or y is None:
         return None
-    options = "".join(w.choice(choices) for choices in (("", ", create_graph=True", ", create_graph=True", ", retain_graph=True"),
-                                                        (", allow_unused=True", ", allow_unused=True", "", ", materialize_grads=True")))  # fmt: skip
-    return f"{w.new_name()}, = torch.autograd.grad({x}{w.choice(('.sum()', '.pow(2).sum()', '.sin().sum()'))}, [{y}]{options})"
+    options = "".join(w.choice(choices) for choices in (("", ", create_graph=True", ", create_graph=True",
+        ", retain_graph=True"),
+                                                        (", allow_unused=True", ", allow_unused=True", "",
+                                                        ", materialize_grads=True")))  # fmt: skip
+    root = x + w.choice((".sum()", ".pow(2).sum()", ".sin().sum()"))
+    return f"{w.new_name()}, = torch.autograd.grad({root}, [{y}]{options})"
 
 
 @step(3, "backward")
@@ -265,9 +334,9 @@ def odd_gradients(w: Writer) -> str | None:
         return None
     call = w.choice((
         "torch.autograd.grad({x}.sum(), torch.autograd.graph.get_gradient_edge({y}), retain_graph=True)",
-        "torch.autograd.grad({x}, [{y}], torch.stack([torch.ones_like({x}), 2 * torch.ones_like({x})]), is_grads_batched=True, allow_unused=True)",
+        "torch.autograd.grad({x}, [{y}], torch.stack([torch.ones_like({x}), {x} * 2]), is_grads_batched=True)",
         "torch.autograd.grad([{x}.sum(), {y}.sum()], [{y}, {x}], allow_unused=True, retain_graph=True)",
-        "torch.autograd.grad(torch.autograd.grad({x}.pow(2).sum(), {y}, create_graph=True)[0].sum(), {y}, allow_unused=True)",
+        "torch.autograd.grad(torch.autograd.grad({x}.pow(2).sum(), {y}, create_graph=True)[0].sum(), {y})",
         "torch.autograd.grad({x}, {y}, torch.ones_like({x}), retain_graph=True)",
         "torch.autograd.grad(torch.autograd.graph.get_gradient_edge({x}), {y}, torch.ones_like({x}))",
     )).format(x=x, y=y)  # fmt: skip
@@ -276,14 +345,24 @@ def odd_gradients(w: Writer) -> str | None:
 
 @step(3, "control")
 def training(w: Writer) -> str | None:
-    x = w.floating(lambda x: x.is_leaf and x.requires_grad and x.numel() > 0 and may_be_written(x))
+    x = w.target(lambda x: x.dtype.is_floating_point and x.is_leaf and x.requires_grad and x.numel() > 0)
     if x is None:
         return None
     clear = w.choice(("{x}.grad = None", "{x}.grad.zero_()", "pass")).format(x=x)
-    update = w.choice(("{x}.sub_({x}.grad, alpha=0.1)", "{x} -= 0.1 * {x}.grad", "{x}.data.sub_(0.1 * {x}.grad)", "{x}.copy_({x} * 0.5)")).format(x=x)
-    loss = w.choice((f"({x} ** 2).sum()", f"{x}.sin().sum()", f"{x}.sigmoid().pow(2).mean()", f"Double.apply({x}).sum()"))
+    update = w.choice(
+        (
+            "{x}.sub_({x}.grad, alpha=0.1)",
+            "{x} -= 0.1 * {x}.grad",
+            "{x}.data.sub_(0.1 * {x}.grad)",
+            "{x}.copy_({x} * 0.5)",
+        )
+    ).format(x=x)
+    loss = w.choice(
+        (f"({x} ** 2).sum()", f"{x}.sin().sum()", f"{x}.sigmoid().pow(2).mean()", f"Double.apply({x}).sum()")
+    )
     name = w.new_name()
-    return (f"for i in range({w.number(2, 4)}):\n    {name} = {loss}\n    {name}.backward()\n    with torch.no_grad():\n"
+    return (f"for i in range({w.number(2, 4)}):\n    {name} = {loss}\n    {name}.backward()\n"
+            "    with torch.no_grad():\n"
             f"        {update}\n    log('step', {name})\n    {clear}")  # fmt: skip
 
 
@@ -296,7 +375,8 @@ def flag(w: Writer) -> str | None:
 @step(2, "backward")
 def use_gradient(w: Writer) -> str | None:
     x = w.tensor(lambda x: x.is_leaf and x.grad is not None)
-    return x and w.choice((f"{w.new_name()} = {x}.grad", f"{x}.grad = None", f"{w.new_name()} = {x}.grad * {x}", f"{x}.grad.zero_()",
+    return x and w.choice((f"{w.new_name()} = {x}.grad", f"{x}.grad = None", f"{w.new_name()} = {x}.grad * {x}",
+        f"{x}.grad.zero_()",
                            f"with torch.no_grad():\n    {x}.sub_({x}.grad, alpha=0.1)"))  # fmt: skip
 
 
@@ -316,17 +396,25 @@ def dual(w: Writer) -> str | None:
     primal, tangent = w.new_name(), w.operand(x, numbers=False, same=True)
     out = "l" if primal != "l" else "k"
     return (f"{text}\nwith forward_ad.dual_level():\n    {out} = {name}(forward_ad.make_dual({x}, {tangent}))\n"
-            f"    log('dual', *forward_ad.unpack_dual({out}))\n    {primal} = forward_ad.unpack_dual({out}).tangent\n    del {out}")  # fmt: skip
+            f"    log('dual', *forward_ad.unpack_dual({out}))\n"
+            f"    {primal} = forward_ad.unpack_dual({out}).tangent\n    del {out}")  # fmt: skip
 
 
 # -- functions and transforms ------------------------------------------------------------------------------------------
 
 
 INSIDE = (
-    "Cube.apply({x})", "{x}.detach() * {x}", "torch.func.grad(lambda v: v.pow(3).sum())({x})", "torch.func.vmap(lambda v: v * v)({x})",
-    "torch.autograd.grad({x}.pow(2).sum(), {x}, create_graph=True)[0]", "torch.func.jvp(torch.sin, ({x},), ({x},))[1]",
-    "torch.utils.checkpoint.checkpoint(torch.sin, {x}, use_reentrant=False)", "torch.func.vjp(torch.exp, {x} * 0.1)[1]({x})[0]",
-    "Double.apply({x})", "torch.func.jacrev(torch.sin)({x}).sum()", "torch.func.jacfwd(lambda v: v * v)({x}).sum(0)",
+    "Cube.apply({x})",
+    "{x}.detach() * {x}",
+    "torch.func.grad(lambda v: v.pow(3).sum())({x})",
+    "torch.func.vmap(lambda v: v * v)({x})",
+    "torch.autograd.grad({x}.pow(2).sum(), {x}, create_graph=True)[0]",
+    "torch.func.jvp(torch.sin, ({x},), ({x},))[1]",
+    "torch.utils.checkpoint.checkpoint(torch.sin, {x}, use_reentrant=False)",
+    "torch.func.vjp(torch.exp, {x} * 0.1)[1]({x})[0]",
+    "Double.apply({x})",
+    "torch.func.jacrev(torch.sin)({x}).sum()",
+    "torch.func.jacfwd(lambda v: v * v)({x}).sum(0)",
 )
 """What a function that is differentiated may do itself, besides operators."""
 
@@ -337,7 +425,9 @@ def function(
     """A function of tensors like these: its name and its text. The body is run as it is drawn."""
     name, inner = w.fresh("f"), Writer(w.module, w.chances, w.plain)
     parameters = "xyz"[: len(arguments)]
-    inner.world.names.update({p: w[a].detach().clone().requires_grad_() for p, a in zip(parameters, arguments, strict=True)})
+    inner.world.names.update(
+        {p: w[a].detach().clone().requires_grad_() for p, a in zip(parameters, arguments, strict=True)}
+    )
     inner.counted = w.counted + 10
     local = dict(inner.world.names)
 
@@ -354,7 +444,11 @@ def function(
         free = next(letter for letter in "uvwpqrstmno" if letter not in inner.world.names)
         made = [name for name in "uvw" if name in inner.world.names]
         if made and families is GRADUAL and w.chance(20):
-            inner.keep(w.choice(("{x}.mul_({y})", "{x}[{index}] = {c}", "{x}.add_({y})", "{x}[0] = 0.5")).format_map(Slots(inner, made[-1], near=True)))
+            inner.keep(
+                w.choice(("{x}.mul_({y})", "{x}[{index}] = {c}", "{x}.add_({y})", "{x}[0] = 0.5")).format_map(
+                    Slots(inner, made[-1], near=True)
+                )
+            )
         text = inner.call(families, target)
         if families is GRADUAL and w.chance(20):
             text = w.choice(INSIDE).format(x=target)
@@ -434,7 +528,9 @@ def loop(w: Writer) -> str | None:
     name = w.new_name()
     if w.chance(30):
         return f"{name} = {x}\nwhile {name}.abs().sum() > 3:\n    {name} = {name} / 2"
-    body = w.choice(("{n}.sin() + {n}", "{n} * 0.5 + i", "{n} * {x}", "torch.tanh({n}) * (i + 1)", "{n} + {n}.mean()")).format(n=name, x=x)
+    body = w.choice(
+        ("{n}.sin() + {n}", "{n} * 0.5 + i", "{n} * {x}", "torch.tanh({n}) * (i + 1)", "{n} + {n}.mean()")
+    ).format(n=name, x=x)
     return f"{name} = {x}\nfor i in range({w.number(2, 3)}):\n    {name} = {body}"
 
 
@@ -463,7 +559,13 @@ def smooth_program(writer: Writer) -> str:
     for _ in range(count):
         shape = writer.choice(SHAPES[:7])
         writer.keep(f"{writer.new_name()} = {writer.literal(shape, writer.module.float64, ', requires_grad=True')}")
-    found = function(writer, list(writer.world.pool), scalar=True, families=("smooth", "smooth", "smooth shapes", "smooth sums"), length=6)
+    found = function(
+        writer,
+        list(writer.world.pool),
+        scalar=True,
+        families=("smooth", "smooth", "smooth shapes", "smooth sums"),
+        length=6,
+    )
     if found is not None:
         writer.lines.append(found[1].replace(f"def {found[0]}(", "def smooth("))
     return "\n".join(writer.lines)
@@ -475,6 +577,10 @@ def draw(module: Any, chances: Any, only: frozenset[str] = frozenset()) -> str:
     if (chances.random() < 0.08 and not only) or "smooth" in only:
         return smooth_program(writer)
     writer = Writer(module, chances, plain=chances.random() < 0.6)
-    weights = [w * any(s in FEATURES[f] for f in only | {"leaves"}) for s, w in zip(STEPS, WEIGHTS, strict=True)] if only else WEIGHTS
+    weights = (
+        [w * any(s in FEATURES[f] for f in only | {"leaves"}) for s, w in zip(STEPS, WEIGHTS, strict=True)]
+        if only
+        else WEIGHTS
+    )
     writer.write([leaf], [1], chances.randint(1, 3))
     return writer.write(STEPS, weights, chances.randint(4, 14))

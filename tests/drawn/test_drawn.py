@@ -3,13 +3,13 @@
 import ast
 
 import pytest
+
+import tapegrad
 from drawn.comparing import nudged
 from drawn.hunting import Hunt, right_module, runnable
 from drawn.modes import MODES, as_step, at_once, compiled, deferred
-from drawn.shrinking import smallest, smaller
+from drawn.shrinking import smaller, smallest
 from drawn.steps import FEATURES
-
-import tapegrad
 from tapegrad.ops import elementwise
 from tapegrad.ops.operator import Formula
 
@@ -32,8 +32,18 @@ def test_a_seed_draws_one_program():
 def test_what_matters_is_drawn():
     module = right_module()
     text = "\n".join(Hunt(module, frozenset({feature})).program(f"ring:{n}") for feature in FEATURES for n in range(6))
-    words = "register_hook", "torch.func.", "checkpoint(", ".backward(", "autograd.grad(", "no_grad()", "saved_tensors_hooks"
-    missing = [word for word in (*words, ".apply(", "make_dual", ".data", "detach()", "if ", "for i in") if word not in text]
+    words = (
+        "register_hook",
+        "torch.func.",
+        "checkpoint(",
+        ".backward(",
+        "autograd.grad(",
+        "no_grad()",
+        "saved_tensors_hooks",
+    )
+    missing = [
+        word for word in (*words, ".apply(", "make_dual", ".data", "detach()", "if ", "for i in") if word not in text
+    ]
     assert not missing
 
 
@@ -97,7 +107,8 @@ def test_modes_are_compared_where_there_is_no_pytorch(monkeypatch):
 
 
 def test_derivatives_are_compared_with_those_of_jax(wrong_formula):
-    program = "a = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)\ndef smooth(x):\n    return x.sin().sum()"
+    leaf = "a = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)"
+    program = f"{leaf}\ndef smooth(x):\n    return x.sin().sum()"
     assert MODES["jax"][0](tapegrad, program).kind == "jax"
 
 

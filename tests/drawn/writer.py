@@ -2,7 +2,9 @@
 
 Note [Undefined writes]
 What a write does whose operands overlap in memory, or that reaches an element twice, depends on the order in which
-elements are written. Such writes are not drawn, except those that are refused.
+elements are written. Such writes are not drawn, except those that are refused. Nor are writes to gradients, and to what
+shares memory with them: PyTorch may give out the one that was given to it, or one tensor for several; here each is a
+tensor of its own.
 
 Note [Tame numbers]
 Numbers are kept small and finite: a step that makes large ones or nan is drawn again. What inf and nan do is swept
@@ -17,7 +19,7 @@ from random import Random
 from typing import Any
 
 from .operators import FAMILIES
-from .playing import Player, attempt, quiet, statements
+from .playing import Player, attempt, quiet, statements, tainted_by
 
 LETTERS = "abcdefghijkl"
 MOST_ELEMENTS, MOST_DIMENSIONS = 36, 4
@@ -25,7 +27,11 @@ LARGEST = 200.0
 SHAPES = [(3,), (2, 3), (2, 3), (2, 3), (3, 2), (2, 2), (3, 3), (), (1, 3), (2, 1), (2, 2, 3), (0, 3)]
 FEW_SHAPES = [(2, 3), (2, 3), (2, 3), (3,), (), (2, 2)]
 FEW_DTYPES = ["float32"] * 12 + ["float64", "complex64", "int64"]
-DTYPES = ["float32"] * 12 + ["float64"] * 5 + ["float16", "bfloat16", "complex64", "complex64", "complex128", "int64", "int64", "int32", "bool"]
+DTYPES = (
+    ["float32"] * 12
+    + ["float64"] * 5
+    + ["float16", "bfloat16", "complex64", "complex64", "complex128", "int64", "int64", "int32", "bool"]
+)
 
 
 class Writer:
@@ -40,6 +46,7 @@ class Writer:
         lines: the statements so far.
         world: the right module after these.
         daring: whether what is drawn now may fail.
+        tainted: the names of gradients, and of what was computed from them: see ``playing.py``.
     """
 
     def __init__(self, module: Any, chances: Random, plain: bool = False) -> None:
@@ -49,6 +56,7 @@ class Writer:
         self.world = Player(module)
         self.daring = False
         self.counted = 0
+        self.tainted: set[str] = set()
         self.number_types = {getattr(module, name): name for name in dict.fromkeys(DTYPES)}
 
     # -- chances
@@ -84,6 +92,7 @@ class Writer:
         may = marks is None or (self.daring and marks[1] in ("RuntimeError", "IndexError", "ValueError"))
         if may and "INTERNAL ASSERT" not in str(marks) and self.is_tame():
             self.lines.append(text)
+            tainted_by(text, self.tainted)
             return True
         self.begin_again()
         return False
@@ -130,7 +139,11 @@ class Writer:
 
     def tensors(self, suits: Callable[[Any], bool] = lambda x: True) -> list[str]:
         pool = self.world.pool.items()
-        return [name for name, x in pool if isinstance(x, self.module.Tensor) and attempt(lambda x: bool(suits(x)), x) is True]
+        return [
+            name
+            for name, x in pool
+            if isinstance(x, self.module.Tensor) and attempt(lambda x: bool(suits(x)), x) is True
+        ]
 
     def tensor(self, suits: Callable[[Any], bool] = lambda x: True) -> str | None:
         """The name of a tensor that suits; later ones come more often."""
@@ -141,6 +154,13 @@ class Writer:
 
     def floating(self, suits: Callable[[Any], bool] = lambda x: True) -> str | None:
         return self.tensor(lambda x: x.dtype.is_floating_point and suits(x))
+
+    def target(self, suits: Callable[[Any], bool] = lambda x: True) -> str | None:
+        """The name of a tensor to write to. See Note [Undefined writes]."""
+        names = self.tensors(lambda x: may_be_written(x) and suits(x))
+        given = {attempt(memory_of, self.world.names.get(name)) for name in self.tainted}
+        names = [name for name in names if name not in self.tainted and attempt(memory_of, self[name]) not in given]
+        return self.choice(names) if names else None
 
     def recorded(self) -> str | None:
         """The name of a real tensor that requires grad."""
@@ -169,11 +189,13 @@ class Writer:
             return number / 4 if kind.startswith(("float", "bfloat")) else complex(number / 4, (i * 5 % 7 - 3) / 2)
 
         text = str(nested(shape, at))
-        options = ("" if kind in ("float32", "int64", "bool", "complex64") and 0 not in shape else f", dtype=torch.{kind}") + options
+        options = (
+            "" if kind in ("float32", "int64", "bool", "complex64") and 0 not in shape else f", dtype=torch.{kind}"
+        ) + options
         return f"torch.tensor({text}{options})" + (f".reshape{shape}" if 0 in shape else "")
 
     def operand(self, x: str, numbers: bool = True, same: bool = False, near: bool = False) -> str:
-        """Something that goes with a tensor: of its shape if ``same``; that can be read while it is written if ``near``."""
+        """Something that goes with a tensor: of its shape if ``same``; to read while it is written if ``near``."""
         if numbers and self.chance(30):
             return self.scalar(x)
         target = self[x]
@@ -190,13 +212,17 @@ class Writer:
         return self.literal(shape if same or self.chance(60) else shape[1:], target.dtype)
 
     def scalar(self, x: str) -> str:
-        return str(self.choice((2, 3, 1, 0)) if not self[x].dtype.is_floating_point else self.choice((0.5, 1.5, 2, -1.25)))
+        return str(
+            self.choice((2, 3, 1, 0)) if not self[x].dtype.is_floating_point else self.choice((0.5, 1.5, 2, -1.25))
+        )
 
     def index(self, x: Any) -> str:
         """A basic index."""
         items = []
         for length in x.shape[: self.number(1, max(x.ndim, 1))]:
-            items.append(self.choice((str(self.number(-1, max(length - 1, 0))), ":", "1:", ":1", "::2", ":-1", "None", ":")))
+            items.append(
+                self.choice((str(self.number(-1, max(length - 1, 0))), ":", "1:", ":1", "::2", ":-1", "None", ":"))
+            )
         if self.chance(15):
             items.insert(self.number(0, len(items)), "...")
         return ", ".join(items) or "..."
@@ -209,7 +235,8 @@ class Writer:
 
     def shape_for(self, x: Any) -> str:
         """Another shape for the elements of a tensor."""
-        options = {1: ["1", "1, 1", "()"], 2: ["2", "1, 2"], 3: ["3", "-1, 1", "1, 3"], 4: ["4", "2, 2"], 6: ["6", "2, 3", "3, -1"],
+        options = {1: ["1", "1, 1", "()"], 2: ["2", "1, 2"], 3: ["3", "-1, 1", "1, 3"], 4: ["4", "2, 2"], 6: ["6",
+            "2, 3", "3, -1"],
                    9: ["9", "3, 3"], 12: ["12", "4, 3", "2, 2, 3", "-1, 6"]}  # fmt: skip
         return self.choice(options.get(x.numel(), ["-1"]))
 
@@ -241,7 +268,8 @@ class Slots(dict):
             w.chances.shuffle(axes)
             return ", ".join(map(str, axes)) or "()"
         simple = {"k": lambda: w.chance(50), "n": lambda: w.number(1, 3), "c": lambda: w.choice((0.5, 2.0, 0.25, 1.5)),
-                  "shape": lambda: w.shape_for(x), "index": lambda: w.index(x), "mask": lambda: w.mask(name)}  # fmt: skip
+                  "shape": lambda: w.shape_for(x), "index": lambda: w.index(x),
+                  "mask": lambda: w.mask(name)}  # fmt: skip
         return simple[slot]()
 
 
@@ -270,6 +298,10 @@ def elements(x: Any) -> list[int]:
         return []
     size, start, axes = x.element_size(), x.data_ptr(), zip(x.shape, x.stride(), strict=True)
     return [start + sum(place) for place in product(*([i * stride * size for i in range(n)] for n, stride in axes))]
+
+
+def memory_of(x: Any) -> int:
+    return x.untyped_storage().data_ptr()
 
 
 def apart(x: Any, y: Any) -> bool:

@@ -69,7 +69,8 @@ def results_that_lie_in_an_order_of_their_own(torch):
     x = counted(torch, 2, 3).t()
     z = torch.complex(x, x)
     return layouts(
-        x.rot90(), x.rot90(2), x.rot90(3), x.rot90(0), x.t().rot90(), x.nonzero(), x.t().argwhere(), z.angle(), x.angle(),
+        x.rot90(), x.rot90(2), x.rot90(3), x.rot90(0), x.t().rot90(), x.nonzero(), x.t().argwhere(), z.angle(),
+        x.angle(),
         torch.nn.functional.logsigmoid(x), *torch.frexp(x), x.repeat_interleave(2, 0), x.repeat_interleave(2, 1),
     )  # fmt: skip
 
