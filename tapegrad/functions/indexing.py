@@ -226,7 +226,7 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
         ValueError: a slice with a step that is not positive.
     """
     if x.ndim == 0 and type(index) is int:
-        raise IndexError(_SCALAR_INDEXED)
+        raise IndexError(f"index {index} is out of bounds for dimension 0 with size 0" if index else _SCALAR_INDEXED)
     if x.ndim == 0 and isinstance(index, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     items = [simplified(item, x) for item in items_of(index)]

@@ -19,6 +19,7 @@ from tapegrad.functions.reduction import (
     refuse_complex,
 )
 from tapegrad.functions.registry import UNSET, public
+from tapegrad.functions.slicing import sliced
 from tapegrad.ops import comparison, elementwise, joining, scan, shape
 from tapegrad.tensor.tensor import Tensor
 
@@ -150,5 +151,5 @@ def diff(
 def _difference(input: Tensor, axis: int) -> Tensor:
     subtract = comparison.logical_xor if input.dtype is dtypes.bool else elementwise.sub
     length = max(input.shape[axis] - 1, 0)
-    later = shape.slice_(input, min(1, input.shape[axis]), axis=axis, length=length, step=1)
-    return subtract(later, shape.slice_(input, 0, axis=axis, length=length, step=1))
+    later = sliced(input, axis, min(1, input.shape[axis]), length)
+    return subtract(later, sliced(input, axis, 0, length))

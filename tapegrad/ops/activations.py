@@ -251,3 +251,6 @@ def glu(x, *, axis):
     """The first half along an axis times the sigmoid of the second."""
     value, gate = jnp.split(x, 2, axis)
     return value * lax.logistic(gate)
+
+
+glu.keeps_layout = True

@@ -15,6 +15,12 @@ LEFT: list[tuple[str, str, str]] = [
         "raised nothing for .*(unsupported operation: more than one|Nested forward mode)",
         "PyTorch can't hold tangents of expanded tensors, nor nest forward mode in a dual level",
     ),
+    (r"cummin|cummax", "log: False for True", "the gradient of nothing requires grad in PyTorch"),
+    (
+        r"jvp|vjp|vmap|jac|hessian|func\.|functional\.",
+        "raised nothing for RuntimeError: (view size|unsupported operation)",
+        "inside a transform tensors are contiguous here",
+    ),
     (r"baddbmm", "batch1 must be a 3D|raised", "both refuse it, one for another reason"),
     (r"float16|half\(", "complex32", "there are no complex numbers of half precision here"),
     (

@@ -180,7 +180,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-TAINTING = re.compile(r"\.grad\b|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
+TAINTING = re.compile(r"\.grad\b|vmap|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
 ALIAS = re.compile(r"\w = (\w)(\[\d\])?$")
 """Another name of a thing, or of a part of it."""
 HIDDEN = ("version", "stride", "storage_offset", "output_nr")

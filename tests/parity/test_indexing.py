@@ -633,3 +633,9 @@ def test_second_backward_through_a_released_index():
         y.backward()
 
     same_error(program, A)
+
+
+@pytest.mark.parametrize("index", [0, -1, 1, 5])
+def test_a_number_of_no_dimension(index):
+    same_error(lambda torch, x: x[index], np.array(1.5))
+    same_error(lambda torch, x: x.detach().__setitem__(index, 2.0), np.array(1.5))

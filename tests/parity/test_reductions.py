@@ -414,7 +414,8 @@ def test_the_mean_of_single_elements_has_a_gradient_though_their_spread_has_none
     agree(lambda torch: [
         grad.requires_grad for item in range(2)
         for grad in torch.autograd.functional.jacobian(
-            lambda x, item=item: torch.std_mean(x, 0)[item], torch.tensor([1.0, 2.0], requires_grad=True), create_graph=True,
+            lambda x, item=item: torch.std_mean(x, 0)[item],
+            torch.tensor([1.0, 2.0], requires_grad=True), create_graph=True,
         )
     ])  # fmt: skip
 

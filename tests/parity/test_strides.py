@@ -70,7 +70,9 @@ def results_that_lie_in_an_order_of_their_own(torch):
     z = torch.complex(x, x)
     return layouts(
         x.rot90(), x.rot90(2), x.rot90(3), x.rot90(0), x.t().rot90(), x.nonzero(), x.t().argwhere(), z.angle(),
-        x.angle(),
+        x.angle(), x.diff(), x.diff(dim=0), x.diff(n=2, dim=0), counted(torch, 4, 3).t().diff(),
+        torch.nn.functional.glu(counted(torch, 2, 3, 4).transpose(0, 2)),
+        torch.nn.functional.glu(counted(torch, 4, 3).t(), 1),
         torch.nn.functional.logsigmoid(x), *torch.frexp(x), x.repeat_interleave(2, 0), x.repeat_interleave(2, 1),
     )  # fmt: skip
 
