@@ -1,7 +1,18 @@
-"""``torch.overrides``: for functions that classes of tensors can override. Nothing is defined here."""
+"""``torch.overrides``: for functions that classes of tensors, and modes, can override. Nothing is defined here."""
 
-from tapegrad.functions.subclass import (
+from tapegrad.functions.function_modes import (
+    BaseTorchFunctionMode,
+    TorchFunctionMode,
+    _get_current_function_mode,
+    _get_current_function_mode_stack,
+    _len_torch_function_stack,
+    _pop_mode,
+    _pop_mode_temporarily,
+    _push_mode,
+)
+from tapegrad.functions.overriding import (
     get_default_nowrap_functions,
+    get_overridable_functions,
     handle_torch_function,
     has_torch_function,
     has_torch_function_unary,
@@ -9,10 +20,20 @@ from tapegrad.functions.subclass import (
     is_tensor_like,
     is_tensor_method_or_property,
     resolve_name,
+    wrap_torch_function,
 )
 
 __all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
+    "_get_current_function_mode",
+    "_get_current_function_mode_stack",
+    "_len_torch_function_stack",
+    "_pop_mode",
+    "_pop_mode_temporarily",
+    "_push_mode",
     "get_default_nowrap_functions",
+    "get_overridable_functions",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
@@ -20,4 +41,5 @@ __all__ = [
     "is_tensor_like",
     "is_tensor_method_or_property",
     "resolve_name",
+    "wrap_torch_function",
 ]

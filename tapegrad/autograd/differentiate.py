@@ -19,7 +19,7 @@ from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.execution.pending import run_pending
-from tapegrad.functions.registry import overridden, overriders, overriding
+from tapegrad.functions.registry import asked, overridden, overriding
 from tapegrad.ops.levels import whole
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import thread
@@ -78,7 +78,7 @@ def backward(
         grad_tensors = grad_variables
     targets = () if inputs is None else targets_of(inputs, "backward")
     roots = as_tuple(tensors)
-    if overriding.active and thread.modes.torch_function and overriders((roots, targets), {}):
+    if overriding.active and asked((roots, targets), {}):
         overridden(backward, (roots,), {
             "grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph,
             "inputs": None if inputs is None else targets,
@@ -130,7 +130,7 @@ def grad(
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     roots, targets = as_tuple(outputs), targets_of(inputs, "grad")
-    if overriding.active and thread.modes.torch_function and overriders((roots, targets), {}):
+    if overriding.active and asked((roots, targets), {}):
         results = overridden(grad, (roots, targets), {
             "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph,
             "only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched,

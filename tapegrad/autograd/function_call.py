@@ -31,7 +31,7 @@ from tapegrad.ops.shape import view
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, passes_for_leaf, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, count_write, counter_of, passes_for_leaf, value_of, version_of, wrap
 
 SAVED_AS_IS = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
@@ -227,7 +227,7 @@ def connected(out: Tensor, node: BackwardCFunction, position: int) -> Tensor:
     out._edge = edge = (node, position)
     out._spec = requiring_grad(out._spec)
     if out._view is not None:
-        out._view.version = out._version
+        out._view.version = version_of(out)
     if out._storage is not None:
         out._storage.comes_from(edge, counter_of(out))
     return out

@@ -13,7 +13,7 @@ from tapegrad.autograd.function_node import (
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, version_of
 
 Tangents = list[tuple[Tensor | None, int]]
 """For each argument of forward its tangent, or None, and that tangent's version."""
@@ -24,7 +24,7 @@ def tangents_of(args: tuple) -> Tangents | None:
     found = [tangent_of(arg) if isinstance(arg, Tensor) else None for arg in args]
     if all(tangent is None for tangent in found):
         return None
-    return [(tangent, 0 if tangent is None else tangent._version) for tangent in found]
+    return [(tangent, 0 if tangent is None else version_of(tangent)) for tangent in found]
 
 
 def give_tangents(
@@ -101,7 +101,7 @@ def check_written(args: tuple, tangents: Tangents, given: Tensor, result: Tensor
     """A function that writes to its input must write to the input's tangent too, and return it."""
     for arg, (tangent, version) in zip(args, tangents, strict=True):
         if arg is given and tangent is not None:
-            if result is None or result._version == version:
+            if result is None or version_of(result) == version:
                 raise RuntimeError(
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
                     "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."

@@ -23,7 +23,7 @@ from tapegrad.functions.shape import movedim
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.lifted import Level, Lifted
 from tapegrad.tensor.refusals import refuse_captured
-from tapegrad.tensor.tensor import Tensor, put
+from tapegrad.tensor.tensor import Tensor, put, version_of
 from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, map_leaves, unflatten
 
 MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
@@ -83,12 +83,12 @@ class Passage:
         ]
         self.given = [item for item, _ in pairs]
         self.batched = [batched for _, batched in pairs]
-        self.versions = [version_of(item) for item in self.given]
+        self.versions = [writes_to(item) for item in self.given]
 
     def written(self) -> list[int]:
         """The positions of the tensors that have been written to outside."""
         versions = enumerate(zip(self.given, self.versions, strict=True))
-        return [position for position, (item, version) in versions if version_of(item) != version]
+        return [position for position, (item, version) in versions if writes_to(item) != version]
 
     def back(self) -> dict[int, Any]:
         """Let what was written to outside be written to at the level, and say which leaf is which object outside."""
@@ -103,9 +103,9 @@ class Passage:
         }
 
 
-def version_of(item: Any) -> int:
+def writes_to(item: Any) -> int:
     """How often a tensor that counts it was written to."""
-    return item._version if isinstance(item, Tensor) and not item._spec.inference else 0
+    return version_of(item) if isinstance(item, Tensor) and not item._spec.inference else 0
 
 
 def away_from(leaves: Sequence, level: Level) -> dict[int, Any]:

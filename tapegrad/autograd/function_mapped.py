@@ -11,7 +11,7 @@ from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no
 from tapegrad.dispatch.levels import lift, lower
 from tapegrad.ops.operator import broadcast_to
 from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.tensor import Tensor, value_of, write
+from tapegrad.tensor.tensor import Tensor, value_of, version_of, write
 from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
 
@@ -137,7 +137,7 @@ class Examples:
     def write_back(self) -> None:
         """Let what was written to be written to outside."""
         for item, example in self.outside.values():
-            if example._version:
+            if version_of(example):
                 write(item, value_of(lower(example, self.level)[0]))
 
     def outer(self, item: Any) -> tuple[Any, bool]:
@@ -153,7 +153,7 @@ class Examples:
         if not isinstance(item, Tensor):
             return item
         pair = self.outside.get(id(item))
-        if pair is not None and item._version:
+        if pair is not None and version_of(item):
             return pair[0]
         tensor, batched = lower(item, self.level)
         with self.level.outside():

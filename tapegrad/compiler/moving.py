@@ -440,12 +440,12 @@ def standing_in(
     alone = _standing.acquire(blocking=False)  # of two threads that share places one finds numbers in them
     standing = StandIns(reached, moving if alone else (), numbers)
     _calls.append(numbers)
-    overriding.active = True
+    overriding.admit(contexts=1)
     try:
         yield
     finally:
         _calls.remove(numbers)
-        overriding.active = overriding.known or bool(_calls)
+        overriding.admit(contexts=-1)
         standing.take_away(roots)
         if alone:
             _standing.release()

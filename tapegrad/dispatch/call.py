@@ -35,11 +35,11 @@ from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
 from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.tape.modes import alone, thread
+from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor, settle
+from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor, settle, version_of
 
 Argument = Any
 """What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -58,6 +58,9 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key)
     if run is None:
+        if thread.modes.function_modes:  # no plan is kept: see Note [Function modes] in ``tape/modes.py``
+            with switched(function_modes=False):
+                return call(op, args, settings)
         if any(type(value) is not value.__class__ for value in (*args, *settings.values())):
             return call(op, tuple(map(told, args)), {name: told(value) for name, value in settings.items()})
         if thread.modes.intercepted:
@@ -141,7 +144,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
         names["forward"] = forward or plan.kernels.at_once
     names |= {"settled": settled_values, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
-    names |= {"look": look, "edge_of": edge_of, "snapshot": snapshot}
+    names |= {"look": look, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
     names |= {"refuse_inference": refuse_inference}
     names |= {"MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory}
     names |= {"note_losses": note_losses, "ran": operator_ran}
@@ -269,9 +272,9 @@ def _save_lines(plan: Plan) -> Iterator[str]:
 def _version(position: int, spec: Any) -> str:
     """How often an argument was written to."""
     if not isinstance(spec, Spec) or spec.plain:
-        return f"x{position}._version" if isinstance(spec, Spec) else "0"
+        return f"version_of(x{position})" if isinstance(spec, Spec) else "0"
     place = f"x{position}"
-    return f"{place}._version" if spec.inference else f"({place}._counter or {place}._storage.counter).version"
+    return f"version_of({place})" if spec.inference else f"({place}._counter or {place}._storage.counter).version"
 
 
 def _tuple(items: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, name_of, next_sequence_nr
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, edge_of, lent, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, describe, edge_of, lent, value_of, version_of, wrap, write
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
@@ -358,7 +358,7 @@ class OperatorNode(Node):
         if tensor._spec is not spec and spec.requires_grad and tensor._edge is None and not self._was_leaf(index):
             raise RuntimeError(DETACHED)
         expected = self._version_of(index)
-        if tensor._version != expected and self._is_read(index):
+        if version_of(tensor) != expected and self._is_read(index):
             check_version(tensor, expected, self)
         if tensor._spec.shape != spec.shape or tensor._spec.dtype is not spec.dtype:
             raise SavedMisfit(f"what {self.name()} saved was given data of another shape or dtype")

@@ -24,7 +24,7 @@ from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
 from tapegrad.tensor.dual import holder_of, set_tangent, tangent_of
 from tapegrad.tensor.spec import Spec, core_type_name
 from tapegrad.tensor.storage import storage_made_by
-from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, join, share, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, join, share, value_of, version_of, wrap
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
@@ -118,7 +118,7 @@ class SavedTensor:
         saved.is_leaf = edge_of(tensor) is None
         saved.is_output = is_output and not saved.is_leaf
         saved.edge = None if saved.is_output else edge
-        saved.output_nr, saved.version = tensor.output_nr, tensor._version
+        saved.output_nr, saved.version = tensor.output_nr, version_of(tensor)
         saved.spec = tensor._spec.fresh.replace(dual=False) if saved.is_output else tensor._spec
         if tensor._spec.dual and (saved.is_output or thread.modes.saved_hooks):
             saved.tangent = holder_of(tensor)
@@ -147,11 +147,11 @@ class SavedTensor:
 
     def pack(self, tensor: Tensor, hooks: Hooks) -> None:
         """Keep what the first hook makes of the tensor."""
-        version = tensor._version
+        version = version_of(tensor)
         self.hooks = hooks
         with switched(grad=False):
             self.kept = hooks[0](tensor)
-        if tensor._version != version:
+        if version_of(tensor) != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
@@ -331,9 +331,9 @@ def check_version(tensor: Tensor, expected: int, saver: Node | None = None) -> N
     Raises:
         RuntimeError: PyTorch's message, with both versions.
     """
-    if tensor._version != expected:
+    if version_of(tensor) != expected:
         writes = counter_of(tensor).writes
-        raise RuntimeError(modified(tensor._spec, edge_of(tensor), tensor._version, expected, saver, writes))
+        raise RuntimeError(modified(tensor._spec, edge_of(tensor), version_of(tensor), expected, saver, writes))
 
 
 def check_hooks(name: str, hooks: tuple, *, of: Any = None) -> None:

@@ -41,6 +41,7 @@ from tapegrad.tensor.tensor import (
     remakers,
     storage_of,
     value_of,
+    version_of,
     views_of,
     wrap,
 )
@@ -303,7 +304,7 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
             node_made(node)
         rebase(view.base, (node, 0))
         require_grad(view.base)
-        view.turn = next_sequence_nr(), tensor._version
+        view.turn = next_sequence_nr(), version_of(tensor)
         if isinstance(edge[0], OperatorNode) and edge[0].plan.saved_outputs:
             _name_by_place(tensor, edge)
 
@@ -338,7 +339,7 @@ def place_written_views(base: Tensor) -> None:
     """Give the views through which a base was written their places; to be called before the base loses its own."""
     for member in views_of(base):
         turn = member._view.turn  # type: ignore[union-attr]
-        if turn is not None and turn[1] == member._version:
+        if turn is not None and turn[1] == version_of(member):
             edge_of(member)
 
 
@@ -375,10 +376,10 @@ def remake(tensor: Tensor, view: View) -> None:
     if view.creation is not None:
         raise RuntimeError(refusal(tensor, "its base or another view of its base has been"))
     edge = _window(view.base, tensor) if view.made is None else _made_again(tensor, view.made)
-    if view.turn is not None and view.turn[1] == tensor._version:
+    if view.turn is not None and view.turn[1] == version_of(tensor):
         edge[0].sequence_nr = view.turn[0]
     rebase(tensor, edge)
-    view.version, view.turn = tensor._version, None
+    view.version, view.turn = version_of(tensor), None
     if view.made is None and tensor.dtype is not view.base.dtype:  # it was given data of another dtype
         tensor._spec = tensor._spec.replace(misfit=True)
 

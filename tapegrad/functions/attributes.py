@@ -12,7 +12,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
-from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, overrides, public, public_property
+from tapegrad.functions.registry import NAMESPACES, PROPERTIES, overrides, public
 from tapegrad.functions.viewing import edition_of, sharing
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.hooks import NodeHooks
@@ -145,7 +145,7 @@ def _delete_data(self: Tensor) -> None:
     raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
 
-public_property("data", _get_data, _set_data, _delete_data)
+PROPERTIES["data"] = property(_get_data, _set_data, _delete_data)
 
 
 # Types --------------------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def _delete_requires_grad(self: Tensor) -> None:
     raise RuntimeError("requires_grad must be a bool")
 
 
-public_property("requires_grad", _get_requires_grad, _set_requires_grad, _delete_requires_grad)
+PROPERTIES["requires_grad"] = property(_get_requires_grad, _set_requires_grad, _delete_requires_grad)
 
 
 def set_flag(tensor: Tensor, value: bool) -> None:
@@ -273,7 +273,7 @@ def _delete_grad(self: Tensor) -> None:
     self._grad = None
 
 
-NOT_WRAPPED.add(public_property("grad", _get_grad, _set_grad, _delete_grad).__get__)
+PROPERTIES["grad"] = property(_get_grad, _set_grad, _delete_grad)
 
 
 def _check_grad(tensor: Tensor, grad: Any) -> None:
@@ -281,22 +281,23 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad.dtype is not tensor.dtype:
+    ours, theirs = tensor._spec, grad._spec
+    if theirs.dtype is not ours.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{cpp_name(grad.dtype)}' to a tensor with grad_dtype "
-            f"'{tensor.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            f"attempting to assign a gradient with dtype '{cpp_name(theirs.dtype)}' to a tensor with grad_dtype "
+            f"'{ours.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match."
         )
-    if grad.device is not tensor.device:
+    if theirs.device is not ours.device:
         raise RuntimeError(
-            f"attempting to assign a gradient with device type '{grad.device.type}' to a tensor with device type "
-            f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+            f"attempting to assign a gradient with device type '{theirs.device.type}' to a tensor with device type "
+            f"'{ours.device.type}'. Please ensure that the gradient and the tensor are on the same device"
         )
-    if grad.shape != tensor.shape:
+    if theirs.shape != ours.shape:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size '{list(tensor.shape)}'. "
+            f"attempting to assign a gradient of size '{list(theirs.shape)}' to a tensor of size '{list(ours.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"
         )
 
@@ -422,7 +423,7 @@ def share_memory_(self: Tensor) -> Tensor:
     return self
 
 
-@public("torch", out=False)
+@public("torch", out=False, asks="nobody")
 def is_tensor(obj: Any, /) -> bool:
     """Whether ``obj`` is a tensor."""
     return isinstance(obj, Tensor)

@@ -20,7 +20,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
 from tapegrad.execution.promotion import inferred_dtype, promote_types
 from tapegrad.functions.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
-from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import python_number
 from tapegrad.tensor.lifted import Lifted, raised
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -28,6 +28,7 @@ from tapegrad.tensor.tensor import Tensor, value_of
 _SCALARS = (bool, int, float, complex)
 
 
+@public("torch", out=False, asks="modes")
 def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A new tensor with a copy of ``data``: a number, nested sequences of numbers, an array, a tensor.
 
@@ -52,9 +53,6 @@ def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Ten
     return constructed("tensor", data, options)
 
 
-NAMESPACES.setdefault("torch", {})["tensor"] = tensor  # as it is: no class overrides it
-
-
 @public("Tensor", out=False)
 def new_tensor(self: Tensor, data: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A new tensor with a copy of ``data``, of this tensor's dtype and device if none are given."""
@@ -71,7 +69,7 @@ def constructed(
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             f"sourceTensor.detach().clone().requires_grad_(True), rather than {whose}(sourceTensor).",
-            stacklevel=3 if like is None else 4,
+            stacklevel=4,
         )
         made = target(function, options, default or data.dtype, on or data.device)
         return _copied(made, data)
@@ -288,7 +286,7 @@ def _refuse(of: dtype) -> NoReturn:
 # Arrays, buffers, numbers -------------------------------------------------------------------------------------------
 
 
-@public("torch", out=False)
+@public("torch", out=False, asks="modes")
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor: itself if it is one of this dtype and device, else like ``tensor``.
 
@@ -301,7 +299,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     return constructed("as_tensor", data, {"dtype": dtype, "device": device})
 
 
-@public("torch", out=False)
+@public("torch", out=False, asks="modes")
 def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: Any = None
 ) -> Tensor:
@@ -345,7 +343,7 @@ def _check_alias(obj: Any, dtype: dtype | None) -> None:
         raise ValueError(f"can't alias tensor with dtype '{present.scalar_name}' into dtype '{dtype.scalar_name}'.")
 
 
-@public("torch", out=False)
+@public("torch", out=False, asks="nobody")
 def from_numpy(ndarray: Any) -> Tensor:
     """The tensor with the dtype and elements of a NumPy array. See Note [Data is copied].
 

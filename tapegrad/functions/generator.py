@@ -183,7 +183,7 @@ def sampled(
     return fresh_examples(sampling.draw(what, stream, shape, spec.dtype, spec.device, *parameters), spec, levels)
 
 
-@public("torch", "random", out=False)
+@public("torch", "random", out=False, asks="nobody")
 def manual_seed(seed: Any) -> Generator:
     """Start the default generator with this seed, and return it.
 

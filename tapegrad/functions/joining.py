@@ -202,12 +202,12 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return views_of(input, ops.unbind, axis=axis) if input.shape[axis] else ()
 
 
-@public("Tensor")
+@public("Tensor", asks="nobody")
 def __iter__(self: Tensor) -> Iterator[Tensor]:
-    """Over the first dimension."""
-    if self.ndim == 0:
+    """Over the first dimension. Classes and modes override ``unbind``."""
+    if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(unbind(self))
+    return iter(self.unbind(0))
 
 
 def _piece_length(input: Tensor, split_size: int, dim: int) -> tuple[int, int]:

@@ -38,14 +38,21 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return PRODUCTS.get((input.ndim, other.ndim), ops.matmul)(input, other)
 
 
-@public("Tensor", out=False)
+def _factor(value: Any) -> bool:
+    """Whether ``@`` takes a value beside a tensor."""
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+
+
+@public("Tensor", out=False, asks="nobody")
 def __matmul__(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    """``torch.matmul(self, other)``."""
+    return matmul(self, other) if _factor(other) else NotImplemented
 
 
-@public("Tensor", out=False)
+@public("Tensor", out=False, asks="nobody")
 def __rmatmul__(self: Tensor, other: Any) -> Any:
-    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+    """``torch.matmul(other, self)``."""
+    return matmul(other, self) if _factor(other) else NotImplemented
 
 
 @public("torch", "Tensor")

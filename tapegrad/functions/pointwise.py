@@ -9,7 +9,7 @@ from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex
 from tapegrad.functions import unary
 from tapegrad.functions.bounds import refuse_elements, zero
 from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import (
     common_dtype,
     converted,
@@ -312,8 +312,23 @@ def accepts(value: Any) -> bool:
     return isinstance(value, Tensor) or is_number(value) or hasattr(type(value), "__torch_function__")
 
 
+NAMED_AS_OPERATORS = frozenset("""
+__rsub__ __floordiv__ __rfloordiv__ __rmod__ __rpow__ __and__ __or__ __xor__ __lshift__ __rshift__ __rlshift__
+__rrshift__ __eq__
+""".split())  # noqa: SIM905 - a table is easier to read without the quotes
+"""Operators that classes and modes get under their own names; of others it is the function: ``mul`` for ``__mul__``."""
+
+
+def _overridable(name: str, function: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any]:
+    """What an operator calls, as classes and modes get it."""
+    if name not in NAMED_AS_OPERATORS:
+        return function
+    return wrapped(getattr(function, "__wrapped__", function), name, False, kind="method")
+
+
 def dunder(name: str, function: Callable[[Tensor, Any], Any]) -> None:
     """Declare a method such as ``__mod__`` of Tensor."""
+    function = _overridable(name, function)
 
     def method(self: Tensor, other: Any) -> Any:
         return function(self, other) if accepts(other) else NotImplemented
@@ -341,7 +356,7 @@ def hot_dunder(
     be what ``function`` comes down to, for two tensors or for a tensor and a float. ``foreign`` gets operands that no
     operator of Python takes.
     """
-    plans = op.plans
+    plans, function = op.plans, _overridable(name, function)
 
     def method(self: Tensor, other: Any) -> Any:
         try:
@@ -373,6 +388,7 @@ def reverse(function: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], T
     return reversed_
 
 
+@public("Tensor", name="__rdiv__", aliases=("__rtruediv__",), out=False)
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     """``other / self``."""
     return elementwise.reciprocal(self) * other
@@ -385,7 +401,6 @@ hot_dunder("__mul__", elementwise.mul, mul)
 hot_dunder("__rmul__", elementwise.mul, mul)
 hot_dunder("__truediv__", elementwise.div, div)
 hot_dunder("__rsub__", elementwise.rsub_number, rsub)
-NAMESPACES["Tensor"]["__rtruediv__"] = NAMESPACES["Tensor"]["__rdiv__"] = __rtruediv__
 dunder("__floordiv__", floor_divide)
 dunder("__rfloordiv__", reverse(floor_divide))
 dunder("__mod__", remainder)

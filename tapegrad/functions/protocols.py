@@ -77,7 +77,7 @@ def _shown_node(tensor: Tensor) -> str | None:
     return None if node is None or isinstance(node, AccumulateGrad) else type(node).__name__
 
 
-@public("Tensor", out=False)
+@public("Tensor", out=False, asks="nobody")
 def __hash__(self: Tensor) -> int:
     """A number for the tensor's identity: equal tensors are not the same key."""
     return id(self)

@@ -121,7 +121,7 @@ def _long_way(
 
 def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
     """What runs an operator on a tensor and operands of these specs if its result may be written as it is, or None."""
-    watched = modes.intercepted or modes.results_watched or modes.saved_hooks or modes.recording
+    watched = modes.intercepted or modes.results_watched or modes.saved_hooks or modes.recording or modes.function_modes
     if watched or modes.inference or modes.level or modes.forward_level >= 0 or not all(map(_is_simple, specs)):
         return None
     if op.promote == "none" and float in specs:  # it may be that not every number fits

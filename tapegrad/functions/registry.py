@@ -1,17 +1,20 @@
 """How PyTorch's vocabulary is declared: one decorator says where a function lives and checks what all of them check.
 
 Note [What public() does]
-``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: arguments
-whose class overrides functions (``__torch_function__``) get the call; arguments of types that PyTorch does not take are
-refused in its words (Note [The gate] in ``parser.py``); ``out=`` writes the result into a given tensor. The function
-itself then only translates PyTorch's spelling into operators of the table. Which types have passed is remembered, and
-where the function raises, the gate is asked again: PyTorch would have found what is wrong with an argument before.
+``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: modes, and
+arguments whose class overrides functions (``__torch_function__``), get the call; arguments of types that PyTorch does
+not take are refused in its words (Note [The gate] in ``parser.py``); ``out=`` writes the result into a given tensor.
+The function itself then only translates PyTorch's spelling into operators of the table. Which types have passed is
+remembered, and where the function raises, the gate is asked again: PyTorch would have found what is wrong with an
+argument before.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
@@ -29,6 +32,9 @@ PROPERTIES: dict[str, Any] = {}
 
 NOT_WRAPPED: set[Any] = set()
 """Functions whose result a subclass gets as it is, by default."""
+
+BY_CLASSES: set[Any] = set()
+"""The functions that classes can override."""
 
 UNSET: Any = object()
 """The default of a parameter whose absence means something else than None."""
@@ -70,7 +76,9 @@ def unprefixed(name: str) -> str:
     return next((name.removeprefix(prefix) for prefix in PREFIXES.values() if name.startswith(prefix)), name)
 
 
-def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool = True) -> Callable:
+def public(
+    *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool = True, asks: str = "all"
+) -> Callable:
     """Declare a function of PyTorch's vocabulary.
 
     Args:
@@ -78,6 +86,7 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
         name: its name there, if it is not the function's own (a trailing ``_`` of the function's name is kept).
         aliases: further names in the same namespaces.
         out: whether ``out=`` is accepted in addition to the function's own parameters.
+        asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
     """
 
     def decorate(function: Callable) -> Callable:
@@ -93,7 +102,9 @@ def public(*homes: str, name: str | None = None, aliases: tuple[str, ...] = (), 
                 if called not in FUNCTIONS and called not in METHODS:
                     called = PREFIXES.get(home, "") + first
                 if (called, kind) not in made:
-                    made[called, kind] = wrapped(function, PREFIXES.get(home, "") + first, takes_out, kind, called)
+                    made[called, kind] = wrapped(
+                        function, PREFIXES.get(home, "") + first, takes_out, kind, called, asks
+                    )
                 table[key] = made[called, kind]
         return NAMESPACES[homes[0]][first]
 
@@ -108,8 +119,9 @@ def kind_of(home: str, name: str) -> str:
 
 
 def wrapped(
-    function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None
-) -> Callable:
+    function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None,
+    asks: str = "all",
+) -> Callable:  # fmt: skip
     """``function`` with the checks of every public function around it. See Note [What public() does].
 
     Args:
@@ -117,20 +129,25 @@ def wrapped(
         name: by which ``out=`` knows it.
         kind: see ``kind_of``; messages about a method don't count the tensor itself among the arguments.
         called: its name in messages, which may be an alias.
+        asks: who may override it; see ``public``.
     """
     takes = Signature(function, name, out_allowed, kind, called)
-    known = takes.known
+    known, overridable, classes = takes.known, asks != "nobody", asks == "all"
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         key = (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else (*map(type, args),)
         plain = known.get(key)
         if plain is None:
-            if overriders(args, kwargs) and takes.overridden(args, kwargs):
+            if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
                 return overridden(wrapper, args, kwargs)
             plain = takes.admit(key, args, kwargs)
-        elif overriding.active and thread.modes.torch_function and overriders(args, kwargs):
-            return overridden(wrapper, args, kwargs)
+        if overriding.active and overridable:
+            if asked(args if classes else (), kwargs if classes else {}):
+                return overridden(wrapper, args, kwargs, classes)
+            if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
+                with switched(torch_function=False):
+                    return wrapper(*args, **kwargs)
         try:
             if plain:
                 return function(*args, **kwargs)
@@ -146,6 +163,8 @@ def wrapped(
         return wrapper(*again[0], **again[1])
 
     wrapper.__name__ = wrapper.__qualname__ = takes.called
+    if classes:
+        BY_CLASSES.add(wrapper)
     return wrapper
 
 
@@ -284,27 +303,6 @@ class Signature:
         return self.by_name
 
 
-def public_property(
-    name: str, getter: Callable, setter: Callable | None = None, deleter: Callable | None = None
-) -> property:
-    """Declare a property of Tensor that classes can override: they get ``Tensor.NAME.__get__`` (or ``__set__``)."""
-
-    def get(self: Tensor) -> Any:
-        if self._spec.overrides and thread.modes.torch_function:
-            return overridden(prop.__get__, (self,), {})
-        return getter(self)
-
-    def put(self: Tensor, value: Any) -> None:
-        if self._spec.overrides and thread.modes.torch_function:
-            overridden(prop.__set__, (self, value), {})
-        else:
-            setter(self, value)  # type: ignore[misc]
-
-    refuse = refusal(name)
-    prop = PROPERTIES[name] = property(get, refuse if setter is None else put, deleter or refuse, getter.__doc__)
-    return prop
-
-
 def refusal(name: str) -> Callable:
     """What answers an attempt to set or to delete a property that can only be read."""
 
@@ -315,12 +313,24 @@ def refusal(name: str) -> Callable:
 
 
 class Overriding:
-    """Whether any class with a ``__torch_function__`` of its own is in use; until then nobody looks for one.
+    """Who may override functions; as long as nobody does, nobody looks for one.
 
-    ``known``: a subclass of Tensor exists, so that it will be from here on.
+    Attributes:
+        classes: whether a class with a ``__torch_function__`` of its own exists.
+        contexts: how many contexts are on, in all threads, in which something else does: modes, captured calls.
+        active: whether there is any of them.
     """
 
-    active = known = False
+    def __init__(self) -> None:
+        self.classes, self.contexts, self.active = False, 0, False
+        self._lock = threading.Lock()
+
+    def admit(self, *, classes: bool = False, contexts: int = 0) -> None:
+        """Note that there are such classes, or that contexts were entered or left."""
+        with self._lock:
+            self.classes |= classes
+            self.contexts += contexts
+            self.active = self.classes or self.contexts > 0
 
 
 overriding = Overriding()
@@ -357,18 +367,57 @@ def _flat(args: tuple) -> list[Any]:
     return flat
 
 
-def overridden(function: Callable, args: tuple, kwargs: dict) -> Any:
-    """Give the call to the overriding classes, the first that does not answer NotImplemented."""
-    handlers = overriders(args, kwargs)
+def asked(args: tuple, kwargs: dict) -> bool:
+    """Whether a mode, or the class of one of these arguments, gets a call."""
+    modes = thread.modes
+    return modes.function_modes or (modes.torch_function and bool(overriders(args, kwargs)))
+
+
+@contextmanager
+def without_innermost() -> Iterator[Any]:
+    """The innermost mode, which is off the stack meanwhile. See Note [Function modes] in ``tape/modes.py``."""
+    stack = thread.function_modes
+    thread.function_modes = stack[:-1]
+    thread.modes = thread.modes.replace(function_modes=len(stack) > 1)
+    try:
+        yield stack[-1]
+    finally:
+        thread.function_modes = (*thread.function_modes, stack[-1])
+        thread.modes = thread.modes.replace(function_modes=True)
+
+
+def overridden(
+    function: Callable, args: tuple, kwargs: dict, classes: bool = True, relevant: tuple | None = None
+) -> Any:
+    """Give a call to the innermost mode, then to the overriding classes, until one doesn't answer NotImplemented.
+
+    Args:
+        classes: whether any class is asked.
+        relevant: the arguments whose classes are, if not all.
+
+    Raises:
+        TypeError: PyTorch's message, if none answers.
+    """
+    handlers: list[Any] = []
+    if classes:
+        handlers = overriders(args, kwargs) if relevant is None else overriders(relevant, {})
+        if not thread.modes.torch_function:
+            handlers = [arg for arg in handlers if not isinstance(arg, Tensor)]
     types = tuple(type(arg) for arg in handlers)
+    names = [f"  - tensor subclass {cls}" for cls in types]
+    if thread.modes.function_modes:
+        with without_innermost() as mode:
+            result = mode.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        names.insert(0, f"  - mode object {mode!r}")
     for arg in handlers:
         result = type(arg).__torch_function__(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    names = "\n".join(f"  - tensor subclass {cls}" for cls in types)
     raise TypeError(
         f"Multiple dispatch failed for 'torch.{function.__name__}'; all __torch_function__ handlers returned "
-        f"NotImplemented:\n\n{names}\n\nFor more information, try re-running with "
+        "NotImplemented:\n\n" + "\n".join(names) + "\n\nFor more information, try re-running with "
         "TORCH_LOGS=not_implemented"
     )
 

@@ -438,7 +438,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     return expanded(input, shape_of_arguments((size,)))
 
 
-@public("torch", out=False)
+@public("torch", out=False, asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; an int stands for one length."""
     result: list[int] = []

@@ -11,6 +11,11 @@ innermost first (``dispatch/call.py``). ``result_watchers`` are told ``(plan, ar
 has run, which is cheaper. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency of a
 backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call. Whether
 there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
+
+Note [Function modes]
+A ``TorchFunctionMode`` gets the calls of public functions, above all operators. ``function_modes`` says whether there
+is one: under such modes no plan is ever kept, so that what looks for a plan before it asks anybody (``x * y``) finds
+none and asks. While a mode has a call, it is off the stack, and the next one, or nobody, gets the calls that it makes.
 """
 
 from __future__ import annotations
@@ -40,8 +45,8 @@ class Modes:
 
     __slots__ = (
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
-        "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving", "subgradient",
-        "grad_enabled", "level", "deferred", "deferred_enabled", "forked",
+        "function_modes", "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving",
+        "subgradient", "grad_enabled", "level", "deferred", "deferred_enabled", "forked",
         "detecting", "recording",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
@@ -51,6 +56,7 @@ class Modes:
         "forward_level": -1,
         "multithreading": True,
         "torch_function": True,
+        "function_modes": False,
         "saved_hooks": False,
         "intercepted": False,
         "watched": False,
@@ -72,6 +78,7 @@ class Modes:
     forward_level: int
     multithreading: bool
     torch_function: bool
+    function_modes: bool
     saved_hooks: bool
     intercepted: bool
     watched: bool
@@ -169,6 +176,7 @@ class _Thread(threading.local):
         duals: weak references to the tensors that have a tangent; see Note [Duals] in ``tensor/dual.py``.
         interceptors, result_watchers, node_watchers, backward_watchers, failure_watchers: see Note [Watchers].
         backward_call: where the backward call that runs now was made. See Note [Positions] in ``tape/positions.py``.
+        function_modes: the modes that override functions, the innermost last. See Note [Function modes].
         grad_off: where grad mode was switched off, if that is recorded.
         levels: the function transforms that are running, the innermost last; ``modes.level`` says how many there are.
             See Note [Levels] in ``tensor/lifted.py``.
@@ -182,6 +190,7 @@ class _Thread(threading.local):
     backward_watchers: tuple[Callable, ...] = ()
     failure_watchers: tuple[Callable, ...] = ()
     result_watchers: tuple[Callable, ...] = ()
+    function_modes: tuple = ()
     backward_call: Any = None
     grad_off: Any = None
     levels: tuple = ()

@@ -114,10 +114,8 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        counter, storage = self._counter, self._storage
-        if (counter is None and self._spec.inference) or (counter is not None and counter.untracked):
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if storage is None else (counter or storage.counter).version
+        """How often the data was written to."""
+        return version_of(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -173,13 +171,25 @@ remakers: list[Callable[[Tensor, View], None]] = []
 """What gives a view its place in the graph again after a write; ``dispatch/views.py`` puts it here."""
 
 
+def version_of(tensor: Tensor) -> int:
+    """How often the data of a tensor was written to.
+
+    Raises:
+        RuntimeError: it is an inference tensor.
+    """
+    counter, storage = tensor._counter, tensor._storage
+    if (counter is None and tensor._spec.inference) or (counter is not None and counter.untracked):
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return 0 if storage is None else (counter or storage.counter).version
+
+
 def edge_of(tensor: Tensor) -> Edge | None:
     """The place of a tensor in the graph; made again for a view, if its memory was written to since it was made."""
     view = tensor._view
-    stale = view is not None and tensor._spec.window and view.version != tensor._version
+    stale = view is not None and tensor._spec.window and view.version != version_of(tensor)
     if stale and (tensor._edge is not None or view.base._spec.requires_grad):  # type: ignore[union-attr]
         with making:
-            if view is not None and view.version != tensor._version:  # another thread may have been first
+            if view is not None and view.version != version_of(tensor):  # another thread may have been first
                 remakers[0](tensor, view)
     return tensor._edge
 

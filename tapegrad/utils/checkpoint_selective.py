@@ -15,7 +15,7 @@ from typing import Any
 
 from tapegrad.dispatch.call import replay
 from tapegrad.ops.overloads import OpOverload, OpOverloadPacket, aten, prim
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.tensor import Tensor, value_of, version_of
 from tapegrad.utils.operator_modes import OperatorMode, each_output, in_pytorch_words
 
 SAC_IGNORED_OPS = {aten.detach.default, prim.device.default}
@@ -61,10 +61,10 @@ class _Kept:
 
     def __init__(self, val: Tensor) -> None:
         self.val = val
-        self.version = val._version
+        self.version = version_of(val)
 
     def value(self, allow_mutation: bool) -> Any:
-        if self.val._version != self.version and not allow_mutation:
+        if version_of(self.val) != self.version and not allow_mutation:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return value_of(self.val)
 

@@ -1,4 +1,4 @@
-"""NumPy's functions on tensors, and arrays beside them, against PyTorch: what is a tensor, what an array, what an error.
+"""NumPy's functions on tensors, and arrays beside them, against PyTorch: what is a tensor, an array, an error.
 
 PyTorch's own ``__array__`` and ``__array_wrap__`` have not got NumPy 2's arguments, of which NumPy warns.
 """
