@@ -26,7 +26,7 @@ FLOORS = [
     ["functions"],
     ["autograd"],
     ["func", "compiler", "interop"],
-    ["nn", "optim", "utils"],
+    ["nn", "optim", "testing", "utils"],
     ["_C", "_ops", "cuda", "fft", "linalg", "masked", "overrides", "profiler", "random", "signal", "special"],
     ["__init__"],
     ["demo"],
