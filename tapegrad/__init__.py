@@ -75,15 +75,17 @@ globals().update(NAMESPACES["torch"])
 del attach, nothing_collected, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
-from tapegrad import cuda, fft, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
+from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
 
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(
     __name__,
+    backends="tapegrad.backends",
     compare="tapegrad.interop.compare",
     compile="tapegrad.compiler.step",
     compiler="tapegrad.compiler",
     func="tapegrad.func",
+    jit="tapegrad.jit",
     profiler="tapegrad.profiler",
     testing="tapegrad.testing",
     utils="tapegrad.utils",

@@ -27,11 +27,14 @@ FLOORS = [
     ["autograd"],
     ["func", "compiler", "interop"],
     ["nn", "optim", "testing", "utils"],
-    ["_C", "_ops", "cuda", "fft", "linalg", "masked", "overrides", "profiler", "random", "signal", "special"],
+    [
+        "_C", "_ops", "accelerator", "backends", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
+        "profiler", "random", "signal", "special",
+    ],
     ["__init__"],
     ["demo"],
     ["__main__"],
-]
+]  # fmt: skip
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [

@@ -257,6 +257,28 @@ def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
         raise RuntimeError(f"invalid gradient at index {index} - expected device {spec.device} but got {seed.device}")
 
 
+def _engine_run_backward(
+    t_outputs: Sequence[Root],
+    grad_tensors: Sequence[Tensor | None],
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Root] = (),
+    allow_unreachable: bool = False,
+    accumulate_grad: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The call of the engine that ``backward`` and ``grad`` come down to, for libraries that make it themselves.
+
+    Args:
+        t_outputs, grad_tensors: tensors (or gradient edges), and the gradient of each.
+        keep_graph, create_graph: as in ``backward``.
+        inputs: what to differentiate with respect to; all leaves, if there are none.
+        allow_unreachable: give None for an input that the outputs don't depend on, instead of an error.
+        accumulate_grad: whether gradients are added to ``.grad``, or given back.
+    """
+    roots, seeds, targets = tuple(t_outputs), tuple(grad_tensors), tuple(inputs)
+    return tuple(run_backward(roots, seeds, keep_graph, create_graph, targets, accumulate_grad, allow_unreachable))
+
+
 def run_backward(
     roots: Sequence[Root],
     seeds: Sequence[Tensor | None],

@@ -1,5 +1,6 @@
 """``torch.autograd.graph``: the graph as users see it, and what they can hang into it. Nothing is defined here."""
 
+from tapegrad.autograd.differentiate import _engine_run_backward
 from tapegrad.autograd.edges import GradientEdge, Node, get_gradient_edge
 from tapegrad.autograd.grad_mode import increment_version
 from tapegrad.autograd.multi_grad_hooks import register_multi_grad_hook
@@ -13,6 +14,7 @@ from tapegrad.autograd.saved_tensors import disable_saved_tensors_hooks, save_on
 __all__ = [
     "GradientEdge",
     "Node",
+    "_engine_run_backward",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",

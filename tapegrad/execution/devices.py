@@ -108,7 +108,7 @@ def _from_one(x: object) -> device:
     if isinstance(x, device):
         return x
     if isinstance(x, int) and not isinstance(x, bool):
-        return _intern(_accelerator() if x >= 0 else "cuda", x)  # a negative index is refused first, as in PyTorch
+        return _intern(accelerator() if x >= 0 else "cuda", x)  # a negative index is refused first, as in PyTorch
     raise _invalid_combination((x,), {})
 
 
@@ -238,8 +238,18 @@ def _number(d: jax.Device) -> int:
     return d.id
 
 
-def _accelerator() -> str:
-    kind = _ACCELERATORS.get(jax.default_backend())
+def accelerator_type() -> str | None:
+    """The type of the devices that JAX computes on by default, if these are no CPUs."""
+    return _ACCELERATORS.get(jax.default_backend())
+
+
+def accelerator() -> str:
+    """The type of the accelerator.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    kind = accelerator_type()
     if kind is None:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return kind

@@ -1,52 +1,115 @@
-"""What programs ask about accelerators before they choose a device: ``torch.cuda``."""
+"""The accelerator, whatever JAX has: ``torch.accelerator``."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from tapegrad.execution.devices import accelerator, accelerator_type, device
 from tapegrad.execution.devices import device_count as count_devices
 from tapegrad.execution.late import look
-from tapegrad.functions.generator import manual_seed as seed_default
 from tapegrad.functions.registry import public
 
 
-@public("cuda", out=False)
+@public("accelerator", out=False, asks="nobody")
 def is_available() -> bool:
-    """Whether JAX has a GPU here."""
-    return count_devices("cuda") > 0
+    """Whether JAX has a device here that is no CPU."""
+    return accelerator_type() is not None
 
 
-@public("cuda", out=False)
+@public("accelerator", out=False, asks="nobody")
 def device_count() -> int:
-    """How many GPUs JAX has here."""
-    return count_devices("cuda")
+    """How many accelerators JAX has here."""
+    kind = accelerator_type()
+    return 0 if kind is None else count_devices(kind)
 
 
-@public("cuda", out=False)
-def current_device() -> int:
-    """The index of the GPU that ``cuda`` without an index means: always the first.
+@public("accelerator", out=False, asks="nobody")
+def current_accelerator(check_available: bool = False) -> device | None:
+    """The type of the accelerator as a device without an index, such as ``torch.device("cuda")``; None without one.
+
+    >>> import tapegrad as torch
+    >>> where = torch.accelerator.current_accelerator() or torch.device("cpu")
+    """
+    kind = accelerator_type()
+    return None if kind is None else device(kind)
+
+
+@public("accelerator", out=False, asks="nobody")
+def current_device_index() -> int:
+    """Which accelerator a device type without an index means: always the first.
 
     Raises:
         RuntimeError: there is none.
     """
-    if not is_available():
-        raise RuntimeError("No CUDA GPUs are available")
+    accelerator()
     return 0
 
 
-@public("cuda", out=False)
-def is_bf16_supported() -> bool:
-    """Whether bfloat16 can be computed with: XLA can on every GPU."""
-    return is_available()
+@public("accelerator", out=False, asks="nobody")
+def current_device_idx() -> int:
+    """``current_device_index``, by an old name."""
+    warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=3)
+    return current_device_index()
 
 
-@public("cuda", aliases=("manual_seed_all",), out=False)
-def manual_seed(seed: int) -> None:
-    """Seed random numbers; there is one default generator for all devices."""
-    seed_default(seed)
+@public("accelerator", out=False, asks="nobody")
+def set_device_index(device: Any, /) -> None:
+    """Does nothing for the first accelerator, which a type without an index always means.
+
+    Raises:
+        RuntimeError: there is none, or another one is asked for: name it, ``"cuda:1"``, where tensors are made, or by
+            ``torch.set_default_device``.
+    """
+    _choose(device)
 
 
-@public("cuda", aliases=("empty_cache",), out=False)
-def synchronize(device: Any = None) -> None:
-    """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
+@public("accelerator", out=False, asks="nobody")
+def set_device_idx(device: Any, /) -> None:
+    """``set_device_index``, by an old name."""
+    warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=3)
+    _choose(device)
+
+
+def _choose(wanted: Any) -> None:
+    kind = accelerator()
+    index = wanted if isinstance(wanted, int) else device(wanted).index or 0
+    if index != 0:
+        raise RuntimeError(
+            f"set_device_index(): '{kind}' without an index means '{kind}:0' here; use "
+            f"torch.set_default_device('{kind}:{index}'), or name the device where tensors are made"
+        )
+
+
+@contextmanager
+def _device_index(device: int | None, /) -> Iterator[None]:
+    """A context in which a type without an index means this accelerator: the first, or None for no choice."""
+    if device is not None:
+        _choose(device)
+    yield
+
+
+public("accelerator", name="device_index", out=False, asks="nobody")(_device_index)
+
+
+@public("accelerator", out=False, asks="nobody")
+def synchronize(device: Any = None, /) -> None:
+    """Raises what checks of compiled calls have found. To read a value is to wait for it.
+
+    Raises:
+        RuntimeError: there is no accelerator.
+    """
+    accelerator()
     look()
+
+
+@public("accelerator", out=False, asks="nobody")
+def empty_cache() -> None:
+    """Does nothing, where there is an accelerator: XLA keeps its own pool of memory.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    accelerator()

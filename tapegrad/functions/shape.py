@@ -432,10 +432,18 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return expanded(self, other.shape)
 
 
-@public("torch", "Tensor")
+@public("torch")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """``input`` broadcast to a shape."""
     return expanded(input, shape_of_arguments((size,)))
+
+
+@public("Tensor", name="broadcast_to")
+def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """The tensor broadcast to a shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``."""
+    if not sizes and size is None:
+        raise TypeError('broadcast_to() missing 1 required positional arguments: "size"')
+    return expanded(self, shape_of_arguments(sizes or (size,)))
 
 
 @public("torch", out=False, asks="nobody")

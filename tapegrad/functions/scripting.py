@@ -1,0 +1,157 @@
+"""``torch.jit``: there is no TorchScript here. Python is what runs; what programs decorate for it passes through."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class ScriptFunction:
+    """What ``torch.jit.script`` makes of functions in PyTorch; here nothing is one."""
+
+
+class ScriptModule:
+    """What ``torch.jit.script`` makes of modules in PyTorch; here nothing is one."""
+
+
+class TracerWarning(Warning):
+    """What PyTorch's tracer warns with; never given here."""
+
+
+class Attribute(NamedTuple):
+    """A value of a module, with the type that TorchScript should know it by."""
+
+    value: Any
+    type: Any
+
+
+def script(
+    obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None
+) -> T:  # fmt: skip
+    """The function, class or module itself: it runs as Python. To have it run as one program, ``torch.compile`` it.
+
+    >>> import tapegrad as torch
+    >>> @torch.jit.script
+    ... def double(x):
+    ...     return x * 2
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    return obj
+
+
+def trace(func: T, example_inputs: Any = None, *args: Any, **options: Any) -> T:
+    """The function or module itself. Nothing is traced: all branches stay, and other shapes are taken too."""
+    return func
+
+
+def trace_module(mod: T, inputs: dict[str, Any], *args: Any, **options: Any) -> T:
+    """The module itself, as ``trace``."""
+    return mod
+
+
+def export(fn: T) -> T:
+    """The method itself."""
+    return fn
+
+
+def unused(fn: T) -> T:
+    """The function itself; it is run when it is called."""
+    return fn
+
+
+def ignore(drop: Any = False, **options: Any) -> Any:
+    """The function itself, as ``@ignore`` and as ``@ignore(drop=...)``."""
+    return drop if callable(drop) else lambda function: function
+
+
+def script_if_tracing(fn: T) -> T:
+    """The function itself."""
+    return fn
+
+
+def script_method(fn: T) -> T:
+    """The method itself."""
+    return fn
+
+
+def interface(obj: T) -> T:
+    """The class itself."""
+    return obj
+
+
+def freeze(mod: T, *args: Any, **options: Any) -> T:
+    """The module itself."""
+    return mod
+
+
+def optimize_for_inference(mod: T, *args: Any, **options: Any) -> T:
+    """The module itself."""
+    return mod
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """The value itself."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether an object is of a type, of which a generic one counts as its origin: ``List[int]`` is ``list``."""
+    types = target_type if type(target_type) is tuple else (target_type,)
+    return any(_is(obj, typing.get_origin(each) or each) for each in types)
+
+
+def _is(obj: Any, cls: Any) -> bool:
+    return issubclass(type(obj), cls)
+
+
+def is_scripting() -> bool:
+    """False: Python runs."""
+    return False
+
+
+def is_tracing() -> bool:
+    """False: nothing is traced by PyTorch's tracer."""
+    return False
+
+
+def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Callable[[], T]:
+    """What ``wait`` gives the result of; it is computed now."""
+    result = func(*args, **kwargs)
+    return lambda: result
+
+
+def wait(future: Callable[[], T]) -> T:
+    """The result of what ``fork`` was given."""
+    return future()
+
+
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
+    """Refused.
+
+    Raises:
+        NotImplementedError: always; it says what to do.
+    """
+    raise NotImplementedError("torch.jit.save: there are no TorchScript files here; pickle what you want to keep")
+
+
+def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
+    """Refused.
+
+    Raises:
+        NotImplementedError: always; it says what to do.
+    """
+    raise NotImplementedError(
+        "torch.jit.load: there are no TorchScript files here; load it with PyTorch, and take its parameters over as "
+        "NumPy arrays"
+    )
+
+
+__all__ = [
+    "Attribute", "Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "fork", "freeze",
+    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save",
+    "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
+]  # fmt: skip
