@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from tapegrad.absent import no_attribute
+
 
 @contextmanager
 def nothing_collected() -> Iterator[None]:
@@ -48,7 +50,7 @@ def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callabl
 
     def load(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise no_attribute(package, name)
         module = import_module(homes[name])
         found = module if module.__name__ == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, found)

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.once("reads the source")
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
-    ["declaring", "errors"],
+    ["absent", "errors"],
+    ["declaring"],
     ["tape"],
     ["engine"],
     ["execution"],

@@ -40,6 +40,7 @@ from tapegrad.functions import (
     inplace_out,
     interpolation,
     joining,
+    kinds,
     legacy,
     linear_loss,
     loss,

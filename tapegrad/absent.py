@@ -1,0 +1,135 @@
+"""What PyTorch has and this package has not (yet): an attribute error says so, and what to do instead.
+
+A name that comes to exist is found before anybody asks here; its entry is then to be deleted, which a test demands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+SPARSE = "there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same"
+QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
+DISTRIBUTED = "one process on one device it is; give a compiled step to jax for more"
+MODULES = (
+    "there are no modules; write functions of torch.nn.Parameter tensors with torch.nn.functional, and list the "
+    "parameters yourself"
+)
+OPTIMIZERS = (
+    "there are no optimizers; write the update under torch.no_grad(), or give tapegrad.interop.to_arrays(parameters) "
+    "to those of optax"
+)
+FILES = "there is no file format; tensors can be pickled, and numpy.savez takes their .numpy()"
+AUTOCAST = "there is no automatic mixed precision; cast with .to(torch.bfloat16) where it is wanted"
+STREAMS = "XLA orders what is computed, there are no streams; to read a value, as item() does, is to wait for it"
+MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
+SYSTEM = "what it does for PyTorch's own machinery has no counterpart here"
+REMOVED = "PyTorch has removed it, too; use torch.linalg"
+
+ABSENT: dict[str, list[tuple[str, str]]] = {
+    "torch": [
+        (SPARSE, """sparse sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor
+            sparse_compressed_tensor hspmm hsmm dsmm smm saddmm sspaddmm resize_as_sparse_"""),
+        (QUANTIZED, """ao quantization quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize
+            fake_quantize_per_tensor_affine fake_quantize_per_channel_affine qint8 qint32 quint8 quint4x2 quint2x4
+            qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
+            q_zero_point"""),
+        (DISTRIBUTED, "distributed multiprocessing futures"),
+        (OPTIMIZERS, "optim"),
+        (FILES, "save load serialization package hub"),
+        (AUTOCAST, """amp autocast GradScaler is_autocast_enabled set_autocast_enabled get_autocast_dtype
+            set_autocast_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype
+            set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype is_autocast_cache_enabled
+            set_autocast_cache_enabled clear_autocast_cache autocast_increment_nesting autocast_decrement_nesting"""),
+        ("there are no distributions; torch.randn, rand, multinomial, poisson and their like draw", "distributions"),
+        ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
+        (STREAMS, "Stream Event"),
+        ("there are no recurrent layers; write the loop, which torch.compile makes one program", """lstm lstm_cell gru
+            gru_cell rnn_tanh rnn_tanh_cell rnn_relu rnn_relu_cell"""),
+        ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
+        ("jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax", """export fx
+            onnx library"""),
+        (REMOVED, "symeig eig lstsq solve matrix_rank"),
+        ("jax has no such device; torch.accelerator tells what there is", "mps xpu mtia cpu"),
+        (SYSTEM, "classes windows monitor nuclear_norm"),
+    ],
+    "torch.nn": [
+        (MODULES, """
+            AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
+            AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss
+            BatchNorm1d BatchNorm2d BatchNorm3d Bilinear CELU CTCLoss ChannelShuffle CircularPad1d CircularPad2d
+            CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Container Conv1d Conv2d Conv3d ConvTranspose1d
+            ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity CrossEntropyLoss CrossMapLRN2d
+            DataParallel Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag FeatureAlphaDropout Flatten
+            Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU GRUCell GaussianNLLLoss GroupNorm Hardshrink
+            Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss Identity InstanceNorm1d InstanceNorm2d
+            InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LSTM LSTMCell LayerNorm LazyBatchNorm1d
+            LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d
+            LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LeakyReLU Linear
+            LinearCrossEntropyLoss LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d
+            MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict ModuleList MultiLabelMarginLoss
+            MultiLabelSoftMarginLoss MultiMarginLoss MultiheadAttention NLLLoss NLLLoss2d PReLU PairwiseDistance
+            ParameterDict ParameterList PixelShuffle PixelUnshuffle PoissonNLLLoss RMSNorm RNN RNNBase RNNCell
+            RNNCellBase RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d
+            ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d
+            Softmin Softplus Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer TransformerDecoder
+            TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TripletMarginLoss
+            TripletMarginWithDistanceLoss Unflatten Unfold UninitializedBuffer UninitializedParameter Upsample
+            UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d attention init modules parallel qat
+            quantizable quantized utils"""),
+    ],
+    "torch.utils": [
+        ("iterate over indices, torch.randperm(count).split(batch), and index the data with them", "data"),
+        ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
+        ("write what is to be drawn into files of your own", "tensorboard"),
+        (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
+    ],
+    "torch.cuda": [
+        (STREAMS, """Stream Event ExternalStream current_stream default_stream set_stream stream StreamContext CUDAGraph
+            graph graphs make_graphed_callables is_current_stream_capturing"""),
+        (MEMORY, """memory_allocated max_memory_allocated memory_reserved max_memory_reserved
+            reset_peak_memory_stats memory_stats memory_summary memory_snapshot mem_get_info list_gpu_processes
+            utilization
+            memory_usage reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats
+            set_per_process_memory_fraction MemPool"""),
+        (AUTOCAST, "amp"),
+        (DISTRIBUTED, "nccl can_device_access_peer ipc_collect"),
+        ("jax.local_devices()[0].device_kind names the device", """get_device_name get_device_properties
+            get_device_capability get_arch_list get_gencode_flags"""),
+        ("there is one generator for all devices: torch.get_rng_state, set_rng_state, seed", """get_rng_state
+            get_rng_state_all set_rng_state set_rng_state_all seed seed_all initial_seed"""),
+        ("torch.set_default_device('cuda:1') says where tensors are made", "set_device device device_of"),
+        (SYSTEM, "nvtx jiterator cudart init profiler"),
+    ],
+}
+"""For each module what it lacks: what to do instead, and the names."""
+
+REASONS = {
+    f"{module}.{name}": reason
+    for module, rows in ABSENT.items()
+    for reason, names in rows
+    for name in names.split()
+}  # fmt: skip
+
+
+def no_attribute(module: str, name: str) -> AttributeError:
+    """The error for an attribute that a module of the package has not.
+
+    >>> no_attribute("tapegrad", "optim").args[0].partition(";")[0]
+    'torch.optim is not in tapegrad (yet): there are no optimizers'
+    >>> no_attribute("tapegrad", "sinn")
+    AttributeError("module 'tapegrad' has no attribute 'sinn'")
+    """
+    known = f"{module.replace('tapegrad', 'torch', 1)}.{name}"
+    if known in REASONS:
+        return AttributeError(f"{known} is not in tapegrad (yet): {REASONS[known]}")
+    return AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+def refusing(module: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module, which only says why there is no such attribute."""
+
+    def refuse(name: str) -> Any:
+        raise no_attribute(module, name)
+
+    return refuse

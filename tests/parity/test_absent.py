@@ -1,0 +1,75 @@
+"""What PyTorch has and tapegrad has not: an attribute error says so, and what to do instead."""
+
+import importlib
+
+import pytest
+from harness import attempt
+from transcripts import MODULES, same_transcript
+
+import tapegrad
+from tapegrad.absent import REASONS
+
+pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed")]
+
+SPOKEN_OF = {"torch.utils.benchmark", "torch.utils.tensorboard", "torch.utils.cpp_extension", "torch.utils.bottleneck",
+             "torch.utils.mobile_optimizer", "torch.utils.model_zoo", "torch.onnx"}  # fmt: skip
+"""Modules that PyTorch imports when they are asked for only."""
+
+
+def test_what_is_listed_is_in_pytorch_and_not_here():
+    pytorch = MODULES[0]
+    for full in REASONS:
+        home, _, name = full.rpartition(".")
+        theirs = importlib.import_module(home.replace("torch", pytorch.__name__, 1))
+        ours = importlib.import_module(home.replace("torch", "tapegrad", 1))
+        assert full in SPOKEN_OF or hasattr(theirs, name), f"PyTorch has no {full}"
+        assert not hasattr(ours, name), f"{full} is there by now: delete its entry in absent.py"
+
+
+def test_modules_of_pytorch_have_no_attribute_that_is_not_accounted_for():
+    """All of ``torch.nn``: what is neither here nor listed is PyTorch's own machinery."""
+    names = {name for name in dir(MODULES[0].nn) if not name.startswith("_")}
+    missing = {name for name in names if not hasattr(tapegrad.nn, name) and f"torch.nn.{name}" not in REASONS}
+    assert missing <= {"LinearCrossEntropyOptions", "common_types", "factory_kwargs", "grad", "intrinsic"}
+
+
+@pytest.mark.parametrize("name", ["optim", "save", "nn.Linear", "cuda.Stream", "utils.data", "sparse_coo_tensor"])
+def test_the_error_says_what_to_do(name):
+    with pytest.raises(AttributeError, match=rf"^torch.{name} is not in tapegrad \(yet\): .{{20,}}"):
+        eval(f"torch.{name}", {"torch": tapegrad})
+
+
+def test_other_names_are_as_unknown_as_ever():
+    assert attempt(lambda: tapegrad.sinn) == ["raised", "AttributeError", "module 'tapegrad' has no attribute 'sinn'"]
+    assert attempt(lambda: tapegrad.nn.sinn)[1:] == ["AttributeError", "module 'tapegrad.nn' has no attribute 'sinn'"]
+    assert not hasattr(tapegrad, "optim") and getattr(tapegrad.cuda, "Stream", None) is None
+    with pytest.raises(ImportError, match="cannot import name 'Linear'"):
+        from tapegrad.nn import Linear  # noqa: F401
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("tapegrad.optim")
+
+
+@pytest.mark.parametrize("call", ["to_sparse()", "to_sparse_csr()", "sparse_mask(x)", "q_scale()", "chalf()", "xpu()"])
+def test_calls_are_refused(call):
+    with pytest.raises(NotImplementedError, match=rf"^Tensor.{call.partition('(')[0]} is not in tapegrad \(yet\): "):
+        eval(f"x.{call}", {"x": tapegrad.ones(2)})
+
+
+DENSE = """
+torch.ones(2).coalesce()
+torch.ones(2).is_coalesced()
+torch.ones(2).indices()
+torch.ones(2).values()
+torch.ones(2).crow_indices()
+torch.ones(2).col_indices()
+torch.ones(2).ccol_indices()
+torch.ones(2).row_indices()
+torch.ones(2).sparse_dim(), torch.ones(2, 3).dense_dim(), torch.ones(2).is_distributed()
+torch.ones(2).dequantize(), torch.ones(2).double().dequantize(), torch.tensor([1]).dequantize()
+torch.ones(2).to_dense()
+"""
+
+
+@pytest.mark.parametrize("line", DENSE.strip().splitlines())
+def test_dense_tensors_answer(line):
+    same_transcript(line)
