@@ -1,4 +1,4 @@
-"""Forward-mode differentiation: dual tensors inside a ``dual_level``. See Note [Duals] in ``tensor/dual.py``."""
+"""Forward-mode differentiation: dual tensors inside a ``dual_level``."""
 
 from __future__ import annotations
 

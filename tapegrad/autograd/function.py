@@ -1,4 +1,4 @@
-"""``torch.autograd.Function``: functions with a backward of the user's own. See Note [Custom functions]."""
+"""``torch.autograd.Function``: functions with a backward of the user's own."""
 
 from __future__ import annotations
 

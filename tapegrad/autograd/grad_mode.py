@@ -192,8 +192,7 @@ class inference_mode(ModeDecorator):
     """Record nothing, and make tensors that never can be: they have no version counter and aren't saved for backward.
 
     Functions make inference tensors inside; a view is an inference tensor if its base is one. Tensors made outside stay
-    what they are. With ``mode=False``, inside, everything is as outside, and grad mode is on. See Note [Inference
-    tensors] in ``tensor/spec.py``.
+    what they are. With ``mode=False``, inside, everything is as outside, and grad mode is on.
 
     Args:
         mode: whether to switch the mode on or off; or a function, which then always runs in inference mode.

@@ -73,7 +73,8 @@ def gradcheck(
         check_batched_forward_grad: the same in forward mode.
         check_forward_ad: check forward mode too.
         check_backward_ad: check reverse mode.
-        fast_mode: compare projections of the Jacobians instead of the whole; see Note [Slow and fast].
+        fast_mode: compare projections of the Jacobians instead of the whole: two calls of the function for
+            each input, not for each element; a failure is explained by the slow mode.
         masked: here there are no sparse tensors; gradients of zeros need only be close to zero if True.
 
     Returns:

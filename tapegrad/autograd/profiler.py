@@ -4,7 +4,7 @@ Note [What a profile measures]
 An event lasts from the call of an operator until it returns. Computations are dispatched asynchronously where the
 device allows it, and then this is the time to hand the work over; with ``sync=True`` each event waits for its results.
 The first call with new shapes includes compilation. While no profile is on, nothing is measured and nothing costs
-time: a profile registers as a watcher (Note [Watchers] in ``tape/modes.py``), and programs run by other plans.
+time: a profile registers as a watcher, and programs run by other plans.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ class profile:
         acc_events: of several cycles, keep the events of all.
         sync: wait for the results of each event, to measure the computation and not only its dispatch.
 
-    See Note [What a profile measures]. Names are PyTorch's as far as there is such an operator there; what PyTorch
-    composes of several, or does inside one, may be recorded as fewer or other events here.
+    An event lasts until the call returns: where computations are asynchronous that is the time to hand the work over,
+    unless ``sync``. The first call with new shapes includes compilation. Names are PyTorch's as far as there is such an
+    operator there; what PyTorch composes of several, or does inside one, may be recorded as fewer or other events here.
 
     Raises:
         AssertionError: ``use_cpu=False``.

@@ -1,4 +1,4 @@
-"""The whole-step compiler: an imperative step becomes one XLA program. See Note [Compiled steps] in ``step.py``."""
+"""The whole-step compiler: an imperative step becomes one XLA program."""
 
 from tapegrad.compiler.capture import DataDependentError
 from tapegrad.compiler.step import Compiled, compile

@@ -362,7 +362,7 @@ def compile(
 
     Training steps can be compiled as they are: gradients, in-place updates, optimizers' state, buffers and random
     numbers are found while the first calls run, and updated by the program; names, items and attributes that are given
-    new tensors are given new ones by each call. The source of ``tapegrad.compiler.step`` tells more.
+    new tensors are given new ones by each call.
 
     Args:
         model: the function, or the module; without it, ``compile(...)`` is a decorator.

@@ -54,7 +54,7 @@ class SavedTensor:
     """A tensor kept for backward; ``node._raw_saved_NAME`` in PyTorch's words.
 
     Attributes:
-        kept: the tensor; the value of an output that requires grad (Note [Saved outputs and reference cycles]); or
+        kept: the tensor; of an output that requires grad its value, as the tensor would keep the node alive; or
             what the first of the ``hooks`` made of it. FREED after a backward; NOTHING if there never was a tensor.
         spec, edge: what the tensor was, and where its gradient goes (None for an output of the node that keeps it).
         is_output: whether it is an output of the node that keeps it; ``output_nr`` says which.

@@ -241,7 +241,6 @@ def set_default_dtype(d: dtype, /) -> None:
 
 # Limits ------------------------------------------------------------------------------------------------------------
 
-_UNSET = object()
 
 
 @cache
@@ -275,8 +274,8 @@ class finfo:
     smallest_normal: builtins.float
     tiny: builtins.float
 
-    def __init__(self, type: object = _UNSET) -> None:
-        given = _default_dtype if type is _UNSET else require_dtype(type, "finfo", "type", 1)
+    def __init__(self, type: object = ...) -> None:
+        given = _default_dtype if type is ... else require_dtype(type, "finfo", "type", 1)
         real = given.to_real()
         if not real.is_floating_point:
             raise TypeError(

@@ -290,7 +290,7 @@ def _refuse(of: dtype) -> NoReturn:
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor: itself if it is one of this dtype and device, else like ``tensor``.
 
-    A conversion of a tensor is recorded. See Note [Data is copied].
+    A conversion of a tensor is recorded. Data of an array is copied: a write to one side is not seen on the other.
     """
     if isinstance(data, Tensor):
         where = data.device if device is None else named_device("as_tensor", device)
@@ -345,7 +345,7 @@ def _check_alias(obj: Any, dtype: dtype | None) -> None:
 
 @public("torch", out=False, asks="nobody")
 def from_numpy(ndarray: Any) -> Tensor:
-    """The tensor with the dtype and elements of a NumPy array. See Note [Data is copied].
+    """The tensor with the dtype and elements of a NumPy array: a copy, so that writes to one are not seen on the other.
 
     Raises:
         TypeError: no array, or a dtype that tensors don't have.

@@ -233,7 +233,7 @@ def only_element(tensor: Tensor) -> bool | int | float | complex:
 
 @public("Tensor", out=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """A copy of the elements as a NumPy array, laid out alike; see Note [Data is copied] in ``construction.py``.
+    """A copy of the elements as a NumPy array, laid out alike: a write to one side is not seen on the other.
 
     Args:
         force: also of a tensor that requires grad or is on another device.

@@ -44,7 +44,9 @@ INVALID_CAPSULE = (
 def __dlpack__(
     self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
-    """A DLPack capsule that shares the data, for other libraries to read. See Note [Shared with others].
+    """A DLPack capsule that shares the data, for other libraries to read.
+
+    They must not write to it, and don't see later writes to the tensor; a view that is not contiguous is copied.
 
     Args:
         stream: of a GPU, the stream on which the data has to be ready; -1 or None for none.
@@ -95,7 +97,9 @@ class _Capsule:
 
 @public("torch", "utils.dlpack", out=False)
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """The data of another library's array, shared with it unless ``copy`` is True. See Note [Shared with others].
+    """The data of another library's array, shared with it unless ``copy`` is True.
+
+    Who gave it must not write to it afterwards. Of a tensor it is an alias: writes are seen on both sides.
 
     Args:
         ext_tensor: an object with ``__dlpack__``, or a DLPack capsule.

@@ -57,6 +57,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 def _push_mode(mode: TorchFunctionMode) -> None:
+    """Let a mode be the innermost of this thread."""
     disabled = thread.function_modes and not thread.modes.function_modes
     overriding.admit(contexts=1)
     thread.function_modes = (*thread.function_modes, mode)
@@ -64,6 +65,7 @@ def _push_mode(mode: TorchFunctionMode) -> None:
 
 
 def _pop_mode() -> Any:
+    """Take off the innermost mode of this thread, and give it."""
     *outer, mode = thread.function_modes
     thread.function_modes = tuple(outer)
     thread.modes = thread.modes.replace(function_modes=bool(outer) and thread.modes.function_modes)

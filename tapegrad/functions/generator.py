@@ -33,7 +33,7 @@ CPU = device_class("cpu")
 
 
 class Generator(KeyStream):
-    """A source of random numbers, which a seed determines. See Note [Random numbers are not PyTorch's].
+    """A source of random numbers, which a seed determines: distributed as PyTorch's, but not the same.
 
     Args:
         device: whose tensors it makes; a generator serves any device here.

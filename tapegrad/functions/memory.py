@@ -56,7 +56,7 @@ def storage_offset(self: Tensor) -> int:
 
 @public("Tensor", out=False)
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element; see Note [Addresses] in ``tensor/placing.py``. 0 if there is none.
+    """The address of the first element; 0 if there is none. It tells who shares memory with whom, and stays the same.
 
     >>> import tapegrad as torch
     >>> x = torch.ones(2, 3)

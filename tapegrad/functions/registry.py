@@ -36,7 +36,18 @@ NOT_WRAPPED: set[Any] = set()
 BY_CLASSES: set[Any] = set()
 """The functions that classes can override."""
 
-UNSET: Any = object()
+
+
+class Unset:
+    """The class of ``UNSET``, for its text in signatures."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+UNSET: Any = Unset()
 """The default of a parameter whose absence means something else than None."""
 
 

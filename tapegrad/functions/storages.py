@@ -75,7 +75,7 @@ class UntypedStorage:
     size = __len__ = nbytes
 
     def data_ptr(self) -> int:
-        """The address of the first byte; see Note [Addresses] in ``tensor/placing.py``."""
+        """The address of the first byte: it tells who shares memory with whom, and stays the same."""
         return address_of(self.storage)
 
     @property

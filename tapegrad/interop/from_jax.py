@@ -86,7 +86,10 @@ class Call:
 
 
 def from_jax(function: Callable, *, name: str | None = None, node: str | None = None) -> Callable:
-    """A function on tensors that runs a jax function, recorded as one node. See Note [What is traced].
+    """A function on tensors that runs a jax function, recorded as one node.
+
+    Tensors, arrays, floats and complex numbers among the arguments, trees of anything, are traced; all else is static:
+    the function may branch on it, and a new value means to compile it anew.
 
     Args:
         function: any jax function, of any trees: code in jnp and jax.scipy, ``lax.scan``, a ``custom_vjp``, the apply

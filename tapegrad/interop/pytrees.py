@@ -42,7 +42,7 @@ STAND_IN = Spec.of((), float32, device("cpu"))
 
 
 def register(cls: type) -> type:
-    """Let jax take tensors of exactly this class for trees. See Note [Tensors as trees].
+    """Let jax take tensors of exactly this class for trees, with one leaf.
 
     Args:
         cls: a subclass of Tensor, all of whose state is its value and whether it requires grad.

@@ -30,7 +30,10 @@ from tapegrad.tensor.tensor import Tensor, value_of
 
 def to_jax(function: Callable, *, rules: Literal["jax", "tape"] = "jax") -> Callable:
     """A jax function that runs a function on tensors: ``jit``, ``grad``, ``vmap``, ``jvp``, ``lax.scan`` and
-    ``checkpoint`` take it as they take any other. See Note [What jax differentiates].
+    ``checkpoint`` take it as they take any other.
+
+    jax differentiates the arithmetic that was done, whether the tape recorded it or not; ``jax.lax.stop_gradient``,
+    through ``from_jax``, stops it.
 
     Args:
         function: of trees with tensors in them, and of anything else. It may use the tape inside: make an argument

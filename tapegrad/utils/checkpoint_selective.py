@@ -140,7 +140,7 @@ def create_selective_checkpoint_contexts(
 ) -> tuple[_CachingTorchDispatchMode, _CachedTorchDispatchMode]:
     """Contexts for ``checkpoint(context_fn=...)`` under which some results are kept and not computed again.
 
-    Policies are asked for operators of ours, by PyTorch's names. See Note [Identities] in ``ops/overloads.py``.
+    Policies are asked for operators as they run here, by PyTorch's names, such as ``torch.ops.aten.mm.default``.
 
     Args:
         policy_fn_or_list: a function ``policy(ctx, op, *args, **kwargs)`` of a ``SelectiveCheckpointContext``, an

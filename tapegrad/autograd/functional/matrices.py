@@ -40,7 +40,7 @@ def jacobian(
         inputs: a tensor or a tuple of them, of any shapes; floating or complex.
         create_graph: make the result differentiable.
         strict: raise where an output doesn't depend on an input; otherwise the Jacobian is zero there.
-        vectorize: take all rows in one batch; see Note [Rows one by one].
+        vectorize: take all rows in one batch, by reverse mode; by forward mode they are done one after another.
         strategy: ``"reverse-mode"``, row by row, or ``"forward-mode"``, column by column, which goes with
             ``vectorize`` and not with ``create_graph`` or ``strict``.
 
