@@ -65,8 +65,7 @@ from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
 from tapegrad.tensor.printing import get_printoptions, set_printoptions
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
-
-__version__ = "0.1.0"
+from tapegrad.version import __version__
 
 newaxis = None
 

@@ -17,6 +17,7 @@ def test_a_short_run_says_and_draws_everything(capsys, tmp_path):
     assert accuracy > 80
     assert all(name in said for name in network.SHAPES)
     assert "eager JAX" in said
+    assert "What next:" in said and f"open {tmp_path / 'tape.svg'} in a browser" in said
     drawn = (tmp_path / "tape.svg").read_text()
     assert all(f">{name}<" in drawn for name in (*network.SHAPES, "loss", "ConvolutionBackward0", "NllLossBackward0"))
 

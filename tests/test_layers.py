@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once("reads the source")
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
-    ["absent", "errors"],
+    ["absent", "errors", "version"],
     ["declaring"],
     ["tape"],
     ["engine"],

@@ -18,6 +18,15 @@ from tapegrad.utils.tape_picture import tape_picture
 LEARNING_RATE = 0.1
 BATCH = 64
 
+WHAT_NEXT = """
+What next:
+  see the tape            open {out} in a browser
+  write a program         import tapegrad as torch, and go on as with PyTorch
+  compare its gradients   torch.compare(function, x) sets the tape beside jax.grad, and names what differs
+  make it fast            torch.compile(step), or `with torch.deferred():`; README.md has times
+  see what there is       python -m tapegrad.ops prints the table of operators
+  read how it works       the notebooks, from notebooks/01_the_tape_by_hand.ipynb on; README.md says how to open them"""
+
 DESCRIPTION = """\
 Train a small convolutional network on scikit-learn's 1,797 handwritten digits with tapegrad, used as a PyTorch
 program would use PyTorch. Then compare the gradient of every parameter with that of jax.grad on the same batch, time a
@@ -100,3 +109,4 @@ def beside_jax(arrays: network.Arrays, batch: digits.Digits, options: argparse.N
     print(f"time per step: tapegrad {times['tapegrad']:.2f} ms, eager JAX {times['eager JAX']:.2f} ms", end="")
     print(f" ({ratio:.1f} times as long)")
     print(f"the tape of that loss: {options.out}")
+    print(WHAT_NEXT.format(out=options.out))
