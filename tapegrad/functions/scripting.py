@@ -101,11 +101,8 @@ def annotate(the_type: Any, the_value: T) -> T:
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether an object is of a type, of which a generic one counts as its origin: ``List[int]`` is ``list``."""
     types = target_type if type(target_type) is tuple else (target_type,)
-    return any(_is(obj, typing.get_origin(each) or each) for each in types)
-
-
-def _is(obj: Any, cls: Any) -> bool:
-    return issubclass(type(obj), cls)
+    classes: list[Any] = [typing.get_origin(each) for each in types]
+    return issubclass(type(obj), tuple(cls or each for cls, each in zip(classes, types, strict=True)))
 
 
 def is_scripting() -> bool:

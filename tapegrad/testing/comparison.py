@@ -269,11 +269,11 @@ def compare_attributes(ours: Tensor, theirs: Tensor, options: Options) -> None:
 
 def mismatch(ours: Tensor, theirs: Tensor, matches: Tensor, tolerances: tuple[float, float]) -> str:
     """How many elements of two tensors differ, by how much at most, and where."""
-    (rtol, atol), count, total = tolerances, int((~matches).sum()), matches.numel()
+    (rtol, atol), count, total = tolerances, matches.logical_not().sum().item(), matches.numel()
     exact = rtol == 0 == atol
-    differences = (ours - theirs).abs()
+    differences = ours.sub(theirs).abs()
     absolute = differences.masked_fill(matches, 0)
-    relative = (differences / theirs.abs()).masked_fill(matches, 0)
+    relative = differences.div(theirs.abs()).masked_fill(matches, 0)
     return (
         f"Tensor-likes are not {'equal' if exact else 'close'}!\n\n"
         f"Mismatched elements: {count} / {total} ({count / total:.1%})\n"

@@ -52,7 +52,8 @@ def make_tensor(
     if requires_grad and dtype.category < FLOATING:
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     gaps = noncontiguous and math.prod(lengths) > 1
-    drawn = _drawn((*lengths[:-1], 2 * lengths[-1]) if gaps else lengths, dtype, device, *_bounds(dtype, low, high))
+    room = (*lengths[:-1], 2 * lengths[-1]) if gaps else lengths
+    drawn: Any = _drawn(room, dtype, device, *_bounds(dtype, low, high))
     drawn = drawn[..., ::2] if gaps else drawn
     if memory_format is not None:
         drawn = drawn.clone(memory_format=memory_format)
@@ -64,6 +65,8 @@ def make_tensor(
 
 def _bounds(of: dtype, low: float | None, high: float | None) -> tuple[Any, Any]:
     """The bounds that numbers are drawn between: those given or the dtype's, within what it can hold."""
+    least: Any
+    most: Any
     if of.category == BOOL:
         least, most, default = 0, 2, (0, 2)
     elif of.category == INTEGRAL:
