@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import note_grad_switch
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, enliven, version_of
+from tapegrad.tensor.tensor import Tensor, count_write, counter_of, enliven
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -273,7 +273,7 @@ class _unsafe_preserve_version_counter(ModeDecorator):
         self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
         if not isinstance(self.tensors, tuple):
             raise AssertionError("Expected tensors to be a tuple")
-        self.versions = tuple(version_of(tensor) for tensor in self.tensors)
+        self.versions = tuple(tensor._version for tensor in self.tensors)
 
     def __enter__(self) -> None:
         """The versions have been noted already."""
