@@ -330,12 +330,12 @@ PROPERTIES["nbytes"] = property(
 
 
 def _volatile(self: Tensor) -> bool:
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=3)
     return False
 
 
 def _set_volatile(self: Tensor, value: Any) -> None:
-    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
+    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=3)
 
 
 PROPERTIES["volatile"] = property(_volatile, _set_volatile, doc="False: what it was for is ``no_grad`` now.")

@@ -2,6 +2,7 @@
 
 import importlib
 import threading
+import warnings
 
 import pytest
 from harness import agree, attempt, warned
@@ -354,3 +355,18 @@ def test_nothing_is_paid_for_modes_that_are_off():
         x * x, x * 2.0
         assert not any(key[0].function_modes for key in elementwise.mul.plans if isinstance(key[0], Modes))
     assert (overriding.active, overriding.contexts, thread.modes) == (active, count, before)
+
+
+@pytest.mark.once("looks at warnings")
+def test_warnings_of_attributes_name_the_line_that_asked():
+    torch = tapegrad
+    torch.set_warn_always(True)
+    try:
+        computed = torch.ones(2, requires_grad=True) * 2
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for read in (lambda: torch.ones(2, 3, 4).T, lambda: computed.grad, lambda: torch.ones(2).volatile):
+                read()
+    finally:
+        torch.set_warn_always(False)
+    assert len(caught) == 3 and {item.filename for item in caught} == {__file__}
