@@ -10,7 +10,7 @@ from tapegrad.errors import warn_once
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.creation import empty
-from tapegrad.functions.factory import is_integer
+from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
@@ -33,7 +33,7 @@ def tensor_list(function: str, tensors: Any, argument: str = "tensors") -> tuple
         )
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type_name(tensor)}")
     return tuple(tensors)
 
 
@@ -133,6 +133,7 @@ def column_stack(tensors: Any) -> Tensor:
 @public("torch", out=False)
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a large one; vectors are rows."""
+    tensors = tensor_list("block_diag", tensors)
     for position, tensor in enumerate(tensors):
         if tensor.ndim > 2:
             raise RuntimeError(

@@ -199,7 +199,7 @@ def linalg_norm(
         return vector_norm(input, 2, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         if dims is not None and len(dims) == 1:
-            dims = dims[0]
+            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dims[0]}")
         return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
     if dims is None and input.ndim not in (1, 2):
         raise RuntimeError(

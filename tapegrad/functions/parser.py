@@ -260,6 +260,8 @@ def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[Pa
         value = args[position] if by_position else unused.pop(key)
         if value is None and parameter.nullable:
             pass
+        elif parameter.type == "Tensors" and isinstance(value, (tuple, list)):
+            given[parameter] = _checked_tensors(overload, parameter, value)
         elif fits(parameter, value, overload.function):
             given[parameter] = value
         elif several and by_position and not position and CHECKS[parameter.type](tuple(args)):
@@ -274,6 +276,15 @@ def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[Pa
     if unused:
         raise _unknown(overload, unused, len(args))
     return given
+
+
+def _checked_tensors(overload: Overload, parameter: Parameter, values: Sequence) -> Sequence:
+    """Refuse a sequence in which something is no tensor, whatever other signatures there are."""
+    for place, value in enumerate(values):
+        if not isinstance(value, Tensor) and not (value is None and parameter.name == "indices"):
+            index = overload.parameters.index(parameter)
+            raise TypeError(f"expected Tensor as element {place} in argument {index}, but got {type_name(value)}")
+    return values
 
 
 def _too_many(overload: Overload, args: Sequence) -> Refused:
@@ -339,7 +350,6 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
         if method and overloads == (Overload(function, (), False),):
             _check_none(function, args, kwargs)
         else:
-            check_elements(overloads, args, kwargs)
             given = unpacked(*chosen(overloads, args, kwargs))
     except Refused as error:
         raise TypeError(*error.args) from None
@@ -401,20 +411,6 @@ def chosen(overloads: tuple[Overload, ...], args: Sequence, kwargs: dict) -> tup
     if len(plausible) == 1:
         bound(plausible[0], args, kwargs)
     raise no_overload(overloads[0].function, args, kwargs, [list(overload.entries()) for overload in shown])
-
-
-def check_elements(overloads: tuple[Overload, ...], args: Sequence, kwargs: dict[str, Any]) -> None:
-    """Refuse a sequence of tensors in which something else is, whatever other signatures there are."""
-    for overload in overloads:
-        for index, parameter in enumerate(overload.parameters):
-            value = args[index] if index < overload.positional and index < len(args) else kwargs.get(parameter.name)
-            if parameter.type == "Tensors" and isinstance(value, (tuple, list)) and parameter.name != "out":
-                for place, item in enumerate(value):
-                    if not isinstance(item, Tensor) and not (item is None and parameter.name == "indices"):
-                        raise Refused(f"expected Tensor as element {place} in argument {index}, but got "
-                                      f"{type_name(item)}")  # fmt: skip
-            elif value is not None and (index >= overload.positional or not fits(parameter, value, overload.function)):
-                break
 
 
 _TENSORS = ("Tensor", "object")

@@ -55,6 +55,15 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input",
 """NumPy's names of parameters, which PyTorch takes for its own."""
 
 
+TRUTHS = frozenset((
+    "sorted", "return_inverse", "return_counts", "pivot", "training", "log_input", "full", "log_target", "ceil_mode",
+    "use_input_stats",
+))  # fmt: skip
+"""Parameters for which PyTorch takes nothing but truth values."""
+
+LENIENT = frozenset(("multi_head_attention_forward",))
+"""Functions that only ask whether they hold."""
+
 _LASTING = ("builtins", "numpy", "tapegrad")
 """Modules whose types are there for good, and may be remembered."""
 
@@ -228,11 +237,21 @@ class Signature:
         flags = zip(args, self.tensors)  # noqa: B905 - fewer arguments may be given
         fits = all(isinstance(arg, Tensor) or not is_tensor for arg, is_tensor in flags)
         lasting = True
-        if self.native and (fits or not self.method):
+        if self.native and not (self.method and (not args or not isinstance(args[0], Tensor))):
             lasting = check_call(self.called, self.method, args[self.method :], kwargs)
         if not fits:
             raise self.refusal(args)
+        if not self.native or not overloads_of(self.called, self.method):
+            self.check_truths(args, kwargs)
         return lasting
+
+    def check_truths(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Refuse numbers for truth values where PyTorch's function is written in Python, and gives them on."""
+        names = parameters_of(self.function).positional
+        for position, (name, arg) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
+            if name in TRUTHS and not isinstance(arg, bool) and self.function.__name__ not in LENIENT:
+                where = f"'{name}' (position {position + 1})" if position < len(args) else f"'{name}'"
+                raise TypeError(f"{self.called}(): argument {where} must be bool, not {type_name(arg)}")
 
     def explain(self, error: Exception, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
         """Raise what PyTorch's parser says of a call that failed, if it has a say; or that there was no memory.

@@ -1,0 +1,136 @@
+"""Hostile calls beside PyTorch: a fixed handful of those that ``hostile.py`` draws, and what they came from."""
+
+import numpy as np
+import pytest
+from harness import agree, attempt, same_error
+from hostile import calls, difference
+
+import tapegrad
+from tapegrad.functions.parser import check_call, overloads_of
+from tapegrad.functions.registry import NAMESPACES
+
+pytestmark = pytest.mark.parity
+
+
+@pytest.mark.once("arguments are judged before anything is computed")
+@pytest.mark.parametrize("seed", range(4))
+def test_drawn_calls_are_answered_as_pytorch_does(seed):
+    """Of a hundred calls all raise the same type of exception, or none, but for what is accepted, with its reason."""
+    found = [(str(call), *difference(call)) for call in calls(100, seed)]
+    assert not [(call, kind, theirs, ours) for call, kind, theirs, ours in found if kind in ("passes", "refuses", "type")]
+    assert sum(kind in ("text", "foreign") for _, kind, _, _ in found) <= 3
+
+
+REFUSED = {
+    "no tensor": lambda torch, x: torch.sin("a"),
+    "nothing": lambda torch, x: torch.cumsum(x),
+    "too much": lambda torch, x: torch.sin(x, x),
+    "too much of a method": lambda torch, x: x.topk(1, 2, True, True, 5),
+    "an argument of a method without any": lambda torch, x: x.sin(1),
+    "an unknown name": lambda torch, x: torch.topk(x, 1, j=2),
+    "a name twice": lambda torch, x: torch.topk(x, 1, input=x),
+    "the wrong type": lambda torch, x: torch.tril(x, 1.5),
+    "the wrong type, by name": lambda torch, x: torch.cumsum(x, dim="a"),
+    "no truth value": lambda torch, x: torch.sum(x, 0, 1),
+    "a tensor for an int": lambda torch, x: torch.tril(x, torch.ones(2)),
+    "a tensor for a start and a length": lambda torch, x: torch.narrow(x, 0, 0, torch.ones(2)),
+    "no overload": lambda torch, x: torch.sum(x, "a"),
+    "no overload of a method": lambda torch, x: x.clamp(1, "b", 3),
+    "no overload, by name": lambda torch, x: x.sum(keepdim=1),
+    "no overload, all arguments there": lambda torch, x: torch.narrow(x, 0, [1.0, "a"], {}),
+    "no overload, unknown names": lambda torch, x: torch.clamp(x, 1, foo=1),
+    "an element of a list": lambda torch, x: torch.flip(x, (0, "a")),
+    "the first of a list": lambda torch, x: torch.flip(x, (1.5,)),
+    "a list in which one is no tensor": lambda torch, x: torch.cat([x, 1]),
+    "several sizes": lambda torch, x: x.permute(1.5, 0),
+    "no size": lambda torch, x: x.expand(),
+    "NumPy's number": lambda torch, x: torch.cumsum(x, np.float32(0)),
+    "an array": lambda torch, x: torch.clamp(x, np.array(1.0)),
+    "more than 64 bits": lambda torch, x: torch.tril(x, 2**63),
+    "more than 64 bits for a float": lambda torch, x: torch.dropout(x, 10**400, True),
+    "more than 64 bits for a number": lambda torch, x: x.add(2**64),
+    "a stride that is a string": lambda torch, x: torch.conv2d(x, x, stride="a"),
+    "an alias": lambda torch, x: x.multiply(),
+    "in place": lambda torch, x: x.mul_("a"),
+    "in place, as a function": lambda torch, x: torch.relu_("a"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    """The type of the exception and its text; and the same call is refused the second time."""
+    same_error(lambda torch: REFUSED[name](torch, torch.ones(3, 3)))
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        REFUSED[name](tapegrad, tapegrad.ones(3, 3))
+
+
+TAKEN = {
+    "a tensor for an int": lambda torch, x: torch.split(x, torch.tensor(1))[0],
+    "a tensor for a number": lambda torch, x: torch.clamp(x, torch.tensor(0.0), 0.3),
+    "a tensor for a size": lambda torch, x: torch.nn.functional.adaptive_avg_pool1d(x, torch.tensor([1])),
+    "a tensor for a start": lambda torch, x: torch.narrow(x, 0, torch.tensor(1), 2),
+    "None for a default": lambda torch, x: torch.roll(x, 1, None),
+    "NumPy's ints": lambda torch, x: torch.moveaxis(x, np.int64(0), np.int64(1)),
+    "a name of an overload": lambda torch, x: torch.tensor_split(x, sections=2)[0],
+    "numbers alone": lambda torch, x: torch.add(1, 2.5),
+    "nothing at all": lambda torch, x: torch.block_diag(),
+    "NumPy's names": lambda torch, x: torch.sum(x, axis=0, keepdims=True),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_taken(name):
+    agree(lambda torch: TAKEN[name](torch, torch.arange(9.0).reshape(3, 3)))
+
+
+LARGE = [2**31, 2**63 - 1, 2**63, 2**64, -(2**63), -(2**63) - 1]
+
+NUMBERS = {
+    "+": lambda x, n: x + n, "*": lambda x, n: n * x, "/": lambda x, n: x / n, "//": lambda x, n: x // n,
+    "%": lambda x, n: x % n, "-": lambda x, n: x - n, "==": lambda x, n: x == n, "&": lambda x, n: x & n,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float32"])
+@pytest.mark.parametrize("operator", NUMBERS)
+def test_large_numbers(operator, dtype):
+    """Beside each dtype: what overflows does so as in PyTorch, or is refused in its words; nothing else is computed."""
+
+    def program(torch):
+        x = torch.tensor([1, 0]).to(getattr(torch, dtype))
+        return [attempt(lambda n=n: NUMBERS[operator](x, n)) for n in LARGE]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("make", [
+    lambda torch, x: torch.add(x, x, alpha=2**31), lambda torch, x: torch.where(x > 0, x, 300),
+    lambda torch, x: torch.nn.functional.threshold(x, 2**31, 0), lambda torch, x: x.masked_fill(x > 0, 300),
+    lambda torch, x: torch.nn.functional.pad(x, (1, 0), value=300), lambda torch, x: torch.full_like(x, 300),
+    lambda torch, x: x ** 2**63, lambda torch, x: torch.linspace(0, 300, 2, dtype=torch.int8),
+])  # fmt: skip
+def test_numbers_that_are_no_elements(make):
+    same_error(lambda torch: make(torch, torch.tensor([1, 2], dtype=torch.int8)), match="without overflow")
+
+
+@pytest.mark.once("nothing is computed")
+def test_every_function_of_the_table_can_be_judged():
+    """Each signature can be read, and a call without arguments is judged by it."""
+    for home, names in NAMESPACES.items():
+        for name in names:
+            if overloads_of(name, home == "Tensor"):
+                try:
+                    assert check_call(name, home == "Tensor", (), {}) in (True, False)
+                except TypeError as error:
+                    assert name in str(error) or "positional" in str(error)
+
+
+def test_a_call_that_passed_leaves_its_types():
+    """The gate is asked once for arguments of given types, and again where the function raises."""
+    x = tapegrad.ones(2, 2)
+    assert x.sum(0, keepdim=True).shape == (1, 2)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.sum(5, keepdim=True)
+    with pytest.raises(TypeError, match="failed to unpack the object at pos 2"):
+        x.sum((0, "a"), keepdim=True)
+    assert x.sum((0, 1), keepdim=True).shape == (1, 1)
