@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tapegrad.errors import warn_once
+from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.creation import empty
@@ -338,6 +339,11 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
         if where.device.type != "cpu":
             raise RuntimeError(
                 f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {where.device}"
+            )
+        if where.dtype is not int64:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{where.dtype.scalar_name}"
             )
         where = where.tolist()
     _check_cuts("tensor_split", input, where)
