@@ -124,7 +124,7 @@ def test_what_a_write_through_a_view_saved_has_another_shape():
             x, w = a * 2, torch.ones(3, requires_grad=True)
             x[0].mul_(w)
             w.data = data
-            account.append(attempt(lambda x=x: [shown(g) for g in torch.autograd.grad(x.sum(), [a, w])]))
+            account.append(attempt(lambda x=x, w=w: [shown(g) for g in torch.autograd.grad(x.sum(), [a, w])]))
         return account
 
     agree(program)

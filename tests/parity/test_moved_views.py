@@ -144,7 +144,7 @@ def leaf_without_grad_mode(torch, move, write):
 
 
 KINDS = [constant, recorded, saved_before, written_value_recorded, leaf_without_grad_mode]
-GAPPED = {("x.data = column", kind) for kind in KINDS if "recorded" in kind.__name__}
+GAPPED = {(move, kind) for move in ("x.data = column", "x.as_strided_") for kind in (recorded, written_value_recorded)}
 """Of a base with gaps in memory PyTorch's gradients, where a view shows the gaps, are whatever was in memory."""
 
 
