@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.pending import same
-from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
 from tapegrad.tape.positions import Position, here
@@ -110,12 +109,11 @@ class Storage:
         return self.counter.version
 
     def admit(self, tensor: Any) -> None:
-        """Note that a tensor shows this memory."""
-        with making:
-            members = self.members
-            if len(members) >= 8 and not len(members) & (len(members) - 1):  # at each power of two: forget the dead
-                members[:] = [member for member in members if member() is not None]
-            members.append(weakref.ref(tensor))
+        """Note that a tensor shows this memory. The caller holds ``making``, if others may know of it."""
+        members = self.members
+        if len(members) >= 8 and not len(members) & (len(members) - 1):  # at each power of two: forget the dead
+            members[:] = [member for member in members if member() is not None]
+        members.append(weakref.ref(tensor))
 
     def living(self) -> Iterator[Any]:
         """The members that somebody still holds."""

@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.tape.hooks import making
 from tapegrad.tape.node import Node
 from tapegrad.tensor.tensor import Tensor, views_of
 
@@ -86,7 +87,8 @@ def _settle(tensor: Tensor, accumulator: Node | None) -> None:
     """Let storage and graph know a tensor under the object that it is now."""
     storage = tensor._storage
     if storage is not None:
-        storage.admit(tensor)
+        with making:
+            storage.admit(tensor)
     if isinstance(accumulator, AccumulateGrad):
         accumulator.variable = tensor
         accumulator.register_prehook(_refuse_to_run)
