@@ -309,6 +309,13 @@ def two_devices(torch):
 
 
 @program
+def compared_by_what_is_there(torch):
+    x, close = like(torch, 3), torch.testing.assert_close
+    others = x, torch.ones(3), like(torch, 2), x.double()
+    return [attempt(lambda y=y: close(x, y)) for y in others], close(x, torch.ones(3), check_device=False)
+
+
+@program
 def a_number_gets_no_gradient_from_there(torch):
     x, number = leaf(torch, 2), torch.tensor(2.0, requires_grad=True)
     y = x * number
