@@ -29,5 +29,5 @@ def test_ours_is_the_derivative(case):
         return torch.autograd.gradcheck(lambda *leaves: function(torch, *leaves), inputs, check_forward_ad=True)
 
     assert check(tapegrad)
-    with pytest.raises(RuntimeError, match="Jacobian mismatch|not the same"):
+    with pytest.raises(RuntimeError, match="Jacobian .*mismatch"):
         check(pytorch)
