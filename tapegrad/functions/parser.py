@@ -252,30 +252,48 @@ def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[Pa
         by_position = position < len(args)
         if by_position and parameter.by_name:
             raise _too_many(overload, args)
-        key = None if by_position else next((name for name in parameter.names if name in unused), None)
-        if not by_position and key is None:
+        value = args[position] if by_position else _taken(parameter, unused)
+        if value is ABSENT:
             if not parameter.optional:
                 raise _missing(overload, parameter)
             continue
-        value = args[position] if by_position else unused.pop(key)
-        if value is None and parameter.nullable:
-            pass
-        elif parameter.type == "Tensors" and isinstance(value, (tuple, list)):
-            given[parameter] = _checked_tensors(overload, parameter, value)
-        elif fits(parameter, value, overload.function):
-            given[parameter] = value
-        elif several and by_position and not position and CHECKS[parameter.type](tuple(args)):
-            given[parameter], position = tuple(args), len(args) - 1
-        elif several and len(args) > 1:
-            raise _too_many(overload, args)
-        else:
-            raise _wrong(overload, parameter, value, position if by_position else None)
+        if value is not None or not parameter.nullable:
+            if several and not position and by_position and not fits(parameter, value, overload.function):
+                value, position = _all(overload, parameter, args), len(args) - 1
+            given[parameter] = _judged(overload, parameter, value, position if by_position else None)
         position += by_position
     if position < len(args):
         raise _too_many(overload, args)
     if unused:
         raise _unknown(overload, unused, len(args))
     return given
+
+
+ABSENT: Any = object()
+"""What is not given."""
+
+
+def _taken(parameter: Parameter, unused: dict[str, Any]) -> Any:
+    """What is given by one of a parameter's names, which is used then."""
+    return next((unused.pop(name) for name in parameter.names if name in unused), ABSENT)
+
+
+def _all(overload: Overload, parameter: Parameter, args: Sequence) -> Any:
+    """All arguments by position as one sequence, where the first alone is none."""
+    if CHECKS[parameter.type](tuple(args)):
+        return tuple(args)
+    if len(args) > 1:
+        raise _too_many(overload, args)
+    return args[0]
+
+
+def _judged(overload: Overload, parameter: Parameter, value: Any, position: int | None) -> Any:
+    """What is given for a parameter, if it fits."""
+    if parameter.type == "Tensors" and isinstance(value, (tuple, list)):
+        return _checked_tensors(overload, parameter, value)
+    if not fits(parameter, value, overload.function):
+        raise _wrong(overload, parameter, value, position)
+    return value
 
 
 def _checked_tensors(overload: Overload, parameter: Parameter, values: Sequence) -> Sequence:
