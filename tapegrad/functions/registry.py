@@ -152,23 +152,27 @@ def wrapped(
         asks: who may override it; see ``public``.
     """
     takes = Signature(function, name, out_allowed, kind, called)
-    known, overridable, classes = takes.known, asks != "nobody", asks == "all"
+    known, late, overridable, classes = takes.known, takes.late, asks != "nobody", asks == "all"
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        key = (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else (*map(type, args),)
-        plain = known.get(key)
-        if plain is None:
-            if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
-                return overridden(wrapper, args, kwargs)
-            plain = takes.admit(key, args, kwargs)
-        if overriding.active and overridable:
-            if asked(args if classes else (), kwargs if classes else {}):
-                return overridden(wrapper, args, kwargs, classes)
-            if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
-                with switched(torch_function=False):
-                    return wrapper(*args, **kwargs)
+        plain: bool | None = True
+        if kwargs or overriding.active or not (late or (*map(type, args),) in known):
+            key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+            plain = known.get(key)
+            if plain is None:
+                if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
+                    return overridden(wrapper, args, kwargs)
+                plain = takes.admit(key, args, kwargs)
+            if overriding.active and overridable:
+                if asked(args if classes else (), kwargs if classes else {}):
+                    return overridden(wrapper, args, kwargs, classes)
+                if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
+                    with switched(torch_function=False):
+                        return wrapper(*args, **kwargs)
         try:
+            if not kwargs:
+                return function(*args)
             if plain:
                 return function(*args, **kwargs)
             named = takes.checked(kwargs)
@@ -197,10 +201,11 @@ class Signature:
         tensors: for each argument by position, whether it must be a tensor; empty if none must.
         out_allowed: whether ``out=`` is taken, but not by the function itself.
         by_name: see ``known_by_name``; None until somebody gives an argument by name.
+        late: whether the function finds out by itself what its arguments are, and the gate is asked when it has raised.
         known: the types of arguments that passed, and the names they had; whether they can be given on as they are.
     """
 
-    __slots__ = ("by_name", "called", "function", "known", "method", "name", "native", "out_allowed", "tensors")
+    __slots__ = ("by_name", "called", "function", "known", "late", "method", "name", "native", "out_allowed", "tensors")
 
     def __init__(
         self, function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None
@@ -214,6 +219,7 @@ class Signature:
         self.tensors = tensors if any(tensors) else ()
         self.out_allowed = out_allowed and "out" not in parameters.keyword and "out" not in parameters.positional
         self.known: dict[tuple, bool] = {}
+        self.late = not self.tensors and len(parameters.positional) == 2 and not parameters.variadic  # x + y
 
     def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Refuse a call with arguments that PyTorch does not take; remember their types if they are all that counts.
@@ -283,7 +289,8 @@ class Signature:
 
     def overridden(self, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Whether the classes of arguments get a call: tensors only if that is not switched off."""
-        return thread.modes.torch_function or any(not isinstance(arg, Tensor) for arg in overriders(args, kwargs))
+        found = overriders(args, kwargs)
+        return bool(found) and (thread.modes.torch_function or any(not isinstance(arg, Tensor) for arg in found))
 
     def refusal(self, args: tuple) -> TypeError:
         """PyTorch's message about the first of these arguments that should be a tensor and is none."""
