@@ -175,6 +175,8 @@ def accepted(call: Call, theirs: Any, ours: Any) -> str:
     text = str(theirs)
     if "not callable" in text or "truth value of an array" in text or "'<' not supported" in text:
         return "PyTorch falls over an object's methods; here it is named"
+    if call.name.endswith("_") and "can't be cast to the desired output type" in text:
+        return "the operator that does not know complex numbers is asked before the cast"
     if call.name in WITHIN:
         return WITHIN[call.name]
     return ""
