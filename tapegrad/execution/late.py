@@ -155,7 +155,8 @@ class Findings:
     __slots__ = ("value", "checks", "calls", "old")
 
     def __init__(self, value: Any, checks: Sequence[Check]) -> None:
-        self.value, self.checks, self.calls, self.old = value, checks, 0, None
+        self.value, self.checks, self.calls = value, checks, 0
+        self.old: Any = None
 
     def expect(self, value: Any) -> None:
         """Have it looked at later, what this is by the end of a call.
