@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -118,6 +119,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def ended(command: list[str]) -> int:
+    """Run a process, and tell how it ended. It is ended when this one is."""
+    process = subprocess.Popen(command)
+    try:
+        return process.wait()
+    finally:
+        process.terminate()
+
+
 def main() -> int:
     """Run hunts in processes of their own until one ends by itself."""
     options = arguments()
@@ -126,7 +136,8 @@ def main() -> int:
     crashed = []
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-W", "ignore", "-m", f"{__package__}", *sys.argv[1:], "--folder", folder]
-        while (status := subprocess.run(command).returncode) < 0:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # and the hunt with it
+        while (status := ended(command)) < 0:
             crashed.append(f"{Path(folder, 'current').read_text()} (signal {-status})")
             print(f"\n--- crashed: program {crashed[-1]}", flush=True)
     if crashed:

@@ -28,7 +28,7 @@ LEFT: list[tuple[str, str, str]] = [
         "requires_grad: False for True",
         "PyTorch adds zeros that depend on the primal",
     ),
-    (r"vmap[^\n]*jac", "unsupported operation", "what does not depend on the example is expanded here"),
+    (r"vmap[^\n]*jac", "unsupported operation|view size", "what does not depend on the example is expanded here"),
     (
         r"linearize",
         "numbers|requires_grad|nothing for",

@@ -123,8 +123,8 @@ def test_a_program_is_made_as_small_as_it_can_be():
 
 
 def test_a_program_as_a_step():
-    setup, step, fresh = as_step("a = torch.tensor([1.0])\nb = a * 2\na.add_(b)")
-    assert setup == "a = torch.tensor([1.0])" and "b = a * 2" in step and "locals()" in step
+    setup, step, fresh = as_step("a = torch.tensor([1.0])\nb = a * 2\na.add_(b)", {"a": "a", "b": "b.clone()"})
+    assert setup == "a = torch.tensor([1.0])" and "b = a * 2" in step and "return {'a': a, 'b': b.clone()}" in step
     assert step.startswith("def step(a)" if fresh else "def step()")
 
 
