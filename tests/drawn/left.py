@@ -21,6 +21,8 @@ LEFT: list[tuple[str, str, str]] = [
         "raised nothing for RuntimeError: (view size|unsupported operation)",
         "inside a transform tensors are contiguous here",
     ),
+    (r"hardsigmoid|hardswish", "numbers", "PyTorch's tangent takes a sixth in float32"),
+    (r"autograd\.grad", "requires_grad: False for True", "PyTorch may give the seed itself for a gradient"),
     (r"baddbmm", "batch1 must be a 3D|raised", "both refuse it, one for another reason"),
     (r"float16|half\(", "complex32", "there are no complex numbers of half precision here"),
     (

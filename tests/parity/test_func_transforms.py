@@ -262,6 +262,25 @@ def captured_tensors(torch):
 
 
 @program
+def views_of_captured_tensors(torch):
+    func, b, y = torch.func, torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    views = (
+        lambda b: b[0], lambda b: b.view(2, 1), lambda b: b.unbind()[1], lambda b: b[None].t(), lambda b: (b * 2)[1:],
+        lambda b: b.unsqueeze(0)[0], lambda b: b.detach()[0],
+    )  # fmt: skip
+    account = []
+    for view in views:
+        seen = []
+        note = lambda v: seen.append([v.requires_grad, v.grad_fn is None]) or v  # noqa: B023
+        output, pull = func.vjp(lambda y: note(view(b)), y)  # noqa: B023
+        account += [output, seen, pull(torch.ones_like(output)), func.jacrev(lambda y: view(b))(y)]  # noqa: B023
+        account += [func.jacrev(lambda b, y: view(b), argnums=1)(b, y)]  # noqa: B023
+        if output.requires_grad:
+            account += [torch.autograd.grad(output.sum(), b)]
+    return account
+
+
+@program
 def captured_duals(torch):
     forward_ad, func, x = torch.autograd.forward_ad, torch.func, vector(torch)
     with forward_ad.dual_level():
