@@ -175,7 +175,7 @@ def as_view(
         made = None if view is None or view.made is None else Made(input, None, (), {})
         result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
         if base._spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
-            known = base._spec.level == result._spec.level  # of a tensor from outside a level's view is a constant there
+            known = base._spec.level == result._spec.level  # elsewhere it is a constant
             result._spec = result._spec.replace(requires_grad=known)
         if base is not input and base._storage is not input._storage:
             remember_astray(result, base)
