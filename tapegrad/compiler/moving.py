@@ -43,6 +43,8 @@ NUMBERS = (int, float)
 BY_NUMBERS = frozenset({
     "add", "sub", "rsub", "mul", "div", "true_divide", "addcmul", "addcdiv", "lerp",
     "add_", "sub_", "mul_", "div_", "true_divide_", "addcmul_", "addcdiv_", "lerp_",
+    "__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__", "__rdiv__", "__rtruediv__",
+    "__iadd__", "__isub__", "__imul__", "__itruediv__",
 })  # fmt: skip
 """Functions of tensors that hand a float on to their kernel, and do nothing else with it."""
 
