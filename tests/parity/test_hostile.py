@@ -15,7 +15,7 @@ pytestmark = pytest.mark.parity
 @pytest.mark.once("arguments are judged before anything is computed")
 @pytest.mark.parametrize("seed", range(4))
 def test_drawn_calls_are_answered_as_pytorch_does(seed):
-    """Of a hundred calls nearly all raise the same type of exception, or none, but for what is accepted for a reason.
+    """Of a hundred calls nearly all raise the same type of exception, or none, but for what is accepted.
 
     Which calls are drawn depends on the names that there are: one or two of a hundred may be of those that are left.
     """
