@@ -37,7 +37,11 @@ LEFT: list[tuple[str, str, str]] = [
         "PyTorch takes the primals of linearize for constants, and gives what was in memory "
         "before inside other transforms; here its derivative has derivatives",
     ),
-    (r"(dual|jvp)[\s\S]*_\(", "numbers", "PyTorch's tangent of a write of a tensor to itself reads what was written"),
+    (
+        r"_\([\s\S]*(dual|jvp)|(dual|jvp)[\s\S]*_\(",
+        "numbers",
+        "PyTorch's tangent of a write of a tensor to itself reads what was written",
+    ),
     (
         r"",
         "raised NotImplementedError.*Complex.* for RuntimeError: .*complex dtype",
