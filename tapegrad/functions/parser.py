@@ -401,9 +401,11 @@ def with_plain_numbers(
 
 
 def number_of(value: Any, parameter: Parameter) -> Any:
-    """The Python number that a tensor or a NumPy number is for a parameter."""
+    """The Python number that a tensor or a NumPy number is for a parameter: for NumPy's truth values a float."""
     number = value.item()
-    return int(number) if parameter.type in ("int", "index", *SEQUENCES) else number
+    if parameter.type in ("int", "index", *SEQUENCES):
+        return int(number)
+    return float(number) if isinstance(value, np.bool_) else number
 
 
 def _check_none(function: str, args: Sequence, kwargs: dict[str, Any]) -> None:
