@@ -242,7 +242,7 @@ def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool)
     else:
         steps = (end - start) / step
         count = math.floor(steps) + 1 if inclusive else math.ceil(steps)
-    if count >= 2**63 // 8:
+    if count >= 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     made.room(count)
     if whole:
