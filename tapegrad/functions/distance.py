@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.loss import reduced, refuse_gradient, resolve_reduction
@@ -31,12 +32,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The inner product of ``x1`` and ``x2`` along ``dim``, over both norms (each at least ``eps``).
 
     Raises:
-        RuntimeError: integers; shapes that don't broadcast.
+        RuntimeError: integers or complex numbers; shapes that don't broadcast.
         IndexError: ``dim`` out of range.
     """
     shape = broadcast_shapes([x1.shape, x2.shape])
     common = result_dtype([(x1.dtype, len(shape)), (x2.dtype, len(shape))])  # PyTorch expands a 0-dim one first
-    if common.category < 2:
+    if common.category != FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_name}")
     axis = wrap_dim(dim, len(shape))
     unit = []

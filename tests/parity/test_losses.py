@@ -271,6 +271,7 @@ LOSS_ERRORS = {
     "ce, int": (lambda F, x, t: F.cross_entropy(x, t), np.ones((2, 3), "int64"), CLASSES),
     "ce, out of range": (lambda F, x, t: F.cross_entropy(x, t), MATRIX, np.array([0, 3])),
     "cosine, int": (lambda F, x: F.cosine_similarity(x, x), np.ones((2, 3), "int64")),
+    "cosine, complex": (lambda F, x: F.cosine_similarity(x, x), np.ones((2, 3), "complex64")),
     "cosine, dim": (lambda F, x: F.cosine_similarity(x, x, dim=2), MATRIX),
     "normalize, int": (lambda F, x: F.normalize(x), np.ones((2, 3), "int64")),
     "soft_margin, target": (lambda F, x: F.soft_margin_loss(x, x), MATRIX),
