@@ -33,7 +33,7 @@ class Detection:
 
 
 FOLLOWING = {"grad": ["grad_enabled"], "deferred": ["deferred_enabled"], "inference": ["grad"],
-             "anomaly": ["detecting", "recording"], "source_lines": ["recording"]}  # fmt: skip
+             "anomaly": ["detecting", "recording"], "source_lines": ["recording"], "forked": ["deferred"]}  # fmt: skip
 """Modes that another one changes."""
 
 

@@ -7,6 +7,7 @@ import warnings
 from functools import partial
 from typing import Any
 
+from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.bounds import negative, not_in_unit_interval, outside, refuse_elements
 from tapegrad.functions.reduction import not_implemented
 from tapegrad.functions.registry import public
@@ -162,13 +163,19 @@ def huber_loss(
     """Quadratic where the distance ``d`` is at most ``delta`` (``d**2 / 2``), ``delta (d - delta / 2)`` elsewhere.
 
     Raises:
-        RuntimeError: a ``delta`` that is not positive; shapes that don't broadcast.
+        RuntimeError: a ``delta`` that is not positive; shapes that don't broadcast; a target of a kind of numbers that
+            the input's dtype can't hold.
         NotImplementedError: integers or complex numbers.
     """
     input, target = together(input, target)
     reduction = resolve_reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    common, own_type = result_dtype([(x.dtype, x.ndim) for x in (input, target)]), input.dtype
+    if common.category > own_type.category:
+        raise RuntimeError(
+            f"result type {common.scalar_name} can't be cast to the desired output type {own_type.scalar_name}"
+        )
     own = reduction if weight is None else "none"
     result = losses.huber_loss(input, target, delta=float(delta), reduction=own)
     if result.dtype is not input.dtype:

@@ -59,7 +59,6 @@ _ZERO_TIMES = Convention("where x is 0", "0 if y <= 0, else the logarithm", "0")
 _SIGNED = Convention("where x is 0", "0", "1 with the other's sign")
 _SPREAD = Convention("where all elements are equal", "0", "nan")
 _RUNNING = Convention("where elements tie with the running extremum", "to the last of them", "shared")
-_MARGIN = Convention("at the margin", "0", "1/2")
 _TRIANGLE = _rule("everywhere", "that of a symmetric matrix", "that of the triangle which is read")
 _SIGN = _rule("for complex numbers", "that of x / |x|", "0")
 _NOISE = _rule("everywhere", "0: random numbers don't move with their parameters", "that of mean + std * noise")
@@ -88,8 +87,6 @@ CONVENTIONS: dict[str, Convention] = {
     "hardtanh": _EDGE,
     "hypot": Convention("where both are 0", "nan", "1/2"),
     "median_all": _TIES,
-    "multi_margin_loss": _MARGIN,
-    "multilabel_margin_loss": _MARGIN,
     "nanmedian_all": _TIES,
     "pdist": _COINCIDENT,
     "pow": Convention("in the base, where base and exponent are 0", "0", "nan"),

@@ -115,7 +115,7 @@ class Modes:
         return {
             "grad": False if values["inference"] else values["grad"],
             "grad_enabled": values["grad"],
-            "deferred": values["forked"] or (values["deferred"] and not detecting),
+            "deferred": values["forked"] or (False if detecting else values["deferred"]),
             "deferred_enabled": values["deferred"],
             "detecting": detecting,
             "recording": values["source_lines"] or detecting,

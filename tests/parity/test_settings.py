@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch as pytorch
 from harness import agree, attempt, warned
 from transcripts import MODULES, same_transcript
 
@@ -59,7 +60,8 @@ device = torch.accelerator.current_accelerator() or torch.device("cpu"); torch.o
 
 
 @pytest.mark.parametrize("line", THREADS.strip().splitlines())
-def test_line(line):
+def test_line(line, monkeypatch):
+    monkeypatch.setattr(pytorch.backends, "__allow_nonbracketed_mutation_flag", True)  # its database takes it away
     same_transcript(line)
 
 
