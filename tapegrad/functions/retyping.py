@@ -10,6 +10,7 @@ from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.viewing import sharing, view_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops.operator import conj as conj_op
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Ints
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.storage import Counter
@@ -160,13 +161,16 @@ def viewed_as(input: Tensor, dtype: dtype_class) -> Tensor:
         kind = "conjugate view tensors" if input._lens & CONJUGATED else "tensors with negative bit set"
         raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
     if dtype is input.dtype:
-        return sharing(input)
-    strides, offset = _place_as(input, dtype)
-    result = ops.bitcast(input, dtype=dtype)
-    result._spec = result._spec.replace(strides=named_strides(result.shape, strides))
-    share(result, input, offset)
+        result = sharing(input)
+        result._spec = result._spec.replace(inference=thread.modes.inference or input._spec.inference)
+    else:
+        strides, offset = _place_as(input, dtype)
+        result = ops.bitcast(input, dtype=dtype)
+        result._spec = result._spec.replace(strides=named_strides(result.shape, strides))
+        share(result, input, offset)
     if result._spec.inference and not input._spec.inference:
         result._counter = Counter()  # writes to it are not counted
+        result._counter.untracked = True
     return result
 
 

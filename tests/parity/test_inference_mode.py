@@ -500,6 +500,14 @@ def hooks_and_grads_inside(torch):
         return flags(g, x, x.grad), attempt(lambda: torch.ones(2).register_hook(print))
 
 
+@program
+def other_dtypes_inside(torch):
+    x = torch.ones(4)
+    with torch.inference_mode():
+        shown = [x.view(torch.int32), x.view(torch.float32), x.view(4)]
+    return flags(*shown), [attempt(lambda t=t: t._version) for t in shown]
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
     agree(function)
