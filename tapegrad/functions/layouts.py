@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.ops.shape import clone
+from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import (
     CHANNELS_LAST,
     Ints,
@@ -61,6 +63,14 @@ def laid_out(made: Tensor, strides: Ints) -> Tensor:
     named = named_strides(made.shape, strides)
     if named != made._spec.strides:
         made._spec = made._spec.replace(strides=named)
+    return made
+
+
+def copy_laid_out(input: Tensor, strides: Ints) -> Tensor:
+    """A copy of a tensor whose elements lie in memory as these strides say, as do those of its tangent."""
+    made = laid_out(clone(input), strides)
+    if made._spec.dual:
+        laid_out(tangent_of(made), strides)  # type: ignore[arg-type]
     return made
 
 

@@ -9,7 +9,7 @@ from tapegrad.errors import out_of_storage
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.rows import fills
 from tapegrad.functions.factory import is_integer, type_name
-from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, has_format, laid_out
+from tapegrad.functions.layouts import checked_format, copy_laid_out, copy_strides, format_strides, has_format, laid_out
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import existing_dim
@@ -86,7 +86,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     if memory_format is None:
         return ops.clone(input)
     strides = copy_strides("clone", input, memory_format)
-    return laid_out(ops.clone(input), strides)
+    return copy_laid_out(input, strides)
 
 
 @public("Tensor", out=False)
@@ -103,7 +103,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return self
     if chosen is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    return laid_out(ops.clone(self), format_strides(chosen, tuple(self.shape)))
+    return copy_laid_out(self, format_strides(chosen, tuple(self.shape)))
 
 
 # -- views by strides --------------------------------------------------------------------------------------------------

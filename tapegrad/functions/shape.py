@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.functions.layouts import has_format, laid_out
+from tapegrad.functions.layouts import copy_laid_out, has_format
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.retyping import viewed_as
@@ -207,7 +207,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """All elements along one dimension: a view, of a copy where they don't lie in row-major order."""
     if not has_format(input, contiguous_format):
-        input = laid_out(ops.clone(input), geometry.contiguous_strides(tuple(input.shape)))
+        input = copy_laid_out(input, geometry.contiguous_strides(tuple(input.shape)))
     return view_of(input, ops.view, shape=(input._spec.numel,))
 
 

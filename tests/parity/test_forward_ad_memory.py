@@ -44,6 +44,24 @@ def each(torch, *actions):
     return account
 
 
+@program
+def copies_in_another_order(torch):
+    account, x = [], values(torch).t()
+    channels = torch.arange(16.0).reshape(1, 2, 2, 4)
+    copies = [
+        (x, lambda x: x.ravel()),
+        (x, lambda x: x.contiguous()),
+        (x, lambda x: x.reshape(-1)),
+        (x, lambda x: x.clone(memory_format=torch.contiguous_format)),
+        (channels, lambda x: x.contiguous(memory_format=torch.channels_last)),
+    ]
+    for given, copy in copies:
+        with level(torch):
+            found = torch.autograd.forward_ad.unpack_dual(copy(torch.autograd.forward_ad.make_dual(given, given * 2)))
+            account += [[part.clone(), part.stride()] for part in found]
+    return account
+
+
 # Made -----------------------------------------------------------------------------------------------------------------
 
 
