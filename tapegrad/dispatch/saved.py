@@ -147,11 +147,11 @@ class SavedTensor:
 
     def pack(self, tensor: Tensor, hooks: Hooks) -> None:
         """Keep what the first hook makes of the tensor."""
-        version = version_of(tensor)
+        version = counter_of(tensor).version  # of a handle, too, which learns of writes when it gets its storage
         self.hooks = hooks
         with switched(grad=False):
             self.kept = hooks[0](tensor)
-        if version_of(tensor) != version:
+        if counter_of(tensor).version != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "

@@ -42,6 +42,15 @@ def backward_with_inputs(torch):
     return x.grad, y.grad
 
 
+def a_mapped_tensor_that_was_written(torch):
+    x = leaf(torch, 1.0, 2.0)
+    written = x.clone()
+    written.scatter_(0, torch.tensor([0]), 0.5)
+    out = checkpoint_of(torch)(torch.func.vmap(lambda v: v * v))(written)
+    out.sum().backward()
+    return out, x.grad
+
+
 def requires_nothing(torch):
     x = torch.tensor([1.0])
     function, calls = counted(lambda x: x.sin())
@@ -358,6 +367,7 @@ def regions_that_share(torch):
 
 
 RECORDED = [
+    a_mapped_tensor_that_was_written,
     freed, hooks_on_nodes, a_backward_in_a_hook_of_a_node, written_to_afterwards, a_parameter_is_written_to_between,
     sliced_and_reshaped, gradients_inside, regions_that_share,
     gradients, structures, with_grad, backward_with_inputs, requires_nothing, in_no_grad, no_grad_inside,
