@@ -605,14 +605,19 @@ raise KeyboardInterrupt
 """
 
 
+def by_itself(source, how):
+    """What a program does in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", source, how], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )  # fmt: skip
+
+
 @pytest.mark.once("how operators are computed is said to the process")
 @pytest.mark.parametrize("how", ["immediate", "deferred"])
 def test_a_process_ends_when_all_is_there(how):
     """XLA's threads may crash if Python goes while they are busy."""
-    result = subprocess.run(
-        [sys.executable, "-c", LEAVES, how], capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "JAX_PLATFORMS": "cpu"},
-    )  # fmt: skip
+    result = by_itself(LEAVES, how)
     assert result.stdout == "all there\n"
     assert result.stderr.splitlines()[-1] == "KeyboardInterrupt"
 
@@ -670,10 +675,7 @@ print("parent", train(200), late.tolist())
 @pytest.mark.parametrize("how", ["immediate", "deferred"])
 def test_a_forked_process_says_that_it_cannot_compute(how):
     """It would wait for threads of XLA's that are in its parent alone; other work than tapegrad's it does."""
-    result = subprocess.run(
-        [sys.executable, "-c", FORKS, how], capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "JAX_PLATFORMS": "cpu"},
-    )  # fmt: skip
+    result = by_itself(FORKS, how)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
         "before 400.0",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.dtypes import FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.loss import reduced, refuse_gradient, resolve_reduction
+from tapegrad.functions.loss import no_cast, reduced, refuse_gradient, resolve_reduction
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import activations, elementwise, losses, reductions
@@ -227,7 +227,7 @@ def soft_margin_loss(
     reduction = resolve_reduction(reduction, size_average, reduce)
     refuse_gradient("soft_margin_loss", "target", target)
     if input.dtype.category < 2:
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
+        raise no_cast(float32, input.dtype)
     shape = broadcast_shapes([input.shape, target.shape])
     if shape != tuple(input.shape):
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")

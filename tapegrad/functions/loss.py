@@ -7,6 +7,7 @@ import warnings
 from functools import partial
 from typing import Any
 
+from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.bounds import negative, not_in_unit_interval, outside, refuse_elements
 from tapegrad.functions.reduction import not_implemented
@@ -67,6 +68,13 @@ def together(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
             shape = tuple(target.shape if target.ndim else input.shape)
             return tuple(x if x.ndim else broadcast_to(x, shape=shape) for x in (input, target))  # type: ignore[return-value]
     return input, target
+
+
+def no_cast(result: dtype, wanted: dtype) -> RuntimeError:
+    """PyTorch's error for a result that the dtype it is to have can't hold."""
+    return RuntimeError(
+        f"result type {result.scalar_name} can't be cast to the desired output type {wanted.scalar_name}"
+    )
 
 
 def refuse_gradient(function: str, argument: str, tensor: Tensor | None) -> None:
@@ -173,9 +181,7 @@ def huber_loss(
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     common, own_type = result_dtype([(x.dtype, x.ndim) for x in (input, target)]), input.dtype
     if common.category > own_type.category:
-        raise RuntimeError(
-            f"result type {common.scalar_name} can't be cast to the desired output type {own_type.scalar_name}"
-        )
+        raise no_cast(common, own_type)
     own = reduction if weight is None else "none"
     result = losses.huber_loss(input, target, delta=float(delta), reduction=own)
     if result.dtype is not input.dtype:
@@ -255,9 +261,7 @@ def binary_cross_entropy_with_logits(
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
     refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     if input.dtype.category == 2 and target.dtype.category < 2:
-        raise RuntimeError(
-            f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
-        )
+        raise no_cast(input.dtype, target.dtype)
     result = losses.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
     return result if result.dtype is target.dtype else cast(result, dtype=target.dtype)
 
