@@ -1,0 +1,16 @@
+"""The host tier: kernels run as straight-line NumPy that is written from their jaxprs. See ``writer.py``."""
+
+from tapegrad.execution.host_tier import (
+    casts,
+    contractions,
+    control,
+    elementwise,
+    indexing,
+    linear_algebra,
+    random_bits,
+    reductions,
+    scans,
+    shapes,
+    special,
+    windowed,
+)

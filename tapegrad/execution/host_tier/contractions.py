@@ -1,0 +1,3 @@
+"""Rules of products of matrices."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Rules of factorizations and solutions of linear systems."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Rules of random numbers."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Rules of convolutions and windows that slide."""
+
+from __future__ import annotations

@@ -1,0 +1,281 @@
+"""NumPy functions written from jaxprs: what a kernel computes, as straight-line Python for the host.
+
+Note [The host tier]
+A kernel is one pure function of ``jax.numpy``, its only definition. XLA needs milliseconds to compile it and seven
+microseconds for each call, whatever its size. For small arrays, and for kernels that are not worth compiling, its jaxpr
+is written down as a Python function of NumPy calls instead, one for each equation. That of the gradient of ``x * y``
+reads::
+
+    def body(x0, x1, x2):
+        return multiply(x0, x2), multiply(x0, x1)
+
+How NumPy says an equation is a *rule*, one for each of jax's primitives, in the files beside this one (``rules.py``). A
+kernel with a primitive that has no rule is ``Unwritable``: it is XLA's.
+
+Note [Host arrays]
+What a written function takes and gives are NumPy arrays: never NumPy's scalars, also where they have no dimensions. A
+result may show memory of an argument (a transposed one, a slice), for nobody writes to values. Its strides are its own.
+
+Note [Broadcast late]
+jaxprs say ``broadcast_in_dim`` before they multiply arrays of different shapes; NumPy's functions broadcast by
+themselves. So such an equation costs nothing: an ``Operand`` knows the shape that its array has, which broadcasts to
+that of the variable, and elementwise rules take it as it is. Others get it in full (``Writer.full``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+
+from tapegrad.execution.host_tier.rules import RULES, Equation, Operand, Unwritable
+from tapegrad.tape.sources import defined
+
+LONGEST = 200
+"""An expression of more characters gets a name, for Python's parser and for readers."""
+
+
+class Writer:
+    """Writes the function of one jaxpr: lines of Python, and the names that they refer to.
+
+    Attributes:
+        lines: what is written so far.
+        names: what the lines refer to, besides arguments and variables; shared with the functions inside this one.
+    """
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.lines: list[str] = []
+        self.names = names
+        self._operands: dict[Var, Operand] = {}
+        self._variables = 0
+
+    # -- what rules call -----------------------------------------------------------------------------------------------
+
+    def constant(self, value: Any, prefix: str = "c") -> str:
+        """The name of something that the lines refer to: an array, a dtype, a function of ours."""
+        for name, known in self.names.items():
+            if known is value:
+                return name
+        name = f"{prefix}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def helper(self, function: Callable) -> str:
+        """The name of a function, NumPy's or ours, in the lines."""
+        name = function.__name__
+        if self.names.setdefault(name, function) is not function:
+            return self.constant(function, name)
+        return name
+
+    def dtype(self, dtype: Any) -> str:
+        """The name of a dtype in the lines."""
+        dtype = np.dtype(dtype)
+        return self.constant(self.names.setdefault(f"dtype_{dtype.name}", dtype))
+
+    def size(self, size: Any) -> str:
+        """The length of a dimension, as it is written."""
+        return str(int(size))
+
+    def shape(self, shape: Sequence[Any]) -> str:
+        """A shape, as it is written."""
+        return f"({''.join(f'{self.size(size)}, ' for size in shape)})"
+
+    def assigned(self, source: str) -> str:
+        """A variable that holds what an expression gives."""
+        name = f"v{self._variables}"
+        self._variables += 1
+        self.lines.append(f"{name} = {source}")
+        return name
+
+    def named(self, source: str) -> str:
+        """A name for an expression that a rule needs more than once."""
+        return source if source.isidentifier() else self.assigned(source)
+
+    def full(self, equation: Equation, index: int) -> str:
+        """An input of an equation, an array of the shape that its variable has."""
+        return self.broadcast(equation.operands[index], equation.avals[index].shape)
+
+    def broadcast(self, operand: Operand, shape: Sequence[Any]) -> str:
+        """An operand as an array of a shape that it broadcasts to."""
+        if tuple(operand.shape) == tuple(shape):
+            return operand.source
+        return f"{self.helper(np.broadcast_to)}({operand.source}, {self.shape(shape)})"
+
+    def call(self, function: Callable, equation: Equation, *arguments: str, **settings: Any) -> str:
+        """A call of a function with an equation's inputs, in full, and whatever comes after them."""
+        inputs = [self.full(equation, index) for index in range(len(equation.operands))]
+        words = [f"{key}={value}" for key, value in settings.items()]
+        return f"{self.helper(function)}({', '.join([*inputs, *arguments, *words])})"
+
+    def elementwise(self, function: np.ufunc, equation: Equation, operands: Sequence[Operand] | None = None) -> Operand:
+        """A call of a ufunc whose result has the shape of the equation's output, or broadcasts to it."""
+        operands = equation.operands if operands is None else operands
+        shape = broadcast_shape([operand.shape for operand in operands])
+        inputs = ", ".join(operand.source for operand in operands)
+        return Operand(self.array(f"{self.helper(function)}({inputs}", shape, ufunc=True), shape)
+
+    def array(self, source: str, shape: Sequence[Any], ufunc: bool = False) -> str:
+        """An expression that gives an array, where NumPy gives a scalar if there are no dimensions.
+
+        ``source`` is a call that is not closed yet, if it is one of a ``ufunc``.
+        """
+        if not ufunc:
+            return source if shape else f"{self.helper(np.asarray)}({source})"
+        if shape:
+            return f"{source})"
+        return f"{source}, out=...)" if GIVES_ARRAYS else f"{self.helper(np.asarray)}({source}))"
+
+    def function(self, jaxpr: ClosedJaxpr) -> str:
+        """The name of a function that computes what a jaxpr inside this one does; it gives a tuple of arrays."""
+        inner = Writer(self.names)
+        arguments = [f"x{index}" for index in range(len(jaxpr.jaxpr.invars))]
+        operands = map(Operand, arguments, shapes_of(jaxpr.jaxpr.invars))
+        results = inner.jaxpr(jaxpr, list(operands))
+        given = zip(results, shapes_of(jaxpr.jaxpr.outvars), strict=True)
+        items = "".join(f"{inner.broadcast(*pair)}, " for pair in given)
+        name = f"f{len(self.names)}"
+        self.names[name] = None
+        lines = [*inner.lines, f"return ({items})"]
+        defined([f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in lines)], name, self.names)
+        return name
+
+    # -- a jaxpr -------------------------------------------------------------------------------------------------------
+
+    def jaxpr(self, closed: ClosedJaxpr, arguments: Sequence[Operand]) -> list[Operand]:
+        """Write a jaxpr's equations; gives its results as operands."""
+        jaxpr = closed.jaxpr
+        self._operands.update(zip(jaxpr.invars, arguments, strict=True))
+        for variable, constant in zip(jaxpr.constvars, closed.consts, strict=True):
+            array = np.asarray(constant)
+            self._operands[variable] = Operand(self.constant(array), array.shape)
+        uses = uses_of(jaxpr)
+        for variable, operand in zip(jaxpr.invars, arguments, strict=True):
+            if uses[variable] > 1:
+                self._operands[variable] = operand._replace(source=self.named(operand.source))
+        for equation in live_equations(jaxpr):
+            self._equation(equation, uses)
+        return [self.operand(atom) for atom in jaxpr.outvars]
+
+    def operand(self, atom: Any) -> Operand:
+        """A variable or a constant of a jaxpr, as it is written."""
+        if isinstance(atom, Literal):
+            array = np.asarray(atom.val, atom.aval.dtype)  # type: ignore[attr-defined]
+            return Operand(self._literal(array), array.shape)
+        return self._operands[atom]
+
+    def _literal(self, array: np.ndarray) -> str:
+        key = f"k{array.dtype.name}_{array.tobytes().hex()}"
+        if array.ndim or len(key) > 60:
+            return self.constant(array)
+        self.names.setdefault(key, array)
+        return key
+
+    def _equation(self, equation: JaxprEqn, uses: Counter) -> None:
+        rule = RULES.get(equation.primitive.name)
+        if rule is None:
+            raise Unwritable(equation.primitive.name)
+        written = rule(self, Equation(equation, [self.operand(atom) for atom in equation.invars]))
+        results = [written] if isinstance(written, (str, Operand)) else list(written)
+        for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
+            operand = result if isinstance(result, Operand) else Operand(result, shape)
+            if (uses[variable] > 1 or len(operand.source) > LONGEST) and not operand.source.isidentifier():
+                operand = operand._replace(source=self.assigned(operand.source))
+            self._operands[variable] = operand
+
+
+def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The shapes of variables."""
+    return [tuple(atom.aval.shape) for atom in atoms]
+
+
+def uses_of(jaxpr: Jaxpr) -> Counter:
+    """How often each variable of a jaxpr is read."""
+    read = [atom for equation in live_equations(jaxpr) for atom in equation.invars]
+    return Counter(atom for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
+
+
+def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
+    """The equations that results depend on, or that have effects, in their order."""
+    wanted = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+    kept = []
+    for equation in reversed(jaxpr.eqns):
+        if equation.effects or wanted.intersection(equation.outvars):
+            wanted.update(atom for atom in equation.invars if isinstance(atom, Var))
+            kept.append(equation)
+    return kept[::-1]
+
+
+def broadcast_shape(shapes: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """What shapes broadcast to, where lengths may be symbols.
+
+    >>> broadcast_shape([(2, 1), (3,), ()])
+    (2, 3)
+    """
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
+
+
+def _gives_arrays() -> bool:
+    try:
+        return type(np.add(np.zeros(()), np.zeros(()), out=...)) is np.ndarray
+    except TypeError:
+        return False
+
+
+GIVES_ARRAYS = _gives_arrays()
+"""Whether this NumPy's ufuncs can be told to give arrays without dimensions, and no scalars: from 2.3 on."""
+
+
+# -- whole kernels -----------------------------------------------------------------------------------------------------
+
+
+class Written(NamedTuple):
+    """A kernel as it is written for the host.
+
+    Attributes:
+        body: the function: arrays in, an array or a tuple of arrays (and Nones) out.
+        source: its lines.
+    """
+
+    body: Callable
+    source: str
+
+
+def written(function: Callable, arguments: Sequence[Any]) -> Written:
+    """A pure function of arrays, written for the host.
+
+    Args:
+        function: what ``Kernel`` takes.
+        arguments: examples or ``jax.ShapeDtypeStruct``s of its arguments; Python numbers stand for numbers, which are
+            to be given as arrays without dimensions, of the dtype that jax has for them.
+
+    Raises:
+        Unwritable: it has a primitive without a rule.
+
+    >>> print(written(lambda x, y: (x * y).sum(), [jax.ShapeDtypeStruct((3,), "float32")] * 2).source)
+    def body(x0, x1):
+        return asarray(reduce_add(multiply(x0, x1), (0,)))
+    """
+    closed, tree = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    return written_jaxpr(closed, tree)
+
+
+def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
+    """A jaxpr, written for the host; ``tree`` is one thing, or a tuple of those that it computes and of Nones."""
+    names: dict[str, Any] = {}
+    writer = Writer(names)
+    arguments = [f"x{index}" for index in range(len(closed.jaxpr.invars))]
+    operands = list(map(Operand, arguments, shapes_of(closed.jaxpr.invars)))
+    results = iter(writer.jaxpr(closed, operands))
+    shapes = iter(shapes_of(closed.jaxpr.outvars))
+    single = not isinstance(tree, (tuple, list))
+    leaves = [tree] if single else tree
+    items = ["None" if leaf is None else writer.broadcast(next(results), next(shapes)) for leaf in leaves]
+    given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
+    lines = [f"def body({', '.join(arguments)}):", *(f"    {line}" for line in [*writer.lines, f"return {given}"])]
+    return Written(defined(lines, "body", names), "\n".join(lines))
