@@ -12,5 +12,6 @@ from tapegrad.execution.host_tier import (
     scans,
     shapes,
     special,
+    symbols,
     windowed,
 )

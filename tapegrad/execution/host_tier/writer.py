@@ -24,6 +24,8 @@ that of the variable, and elementwise rules take it as it is. Others get it in f
 
 from __future__ import annotations
 
+import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -77,8 +79,8 @@ class Writer:
         return self.constant(self.names.setdefault(f"dtype_{dtype.name}", dtype))
 
     def size(self, size: Any) -> str:
-        """The length of a dimension, as it is written."""
-        return str(int(size))
+        """The length of a dimension, as it is written: a number, or an expression of the symbols. See Note [Symbols]."""
+        return str(size) if isinstance(size, int) else symbolic(size, self.names)
 
     def shape(self, shape: Sequence[Any]) -> str:
         """A shape, as it is written."""
@@ -131,17 +133,28 @@ class Writer:
 
     def function(self, jaxpr: ClosedJaxpr) -> str:
         """The name of a function that computes what a jaxpr inside this one does; it gives a tuple of arrays."""
-        inner = Writer(self.names)
-        arguments = [f"x{index}" for index in range(len(jaxpr.jaxpr.invars))]
-        operands = map(Operand, arguments, shapes_of(jaxpr.jaxpr.invars))
-        results = inner.jaxpr(jaxpr, list(operands))
-        given = zip(results, shapes_of(jaxpr.jaxpr.outvars), strict=True)
-        items = "".join(f"{inner.broadcast(*pair)}, " for pair in given)
         name = f"f{len(self.names)}"
         self.names[name] = None
-        lines = [*inner.lines, f"return ({items})"]
-        defined([f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in lines)], name, self.names)
+        lines = Writer(self.names).function_lines(name, jaxpr, [True] * len(jaxpr.jaxpr.outvars))
+        defined(lines, name, self.names)
         return name
+
+    def function_lines(self, name: str, closed: ClosedJaxpr, tree: Any) -> list[str]:
+        """The lines of a function that computes what a jaxpr does.
+
+        ``tree`` is None for no result, anything else for one; or a list or a tuple of such.
+        """
+        shapes, results = shapes_of(closed.jaxpr.invars), shapes_of(closed.jaxpr.outvars)
+        arguments = [f"x{index}" for index in range(len(shapes))]
+        operands = self.jaxpr(closed, list(map(Operand, arguments, shapes)))
+        given = (self.broadcast(operand, shape) for operand, shape in zip(operands, results, strict=True))
+        single = not isinstance(tree, (tuple, list))
+        items = ["None" if leaf is None else next(given) for leaf in ([tree] if single else tree)]
+        self.lines.append(f"return {items[0] if single else '(' + ''.join(f'{item}, ' for item in items) + ')'}")
+        text = "\n".join(self.lines)
+        places = [(symbol, place) for symbol, place in symbols_of(shapes).items() if mentions(text, symbol)]
+        sizes = [f"{symbol} = x{index}.shape[{axis}]" for symbol, (index, axis) in places]
+        return [f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in [*sizes, *self.lines])]
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
 
@@ -190,6 +203,29 @@ class Writer:
 def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The shapes of variables."""
     return [tuple(atom.aval.shape) for atom in atoms]
+
+
+def symbolic(size: Any, names: dict[str, Any]) -> str:
+    """A length that depends on symbols, as Python says it.
+
+    >>> from jax import export
+    >>> n, m = export.symbolic_shape("n, m")
+    >>> symbolic(2 * n * n + m // 2, {})
+    '2*n**2 + floordiv(m, 2)'
+    """
+    names.setdefault("floordiv", operator.floordiv)
+    names.setdefault("mod", operator.mod)
+    return str(size).replace("^", "**")
+
+
+def symbols_of(shapes: Sequence[Sequence[Any]]) -> dict[str, tuple[int, int]]:
+    """For each symbol that is a length among some shapes the shape, and the dimension, where it is found first."""
+    places: dict[str, tuple[int, int]] = {}
+    for index, shape in enumerate(shapes):
+        for axis, size in enumerate(shape):
+            if not isinstance(size, int) and str(size).isidentifier():
+                places.setdefault(str(size), (index, axis))
+    return places
 
 
 def uses_of(jaxpr: Jaxpr) -> Counter:
@@ -268,14 +304,10 @@ def written(function: Callable, arguments: Sequence[Any]) -> Written:
 def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
     """A jaxpr, written for the host; ``tree`` is one thing, or a tuple of those that it computes and of Nones."""
     names: dict[str, Any] = {}
-    writer = Writer(names)
-    arguments = [f"x{index}" for index in range(len(closed.jaxpr.invars))]
-    operands = list(map(Operand, arguments, shapes_of(closed.jaxpr.invars)))
-    results = iter(writer.jaxpr(closed, operands))
-    shapes = iter(shapes_of(closed.jaxpr.outvars))
-    single = not isinstance(tree, (tuple, list))
-    leaves = [tree] if single else tree
-    items = ["None" if leaf is None else writer.broadcast(next(results), next(shapes)) for leaf in leaves]
-    given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
-    lines = [f"def body({', '.join(arguments)}):", *(f"    {line}" for line in [*writer.lines, f"return {given}"])]
+    lines = Writer(names).function_lines("body", closed, tree)
     return Written(defined(lines, "body", names), "\n".join(lines))
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether some lines of Python mention a name."""
+    return re.search(rf"\b{name}\b", text) is not None
