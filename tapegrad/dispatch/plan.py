@@ -15,6 +15,7 @@ from tapegrad.dispatch.appliers import applier
 from tapegrad.dispatch.levels import lifted_forward
 from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
 from tapegrad.dispatch.saved import kept_spec
+from tapegrad.dispatch.structures import structure_of
 from tapegrad.errors import message
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
@@ -36,17 +37,22 @@ class Kernels:
         outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
         wide: whether a 64-bit type is involved.
         backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
+        structure: what they have in common with those of other lengths, if that is known. See Note [Structures].
     """
 
-    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "_recorded")
+    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "structure", "_recorded")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
-        self.single = not isinstance(outputs, tuple)
-        self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
+        self.structure = structure_of(op, specs, settings) if has_structure(specs) else None
+        if self.structure is None:
+            outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
+            self.single = not isinstance(outputs, tuple)
+            self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
+        else:
+            self.single, self.outputs = self.structure.single, self.structure.outputs_of(specs, settings)
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
         self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
         if any(isinstance(spec, Spec) and spec.level for spec in specs):
@@ -54,7 +60,8 @@ class Kernels:
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
             self.forward = self._shapes
         else:
-            self.forward = Kernel(function, name=op.name, wide=self.wide)
+            host = None if self.structure is None else self.structure.forward
+            self.forward = Kernel(function, name=op.name, wide=self.wide, host=host)
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
 
@@ -86,6 +93,11 @@ class Kernels:
             avals = tuple(aval(shape, dtype.numpy) for shape, dtype in self.outputs)
             self._recorded = Call(self.forward, avals, self.single, arity)
         return self._recorded
+
+
+def has_structure(specs: tuple) -> bool:
+    """Whether a call may share what is known of it with those of other lengths: one that is run here, on arrays."""
+    return all(spec.level == 0 and spec.device is not META for spec in specs if isinstance(spec, Spec))
 
 
 def refuse_complex(op: Any, specs: tuple) -> None:
@@ -179,12 +191,8 @@ class Plan:
     def _decide_saves(self) -> None:
         """Read off the names of the formulas in use what has to be saved."""
         op = self.op
-        names = {
-            position: [op.locate(name, position, self.specs, self.num_outputs) for name in op.formula(position).names]
-            for position, wanted in zip(self.positions, self.needed, strict=True)
-            if wanted
-        }
-        located = [place for places in names.values() for place in places]
+        self.locate_sources()
+        located = [place for places in self.sources.values() for place in places]
         inputs = sorted({place[1] for place in located if place[0] == "input"} | {
             i for place in located if place[0] == "inputs" for i in place[1]
         }, key=lambda i: (op.field(op.input_name(i)), i))  # fmt: skip
@@ -198,7 +206,15 @@ class Plan:
         self.saved_numbers = () if op.wraps_numbers else tuple(numbers)
         plain = [index in self.saved_numbers or op.input_name(i) in op.plain_inputs for index, i in enumerate(inputs)]
         self.releases = bool(outputs) or not all(plain)
-        self.sources = names
+
+    def locate_sources(self) -> None:
+        """Find what the formulas in use name."""
+        op = self.op
+        self.sources = {
+            position: [op.locate(name, position, self.specs, self.num_outputs) for name in op.formula(position).names]
+            for position, wanted in zip(self.positions, self.needed, strict=True)
+            if wanted
+        }
 
     def wanted(self, needed: tuple[bool, ...] | None) -> tuple[bool, ...]:
         """The inputs whose gradient is both possible and asked for."""
@@ -266,6 +282,13 @@ class Plan:
         return backward
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
+        structure = self.kernels.structure
+        host = None if structure is None else structure.backward(self, wanted, defined)
+        function = self.backward_function(wanted, defined)
+        return Kernel(function, name=self.node_class.__name__, wide=self.kernels.wide, host=host)
+
+    def backward_function(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
+        """The array function of a backward kernel."""
         count = sum(defined)
 
         def backward(*values: Any) -> tuple:
@@ -277,7 +300,7 @@ class Plan:
                     check_gradient(self.node_class.__name__, position, grad, self.specs[position])
             return results
 
-        return Kernel(backward, name=self.node_class.__name__, wide=self.kernels.wide)
+        return backward
 
     def _first_applier(self, node: OperatorNode, grads: list, saved: tuple) -> Sequence:
         """Stands in for ``applier`` until its first use makes it."""

@@ -90,9 +90,9 @@ class Kernel:
     6.0
     """
 
-    __slots__ = ("name", "wide", "function", "run", "calls", "ran", "_bound")
+    __slots__ = ("name", "wide", "function", "run", "calls", "ran", "_bound", "host")
 
-    def __init__(self, function: Callable, *, name: str, wide: bool, reuse: bool = False) -> None:
+    def __init__(self, function: Callable, *, name: str, wide: bool, reuse: bool = False, host: Any = None) -> None:
         def kernel(*values: Any) -> Any:
             return function(*values)
 
@@ -106,6 +106,8 @@ class Kernel:
         self.ran = False
         """Whether it is run by itself, so that XLA has compiled it."""
         self._bound: Callable | None = None
+        self.host = host
+        """What the host runs in its place, if that is written already."""
 
     def bind(self) -> Callable:
         """The function to call with values, whatever they are."""

@@ -144,6 +144,7 @@ class Operator:
         self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
         self.plans: dict[tuple, Callable] = {}
         self.kernels: dict[tuple, Any] = {}
+        self.families: dict[Any, Any] = {}  # see Note [Structures] in ``dispatch/structures.py``
         self.saved_names: dict[str, Any] = {}  # PyTorch's names of saved fields: our name, or what it always is
         self.keeps_layout = False  # whether an output lies in memory as the first input does
         self.records_integers = False  # whether integers that it gives require grad: see Note [Written integers]
@@ -667,6 +668,7 @@ def forget_plans() -> None:
     for operator in TABLE.values():
         operator.plans.clear()
         operator.kernels.clear()
+        operator.families.clear()
         operator.__dict__.pop("variants", None)
 
 

@@ -1,0 +1,219 @@
+"""Structures: what is traced once for calls that differ in lengths. See Note [Structures]."""
+
+import importlib
+import pkgutil
+
+import jax
+import numpy as np
+import pytest
+from samples import all_samples
+
+import tapegrad as torch
+from tapegrad import ops
+from tapegrad.dispatch import plan as plans
+from tapegrad.dispatch import structures
+from tapegrad.dispatch.structures import Structure, pattern_of
+from tapegrad.execution import dtypes
+from tapegrad.execution.devices import device
+from tapegrad.execution.host_tier.rules import Unwritable
+from tapegrad.execution.host_tier.writer import written
+from tapegrad.ops.operator import TABLE
+from tapegrad.tensor.spec import Spec
+
+for module in pkgutil.iter_modules(ops.__path__):
+    importlib.import_module(f"tapegrad.ops.{module.name}")
+
+CPU = device("cpu")
+
+
+# -- patterns ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.once("computes nothing")
+@pytest.mark.parametrize(("before", "now", "ranks", "expected"), [
+    ((5, 16), (7, 16), 2, ("n0", 16)),
+    ((5, 5, 16), (7, 7, 16), 3, ("n0", "n0", 16)),
+    ((5, 4), (7, 6), 2, ("n0", "n1")),
+    ((5, 16, 20), (7, 16, 28), 2, ("n0", 16, "4*n0")),
+    ((5, 6, 30), (7, 8, 56), 2, ("n0", "n1", "n0*n1")),
+    ((5, 6), (7, 8), 1, ("n0", "n0 + 1")),
+    ((1, 16), (7, 16), 2, None),  # a length of one broadcasts
+    ((5, 0), (7, 3), 2, None),
+    ((5, 2), (7, 9), 1, None),  # a setting that has nothing to do with the lengths
+    ((5, 2), (5, 3), 1, None),
+    ((5, 16), (5, 16), 2, None),
+])  # fmt: skip
+def test_lengths_that_change_are_symbols(before, now, ranks, expected):
+    assert pattern_of(before, now, ranks) == expected
+
+
+def structure_for(operator, pattern, *shapes, **settings):
+    specs = tuple(Spec.of(shape, dtypes.float32, CPU) for shape in shapes)
+    return Structure(TABLE[operator], specs, settings, pattern)
+
+
+@pytest.mark.once("computes nothing")
+def test_symbols_are_read_off_lengths_that_fit():
+    structure = structure_for("mul", ("n0", 16, "n0", 1), (5, 16), (5, 1))
+    assert structure.sizes(9, 16, 9, 1) == (9,)
+    assert structure.outputs(9) == ((9, 16),)
+    assert structure.sizes(9, 16, 8, 1) is None
+    assert structure.sizes(9, 17, 9, 1) is None
+    assert structure.sizes(1, 16, 1, 1) is None  # it would broadcast
+    assert structure.sizes(16, 16, 16, 1) is None  # it may be another kernel where lengths coincide
+
+
+@pytest.mark.once("computes nothing")
+def test_what_depends_on_more_than_is_known_has_no_structure():
+    with pytest.raises(Exception, match="n0"):
+        structure_for("glu", ("n0", 16, 0), (6, 16), axis=0)
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """The shapes of the calls whose kernels are traced from here on, with numbers for lengths."""
+    shapes, abstract = [], plans.abstract
+
+    def noting(function, arguments):
+        shapes.append([argument[0] for argument in arguments if isinstance(argument, tuple)])
+        return abstract(function, arguments)
+
+    monkeypatch.setattr(plans, "abstract", noting)
+    return shapes
+
+
+def test_a_length_that_is_new_is_not_traced(traced):
+    w = torch.ones(23, 29)
+    for n in (31, 37):
+        assert torch.tanh(torch.ones(n, 23) @ w).shape == (n, 29)
+    before = len(traced)
+    assert before > 0
+    for n in (41, 43, 47):
+        assert torch.tanh(torch.ones(n, 23) @ w).shape == (n, 29)
+    assert len(traced) == before
+
+
+def test_lengths_of_one_and_none_are_traced_by_themselves(traced):
+    x, y = torch.ones(3, 59), [torch.ones(n, 59) for n in (3, 1)]
+    assert [(x + z).shape for z in y] == [(3, 59), (3, 59)]
+    assert (torch.ones(53, 59) + torch.ones(53, 59)).shape == (53, 59)
+    assert (torch.ones(1, 59) + torch.ones(53, 59)).shape == (53, 59)
+    assert (torch.ones(0, 59) + torch.ones(0, 59)).shape == (0, 59)
+    with pytest.raises(RuntimeError, match="size of tensor a"):
+        torch.ones(4, 59) + torch.ones(5, 59)
+
+
+def test_a_reshape_whose_lengths_follow_is_not_traced(traced):
+    for n in (6, 8, 10):
+        x = torch.arange(n * 12.0).reshape(n, 12)
+        assert torch.equal(x.reshape(n * 12), torch.arange(n * 12.0))
+        assert x.reshape(n, 3, 4).shape == (n, 3, 4)
+    before = len(traced)
+    for n in (14, 18):
+        assert torch.ones(n, 12).reshape(n, 3, 4).shape == (n, 3, 4)
+        assert torch.ones(n, 12).expand(2, n, 12).sum((0, 1)).tolist() == [2 * n] * 12
+    assert [shapes for shapes in traced[before:] if shapes in ([(14, 12)], [(18, 12)])] == [[(14, 12)]]  # of expand
+
+
+def test_gradients_at_new_lengths_are_those_of_each_by_itself():
+    w = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
+    for n in (5, 6, 7, 3, 4, 1, 9):
+        x = torch.linspace(-2, 2, n * 3).reshape(n, 3)
+        w.grad = None
+        (torch.tanh(x @ w).mean(0) * torch.arange(4.0)).sum().backward()
+        y = np.tanh(x.numpy() @ w.detach().numpy())
+        expected = x.numpy().T @ ((1 - y * y) * np.arange(4.0) / n)
+        np.testing.assert_allclose(w.grad.numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+FIRST = {sample.op: sample for sample in reversed(list(all_samples()))}
+
+
+def grown(value, by):
+    """A sample's argument or setting with other lengths; two and more become longer, alike ones alike."""
+    if isinstance(value, np.ndarray):
+        shape = tuple(by(n) for n in value.shape)
+        array = np.resize(value, shape)
+        return np.minimum(array, 1) if array.dtype.kind in "iu" else array
+    if isinstance(value, tuple):
+        items = [grown(item, by) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
+
+def lengths_of(specs, settings):
+    lengths = []
+    structures._skeleton((*specs, *settings.items()), lengths)
+    return tuple(lengths)
+
+
+def as_spec(argument):
+    if isinstance(argument, np.ndarray):
+        return Spec.of(argument.shape, dtypes.from_numpy(argument.dtype), CPU)
+    return None if argument is None else type(argument)
+
+
+def sized(sample, by):
+    arguments = [grown(argument, by) for argument in sample.args]
+    sizes = {n for argument in sample.args if isinstance(argument, np.ndarray) for n in argument.shape if n > 1}
+
+    def setting(value):
+        if type(value) is int:
+            return by(value) if value in sizes and value > 2 else value
+        if isinstance(value, tuple):
+            items = [setting(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        return value
+
+    return arguments, {name: setting(value) for name, value in sample.settings.items()}
+
+
+def computed(op, arguments, settings):
+    """The results of a kernel that is written for these lengths alone."""
+    specs = tuple(map(as_spec, arguments))
+    values = [np.asarray(argument) for argument in arguments if argument is not None]
+    examples = [argument if not isinstance(argument, np.ndarray) else jax.ShapeDtypeStruct(argument.shape, argument.dtype)
+                for argument in arguments if argument is not None]  # fmt: skip
+    with jax.enable_x64(True):
+        return written(op.prepare(specs, settings), examples).body(*values), values
+
+
+@pytest.mark.once("kernels are run by themselves")
+def test_kernels_of_the_table_are_right_at_lengths_that_they_were_not_traced_with():
+    compared, refused, unwritten = [], [], []
+    with np.errstate(all="ignore"):
+        for name, sample in FIRST.items():
+            op = TABLE[name]
+            first, second, third = (sized(sample, lambda n, k=k: n + k * n if n > 1 else n) for k in (1, 2, 4))
+            try:
+                expected, values = computed(op, *third)
+                for arguments, settings in (first, second):
+                    op.prepare(tuple(map(as_spec, arguments)), settings)
+            except (Unwritable, RuntimeError, ValueError, TypeError, IndexError, ZeroDivisionError):
+                unwritten.append(name)
+                continue
+            calls = [(tuple(map(as_spec, arguments)), settings) for arguments, settings in (first, second, third)]
+            ranks = sum(spec.ndim for spec in calls[0][0] if isinstance(spec, Spec))
+            pattern = pattern_of(lengths_of(*calls[0]), lengths_of(*calls[1]), ranks)
+            try:
+                structure = Structure(op, *calls[1], pattern)
+            except Exception:
+                refused.append(name)
+                continue
+            sizes = structure.sizes(*lengths_of(*calls[2]))
+            if sizes is None or structure.forward is None:
+                refused.append(name)
+                continue
+            results = structure.forward.body(*values)
+            results, expected = ([x] if structure.single else list(x) for x in (results, expected))
+            assert [result.shape for result in results] == list(structure.outputs(*sizes)), name
+            for result, other in zip(results, expected, strict=True):
+                assert result.dtype == other.dtype, name
+                np.testing.assert_array_equal(result, other, err_msg=name)
+            compared.append(name)
+    assert len(compared) > 30
