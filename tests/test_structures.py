@@ -177,7 +177,7 @@ def computed(op, arguments, settings):
     """The results of a kernel that is written for these lengths alone."""
     specs = tuple(map(as_spec, arguments))
     values = [np.asarray(argument) for argument in arguments if argument is not None]
-    examples = [argument if not isinstance(argument, np.ndarray) else jax.ShapeDtypeStruct(argument.shape, argument.dtype)
+    examples = [jax.ShapeDtypeStruct(argument.shape, argument.dtype) if isinstance(argument, np.ndarray) else argument
                 for argument in arguments if argument is not None]  # fmt: skip
     with jax.enable_x64(True):
         return written(op.prepare(specs, settings), examples).body(*values), values

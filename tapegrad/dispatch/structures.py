@@ -238,7 +238,7 @@ def _sizes(pattern: Sequence[Any], names: Sequence[str]) -> Callable:
     arguments = [f"x{place}" for place in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}
     others = {length for length in pattern if isinstance(length, int) and length > 1}
-    fits = [f"{name} > 1" for name in names]
+    fits = [f"{name} > 1" for name in names] + [f"{' * '.join([*names, str(max(others, default=1))])} < {1 << 31}"]
     fits += [f"{x} == {length}" for x, length in zip(arguments, pattern, strict=True) if x not in firsts.values()]
     symbols = ", ".join(names)
     return defined([

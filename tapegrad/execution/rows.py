@@ -7,6 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.sizes import at_most
+
 Ints = tuple[int, ...]
 
 
@@ -42,7 +44,7 @@ def from_row(elements: Any, shape: Ints, strides: Ints) -> Any:
 
 def positions(shape: Ints, strides: Ints, offset: Any, size: int) -> Any:
     """Where in memory (of ``size`` elements) the elements of a window lie: integers of its shape."""
-    dtype = jnp.int32 if size < 2**31 else jnp.int64
+    dtype = jnp.int32 if at_most(size, 2**31 - 1) else jnp.int64
     result = jnp.full(shape, offset, dtype)
     for axis, stride in enumerate(strides):
         if stride and shape[axis] > 1:

@@ -94,3 +94,24 @@ def out_of_memory(error: BaseException) -> BaseException:
     if jax.default_backend() == "cpu":
         return refused(int(asked[1])) if asked else RuntimeError(text)
     return OutOfMemoryError(text)
+
+
+# -- lengths in kernels ------------------------------------------------------------------------------------------------
+
+
+def as_number(length: Any) -> Any:
+    """A length for kernels to compute with: a float, or the symbol that it is. See Note [Structures].
+
+    >>> as_number(3)
+    3.0
+    """
+    return float(length) if isinstance(length, (int, float)) else length
+
+
+def at_most(length: Any, limit: int) -> bool:
+    """Whether a length is at most so much; a symbol counts as a length for the host, where arrays are small.
+
+    >>> at_most(5, 4)
+    False
+    """
+    return length <= limit if isinstance(length, int) else True

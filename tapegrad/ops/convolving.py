@@ -19,6 +19,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.sizes import at_most
 from tapegrad.ops.matmul import FULL
 
 Pairs = Sequence[tuple[int, int]]
@@ -59,7 +60,7 @@ def _as_product(x: Any, weight: Any, sizes: Sequence[int], groups: int) -> bool:
     """Whether a product of matrices is the quicker convolution on CPUs."""
     out, channels, *kernel = weight.shape
     window = channels * math.prod(kernel)
-    few = channels < _FEW_CHANNELS and window <= 4 * out and len(x) * math.prod(sizes) * window <= _LAID_OUT
+    few = channels < _FEW_CHANNELS and window <= 4 * out and at_most(x.shape[0] * math.prod(sizes) * window, _LAID_OUT)
     return _multiplied(x, weight, groups) and min(sizes) > 0 and (few or math.prod(kernel) == 1)
 
 
@@ -69,7 +70,7 @@ def _as_products(x: Any, y: Any, kernel: Sequence[int], groups: int) -> bool:
     row = channels * kernel[-1]
     wide = out >= (16 if channels < 4 or len(sizes) > 2 else 32) and out * row >= 96
     image = math.prod(sizes) * row
-    return _multiplied(x, y, groups) and wide and image <= _LAID_OUT // 4 and math.prod(kernel[:-1]) <= _MANY_ROWS
+    return _multiplied(x, y, groups) and wide and at_most(image, _LAID_OUT // 4) and math.prod(kernel[:-1]) <= _MANY_ROWS
 
 
 def convolved(x: Any, weight: Any, stride: Sequence[int], padding: Pairs, dilation: Sequence[int], groups: int) -> Any:
@@ -92,7 +93,7 @@ def convolved(x: Any, weight: Any, stride: Sequence[int], padding: Pairs, dilati
             read = jnp.concatenate(places, -1)
         right = jnp.moveaxis(weight, (0, 1), (-1, -2)).reshape(-1, out)
         y = lax.dot(read.reshape(-1, len(right)), right, precision=FULL)
-        return jnp.moveaxis(y.reshape(len(x), *sizes, out), -1, 1)
+        return jnp.moveaxis(y.reshape(x.shape[0], *sizes, out), -1, 1)
 
     if _as_product(x, weight, sizes, groups):
         return lax.platform_dependent(x, weight, cpu=product, default=whole)

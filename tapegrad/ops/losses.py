@@ -13,6 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.comparison import isnan, lt
 from tapegrad.ops.elementwise import abs, clamp_min, log, log1p, logaddexp, sigmoid, sign, where
@@ -25,7 +26,7 @@ def reduced(values: Any, reduction: str) -> Any:
     if reduction == "none":
         return values
     total = jnp.sum(widened(values))
-    return (total / float(values.size) if reduction == "mean" else total).astype(values.dtype)
+    return (total / as_number(values.size) if reduction == "mean" else total).astype(values.dtype)
 
 
 class PointwiseLoss(Elementwise):

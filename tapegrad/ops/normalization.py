@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
+from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.elementwise import rsqrt
 from tapegrad.ops.operator import Operator, broadcast_to, cast, general, sum_to
@@ -357,7 +358,7 @@ def _from_statistics(g: Any, g_center: Any, g_scale: Any, x: Any, groups: int, e
     shape = (x.shape[0], groups, *[1] * len(layout.axes))
     g_center, g_scale = (view(_wide(one), shape=shape) for one in (g_center, g_scale))
     count = math.prod(layout.shape[axis] for axis in layout.axes)
-    return g + view((g_center - unit * (g_scale * scale * scale)) / float(max(count, 1)), shape=tuple(x.shape))
+    return g + view((g_center - unit * (g_scale * scale * scale)) / as_number(max(count, 1)), shape=tuple(x.shape))
 
 
 @checked(_check_group)

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
+from tapegrad.execution.sizes import as_number, at_most
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.elementwise import abs, exp, masked, power, real, sgn, where
 from tapegrad.ops.operator import Operator, broadcast_to, cast, conj, general, linear, sum_to
@@ -90,7 +91,7 @@ def spread(x, *, shape, axis):
 @linear(x=lambda g, count: over(g, count=count), node="DivBackward0")
 def over(x, *, count):
     """``x`` divided by a number that is the same for all elements and known beforehand; it may be 0."""
-    return (widened(x) / float(count)).astype(x.dtype)
+    return (widened(x) / as_number(count)).astype(x.dtype)
 
 
 # -- means and moments -------------------------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ def over(x, *, count):
 
 def _mean(x, axis, keepdims, dtype=None):
     wide = widened(x if dtype is None else cast(x, dtype=dtype))
-    mean = jnp.sum(wide, axis=axes_of(axis, x.ndim), keepdims=keepdims) / float(length(x.shape, axis))
+    mean = jnp.sum(wide, axis=axes_of(axis, x.ndim), keepdims=keepdims) / as_number(length(x.shape, axis))
     return mean.astype(x.dtype if dtype is None else dtype.numpy)
 
 
@@ -130,9 +131,11 @@ def nansum(x, *, axis, keepdims=False, dtype=None):
 def _moments(x, axis, keepdims, correction):
     """Variance and mean, in the type of the computation."""
     axes, count, x = axes_of(axis, x.ndim), length(x.shape, axis), widened(x)
-    center = jnp.sum(x, axis=axes, keepdims=True) / float(count)
+    center = jnp.sum(x, axis=axes, keepdims=True) / as_number(count)
     total = jnp.sum(jnp.square(jnp.abs(x - center)), axis=axes, keepdims=keepdims)
-    return total / max(float(count - correction), 0.0), center if keepdims else jnp.squeeze(center, axes)
+    freedom = as_number(count - correction)
+    freedom = freedom if freedom > 0 else 0.0
+    return total / freedom, center if keepdims else jnp.squeeze(center, axes)
 
 
 def _real_dtype(x):
@@ -367,7 +370,7 @@ def first_index(find, x, axis):
     It counts in int32 while that is enough: XLA's iota for it is made where the user's own jit is lowered, outside of
     our 64-bit scope.
     """
-    return jnp.expand_dims(find(x, axis, jnp.int32 if x.shape[axis] < 2**31 else jnp.int64), axis)
+    return jnp.expand_dims(find(x, axis, jnp.int32 if at_most(x.shape[axis], 2**31 - 1) else jnp.int64), axis)
 
 
 def _position(find, x, axis, keepdims):
