@@ -37,10 +37,12 @@ CPU = device("cpu")
     ((5, 16, 20), (7, 16, 28), 2, ("n0", 16, "4*n0")),
     ((5, 6, 30), (7, 8, 56), 2, ("n0", "n1", "n0*n1")),
     ((5, 6), (7, 8), 1, ("n0", "n0 + 1")),
+    ((5, 2), (5, 3), 1, (5, "m0")),
+    ((5, 0.5), (5, 0.25), 1, (5, "p1")),
+    ((5, 0.0), (5, -0.0), 1, (5, "p1")),
     ((1, 16), (7, 16), 2, None),  # a length of one broadcasts
     ((5, 0), (7, 3), 2, None),
-    ((5, 2), (7, 9), 1, None),  # a setting that has nothing to do with the lengths
-    ((5, 2), (5, 3), 1, None),
+    ((5, 0), (5, 1), 1, None),  # an axis, say
     ((5, 16), (5, 16), 2, None),
 ])  # fmt: skip
 def test_lengths_that_change_are_symbols(before, now, ranks, expected):
@@ -55,12 +57,12 @@ def structure_for(operator, pattern, *shapes, **settings):
 @pytest.mark.once("computes nothing")
 def test_symbols_are_read_off_lengths_that_fit():
     structure = structure_for("mul", ("n0", 16, "n0", 1), (5, 16), (5, 1))
-    assert structure.sizes(9, 16, 9, 1) == (9,)
+    assert structure.read(9, 16, 9, 1) == (9,)
     assert structure.outputs(9) == ((9, 16),)
-    assert structure.sizes(9, 16, 8, 1) is None
-    assert structure.sizes(9, 17, 9, 1) is None
-    assert structure.sizes(1, 16, 1, 1) is None  # it would broadcast
-    assert structure.sizes(16, 16, 16, 1) is None  # it may be another kernel where lengths coincide
+    assert structure.read(9, 16, 8, 1) is None
+    assert structure.read(9, 17, 9, 1) is None
+    assert structure.read(1, 16, 1, 1) is None  # it would broadcast
+    assert structure.read(16, 16, 16, 1) is None  # it may be another kernel where lengths coincide
 
 
 @pytest.mark.once("computes nothing")
@@ -205,7 +207,7 @@ def test_kernels_of_the_table_are_right_at_lengths_that_they_were_not_traced_wit
             except Exception:
                 refused.append(name)
                 continue
-            sizes = structure.sizes(*lengths_of(*calls[2]))
+            sizes = structure.read(*lengths_of(*calls[2]))
             if sizes is None or structure.forward is None:
                 refused.append(name)
                 continue

@@ -15,7 +15,7 @@ from tapegrad.dispatch.appliers import applier
 from tapegrad.dispatch.levels import lifted_forward
 from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
 from tapegrad.dispatch.saved import kept_spec
-from tapegrad.dispatch.structures import structure_of
+from tapegrad.dispatch.structures import fit_of
 from tapegrad.errors import message
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
@@ -37,22 +37,22 @@ class Kernels:
         outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
         wide: whether a 64-bit type is involved.
         backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
-        structure: what they have in common with those of other lengths, if that is known. See Note [Structures].
+        fit: what they have in common with those of other lengths, if that is known. See Note [Structures].
     """
 
-    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "structure", "_recorded")
+    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "fit", "_recorded")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        self.structure = structure_of(op, specs, settings) if has_structure(specs) else None
-        if self.structure is None:
+        self.fit = fit_of(op, specs, settings) if has_structure(specs) else None
+        if self.fit is None:
             outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
             self.single = not isinstance(outputs, tuple)
             self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
         else:
-            self.single, self.outputs = self.structure.single, self.structure.outputs_of(specs, settings)
+            self.single, self.outputs = self.fit.structure.single, self.fit.outputs
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
         self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
         if any(isinstance(spec, Spec) and spec.level for spec in specs):
@@ -60,7 +60,7 @@ class Kernels:
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
             self.forward = self._shapes
         else:
-            host = None if self.structure is None else self.structure.forward
+            host = None if self.fit is None else self.fit.forward
             self.forward = Kernel(function, name=op.name, wide=self.wide, host=host)
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
@@ -282,8 +282,8 @@ class Plan:
         return backward
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
-        structure = self.kernels.structure
-        host = None if structure is None else structure.backward(self, wanted, defined)
+        fit = self.kernels.fit
+        host = None if fit is None else fit.backward(self, wanted, defined)
         function = self.backward_function(wanted, defined)
         return Kernel(function, name=self.node_class.__name__, wide=self.kernels.wide, host=host)
 

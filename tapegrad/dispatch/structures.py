@@ -1,4 +1,4 @@
-"""Structures: what is worked out once for calls that differ in lengths alone.
+"""Structures: what is worked out once for calls that differ in lengths and other numbers alone.
 
 Note [Structures]
 To know what a kernel computes it must be traced, which takes a millisecond, a hundred times what a small kernel takes
@@ -6,12 +6,19 @@ to run. A program whose lengths change with each example would trace all the tim
 *symbols*: when a call comes that differs from one before in some lengths alone (of arguments, or among the settings, as
 of a reshape), the kernel is traced once with symbols in their place. What comes out is a ``Structure``: the shapes of
 the results as functions of the symbols, and the function that the host runs (Note [Symbols] in
-``execution/host_tier/writer.py``). Calls that fit it later trace nothing.
+``execution/host_tier/writer.py``). Calls that fit it later trace nothing. Floats among the settings that change, a
+dropout's ``p``, become arguments of the kernel in the same way.
 
 Lengths that never changed stay numbers, as do 0 and 1, which change what a kernel does: a symbol is two or more. jax
-refuses to trace what depends on more than is known of a symbol; then there is no structure, and each shape is traced as
-it comes. ``==`` is not refused: lengths that nobody knows to be equal count as different. So symbols of one structure
-stand for lengths that differ from each other, and from its other lengths.
+refuses to trace what depends on more than is known of a symbol. It is told then in which order the lengths were, too;
+if that doesn't help there is no structure, and each shape is traced as it comes. ``==`` is not refused: lengths that
+nobody knows to be equal count as different. So symbols of one structure stand for lengths that differ from each other,
+and from its other lengths.
+
+Note [Names of a pattern]
+A pattern has for each number of a call either that number or what stands for it: ``n0``, ``n1``, ... for lengths of
+arguments, expressions of these for settings that follow from them, ``m0``, ... for lengths that are settings only, and
+``p0``, ... for floats.
 """
 
 from __future__ import annotations
@@ -19,7 +26,8 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import jax
 from jax import export
@@ -30,48 +38,76 @@ from tapegrad.execution.host_tier.writer import Written, symbolic, written_jaxpr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Size, Spec
 
-MOST_STRUCTURES = 8
-"""How many structures calls of one family have."""
+MOST_STRUCTURES, MOST_REFUSED = 8, 8
+"""How many structures calls of one family have, and how many that can't be traced are tried."""
 
 MOST_EXAMPLES = 4
 """With how many calls before a new one is compared."""
 
-LENGTH = object()
-"""Stands for a length in the skeleton of a call."""
+NUMBER = object()
+"""Stands for a number in the skeleton of a call."""
+
+Pattern = tuple[Any, ...]
 
 
-def structure_of(op: Any, specs: tuple, settings: dict) -> Structure | None:
-    """The structure of a call, if there is one. It is asked only of calls that are new."""
-    lengths: list[int] = []
-    skeleton = _skeleton((*specs, *settings.items()), lengths)
+class Fit(NamedTuple):
+    """A structure, and what its symbols and floats are for one call."""
+
+    structure: Structure
+    numbers: tuple[Any, ...]
+
+    @property
+    def outputs(self) -> list[tuple[tuple[int, ...], Any]]:
+        """Shape and dtype of each result."""
+        return list(zip(self.structure.outputs(*self.numbers), self.structure.dtypes, strict=True))
+
+    @property
+    def forward(self) -> Written | None:
+        """What the host runs; None if the kernel is XLA's."""
+        return self._bound(self.structure.forward)
+
+    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Written | None:
+        """What the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than is known."""
+        return self._bound(self.structure.backward(plan, wanted, given))
+
+    def _bound(self, written: Written | None) -> Written | None:
+        names = self.structure.names
+        free = [number for name, number in zip(names, self.numbers, strict=True) if name[0] != "n"]
+        return written if written is None or not free else written.with_numbers(*free)
+
+
+def fit_of(op: Any, specs: tuple, settings: dict) -> Fit | None:
+    """The structure that a call fits, if there is one. It is asked only of calls that are new."""
+    numbers: list[Any] = []
+    skeleton = _skeleton((*specs, *settings.items()), numbers)
     family = op.families.get(skeleton)
     if family is None:
         family = op.families.setdefault(skeleton, Family())
-    return family.structure(op, specs, settings, tuple(lengths))
+    return family.fit(op, specs, settings, tuple(numbers))
 
 
-def _skeleton(value: Any, lengths: list[int]) -> Any:
-    """A nested tuple without its lengths, which are appended to a list."""
+def _skeleton(value: Any, numbers: list[Any]) -> Any:
+    """A nested tuple without its numbers, which are appended to a list."""
     kind = type(value)
-    if kind is int:
-        lengths.append(value)
-        return LENGTH
+    if kind is int or kind is float:
+        numbers.append(value)
+        return NUMBER, kind
     if kind is Spec:
-        lengths.extend(value.shape)
+        numbers.extend(value.shape)
         return Spec, value.ndim, value.dtype, value.device
-    return (kind, *[_skeleton(item, lengths) for item in value]) if isinstance(value, tuple) else value
+    return (kind, *[_skeleton(item, numbers) for item in value]) if isinstance(value, tuple) else value
 
 
-def _filled(value: Any, lengths: Iterator[Any]) -> Any:
-    """A nested tuple with other lengths, in the order of ``_skeleton``."""
+def _filled(value: Any, numbers: Iterator[Any]) -> Any:
+    """A nested tuple with other numbers, in the order of ``_skeleton``."""
     kind = type(value)
-    if kind is int:
-        return next(lengths)
+    if kind is int or kind is float:
+        return next(numbers)
     if kind is Spec:
-        return symbolic_spec(value, [next(lengths) for _ in value.shape])
+        return symbolic_spec(value, [next(numbers) for _ in value.shape])
     if not isinstance(value, tuple):
         return value
-    items = [_filled(item, lengths) for item in value]
+    items = [_filled(item, numbers) for item in value]
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
@@ -86,168 +122,222 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
 
 
 class Family:
-    """Calls of one operator that differ in lengths alone: some examples, and the structures that were found."""
+    """Calls of one operator that differ in numbers alone: some examples, and the structures that were found."""
 
     __slots__ = ("examples", "structures", "refused")
 
     def __init__(self) -> None:
-        self.examples: list[tuple[int, ...]] = []
+        self.examples: list[Pattern] = []
         self.structures: list[Structure] = []
-        self.refused: set[tuple] = set()
+        self.refused: set[Pattern] = set()
 
-    def structure(self, op: Any, specs: tuple, settings: dict, lengths: tuple[int, ...]) -> Structure | None:
-        """The structure that lengths fit, made now if a call before gives reason to."""
+    def fit(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
+        """The structure that some numbers fit, made now if a call before gives reason to."""
         for structure in self.structures:
-            if structure.sizes(*lengths) is not None:
-                return structure
-        ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
+            found = structure.read(*numbers)
+            if found is not None:
+                return Fit(structure, found)
+        count = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         for example in self.examples:
-            pattern = pattern_of(example, lengths, ranks)
-            if pattern is None or pattern in self.refused or len(self.structures) >= MOST_STRUCTURES:
+            pattern = pattern_of(example, numbers, count)
+            if pattern is None or pattern in self.refused or self._is_full:
                 continue
+            made = self._made(op, specs, settings, pattern, order_of(pattern, example, numbers))
+            found = None if made is None else made.read(*numbers)
+            if made is not None and found is not None:
+                self.structures.append(made)
+                return Fit(made, found)
             self.refused.add(pattern)
+        self.examples = [numbers, *self.examples][:MOST_EXAMPLES]
+        return None
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.structures) >= MOST_STRUCTURES or len(self.refused) >= MOST_REFUSED
+
+    def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> Structure | None:
+        """The structure of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
+        for constraints in ([], order):
             try:
-                structure = Structure(op, specs, settings, pattern)
-            except Exception:  # whatever a trace with symbols stumbles over: the kernel depends on more than is known
+                return Structure(op, specs, settings, pattern, constraints)
+            except Exception:  # whatever a trace with symbols stumbles over
                 continue
-            if structure.sizes(*lengths) is not None:
-                self.structures.append(structure)
-                return structure
-        self.examples = [lengths, *self.examples][:MOST_EXAMPLES]
         return None
 
 
-def pattern_of(before: Sequence[int], now: Sequence[int], ranks: int) -> tuple[Any, ...] | None:
-    """For each length a number, if it did not change, or the expression of symbols that it is; None if there is none.
+def pattern_of(before: Sequence[Any], now: Sequence[Any], count: int) -> Pattern | None:
+    """The pattern of two calls' numbers, of which the first ``count`` are lengths of arguments; None if there is none.
 
-    Args:
-        before, now: lengths of two calls; the first ``ranks`` of them are those of arguments.
+    See Note [Names of a pattern].
 
-    >>> pattern_of((5, 16, 20), (7, 16, 28), 2)
-    ('n0', 16, '4*n0')
+    >>> pattern_of((5, 16, 20, 0.1), (7, 16, 28, 0.2), 2)
+    ('n0', 16, '4*n0', 'p0')
     """
-    symbols: dict[tuple[int, int], str] = {}
+    lengths: dict[tuple[int, int], str] = {}
+    free: dict[tuple[Any, Any], str] = {}
     pattern: list[Any] = []
     for place, pair in enumerate(zip(before, now, strict=True)):
-        if pair[0] == pair[1]:
+        if repr(pair[0]) == repr(pair[1]):
             pattern.append(pair[0])
-        elif place < ranks:
-            if min(pair) < 2:
-                return None
-            pattern.append(symbols.setdefault(pair, f"n{len(symbols)}"))
+        elif type(pair[0]) is float:
+            pattern.append(f"p{place}")
+        elif place < count and min(pair) > 1:
+            pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
         else:
-            pattern.append(expression_of(pair, symbols))
-    return None if None in pattern or not symbols else tuple(pattern)
+            found = None if place < count else expression_of(pair, lengths)
+            if found is None and (min(pair) < 2 or place < count):
+                return None
+            pattern.append(found or free.setdefault(pair, f"m{len(free)}"))
+    return tuple(pattern) if any(isinstance(number, str) for number in pattern) else None
 
 
-def expression_of(pair: tuple[int, int], symbols: dict[tuple[int, int], str]) -> str | None:
-    """A length that changed with those of the arguments: one of them, a multiple, one more or less; None for others.
+def expression_of(pair: tuple[int, int], lengths: dict[tuple[int, int], str]) -> str | None:
+    """A setting that changed with the lengths of arguments: one of them, a multiple, one more or less; None for others.
 
     >>> expression_of((3, 5), {(4, 6): "n0"})
     'n0 - 1'
     """
-    if pair in symbols:
-        return symbols[pair]
-    for (old, new), name in symbols.items():
+    if pair in lengths:
+        return lengths[pair]
+    for (old, new), name in lengths.items():
         if pair[0] * new == pair[1] * old and pair[0] % old == 0:
             return f"{pair[0] // old}*{name}"
-    if math.prod(old for old, _ in symbols) == pair[0] and math.prod(new for _, new in symbols) == pair[1]:
-        return "*".join(symbols.values())
-    for (old, new), name in symbols.items():
+    if lengths and pair == tuple(map(math.prod, zip(*lengths, strict=True))):
+        return "*".join(lengths.values())
+    for (old, new), name in lengths.items():
         if pair[0] - old == pair[1] - new:
             return f"{name} {'+' if pair[0] > old else '-'} {abs(pair[0] - old)}"
     return None
 
 
+def order_of(pattern: Pattern, before: Sequence[Any], now: Sequence[Any]) -> list[str]:
+    """What two calls say of the order of symbols, and of symbols and other lengths.
+
+    >>> order_of(("n0", 8, "m0"), (5, 8, 3), (9, 8, 4))
+    ['n0 >= m0', '8 >= m0']
+    """
+    numbers = zip(pattern, before, now, strict=True)
+    examples = {number: (old, new) for number, old, new in numbers if _is_length(number)}
+    found = []
+    for left, right in combinations(examples, 2):
+        if isinstance(left, int) and isinstance(right, int):
+            continue
+        signs = {a >= b for a, b in zip(examples[left], examples[right], strict=True)}
+        if len(signs) == 1:
+            found.append(f"{left} >= {right}" if signs == {True} else f"{right} >= {left}")
+    return found
+
+
+def _is_length(number: Any) -> bool:
+    """Whether a number of a pattern is a length of two or more, or a symbol."""
+    if isinstance(number, str):
+        return number.isidentifier() and number[0] != "p"
+    return type(number) is int and number > 1
+
+
 class Structure:
-    """What calls have in common that differ in some lengths alone. See Note [Structures].
+    """What calls have in common that differ in some numbers alone. See Note [Structures].
 
     Attributes:
-        sizes: ``sizes(*lengths)`` gives what the symbols are for lengths that fit, None for others.
-        outputs: ``outputs(*sizes)`` gives the shapes of the results.
+        names: what stands for numbers, in order: Note [Names of a pattern].
+        read: ``read(*numbers)`` gives what these are for a call that fits, None for another.
+        outputs: ``outputs(*numbers)``, of those, gives the shapes of the results.
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
         forward: what the host runs; None if the kernel is XLA's.
     """
 
-    def __init__(self, op: Any, specs: tuple, settings: dict, pattern: tuple[Any, ...]) -> None:
-        names = sorted({name for length in pattern if isinstance(length, str) for name in names_in(length)})
-        self.sizes = _sizes(pattern, names)
-        symbols = export.symbolic_shape(", ".join(names), constraints=[f"{name} >= 2" for name in names])
-        scope = dict(zip(names, symbols, strict=True))
-        lengths = [eval(length, scope.copy()) if isinstance(length, str) else length for length in pattern]
-        filled = _filled((*specs, *settings.items()), iter(lengths))
-        self.specs, self.settings = filled[: len(specs)], dict(filled[len(specs) :])
-        self._op, self._backwards = op, {}
-        function = op.prepare(self.specs, self.settings)
+    def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
+        self.names = sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
+        self.read = _reader(pattern, self.names, order)
+        lengths = [name for name in self.names if name[0] != "p"]
+        constraints = [*(f"{name} >= 2" for name in lengths), *order]
+        symbols = export.symbolic_shape(", ".join(lengths), constraints=constraints) if lengths else ()
+        self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)
+        self._symbols = dict(zip(lengths, symbols, strict=True))
+        self._floats = [name for name in self.names if name[0] == "p"]
+        self._backwards: dict[tuple, Written | None] = {}
+        self.specs, settings = self._filled(dict.fromkeys(self._floats, 0.5))
         arguments = [_example(spec) for spec in self.specs if spec is not None]
-        closed, tree = _traced(function, arguments)
+        closed, tree = self._traced(lambda specs, settings: op.prepare(specs, settings), arguments)
         self.single = not isinstance(tree, (tuple, list))
         results = [tree] if self.single else list(tree)
         self.dtypes = [from_numpy(result.dtype) for result in results]
         self.shapes = [tuple(result.shape) for result in results]
-        self.outputs = _shapes(self.shapes, names)
-        self.forward = _written(closed, tree)
+        self.outputs = _shapes(self.shapes, self.names)
+        self.forward = self._written(closed, tree)
 
-    def outputs_of(self, specs: tuple, settings: dict) -> list[tuple[tuple[int, ...], Any]]:
-        """Shape and dtype of each result of a call that fits."""
-        lengths: list[int] = []
-        _skeleton((*specs, *settings.items()), lengths)
-        return list(zip(self.outputs(*self.sizes(*lengths)), self.dtypes, strict=True))
+    def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
+        """Specs and settings with symbols for lengths, and with these floats."""
+        scope = {**self._symbols, **floats}
+        numbers = [eval(number, scope.copy()) if isinstance(number, str) else number for number in self._pattern]
+        filled = _filled(self._given, iter(numbers))
+        return filled[: self._arity], dict(filled[self._arity :])
+
+    def _traced(self, make: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
+        """The jaxpr of the function that ``make`` gives for specs and settings, in which floats come first."""
+        count = len(self._floats)
+
+        def function(*values: Any) -> Any:
+            return make(*self._filled(dict(zip(self._floats, values[:count], strict=True))))(*values[count:])
+
+        with jax.enable_x64(True):
+            return jax.make_jaxpr(function, return_shape=True)(*[0.5] * count, *arguments)
+
+    def _written(self, closed: Any, tree: Any) -> Written | None:
+        try:
+            return written_jaxpr(closed, tree, [name for name in self.names if name[0] == "m"])
+        except Unwritable:
+            return None
 
     def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Written | None:
-        """What the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than is known."""
+        """As ``Fit.backward``; a function of the numbers that are no lengths of arguments, and of the arguments."""
         key = (plan.needed, wanted, given)
         if key not in self._backwards:
             try:
                 self._backwards[key] = self._written_backward(plan, wanted, given)
-            except Exception:  # as in Family.structure
+            except Exception:  # as in Family._made
                 self._backwards[key] = None
         return self._backwards[key]
 
     def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Written | None:
-        """A backward kernel, traced with symbols: that of the same plan for tensors of such lengths."""
-        general = copy.copy(plan)
-        general.specs, general.settings = self.specs, {**self._op.defaults, **self.settings}
+        """A backward kernel, traced with symbols: that of the same plan for such tensors and settings."""
         pairs = zip(plan.out_specs, self.shapes, strict=True)
-        general.out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
-        general.locate_sources()
-        outputs = [_example(spec) for spec in general.out_specs]
+        out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
+
+        def make(specs: tuple, settings: dict) -> Callable:
+            general = copy.copy(plan)
+            general.specs, general.settings, general.out_specs = specs, {**self._op.defaults, **settings}, out_specs
+            general.locate_sources()
+            return general.backward_function(wanted, given)
+
+        outputs = [_example(spec) for spec in out_specs]
         grads = [outputs[slot] for slot in range(plan.slots) if given[slot]]
         saved = [_example(self.specs[i]) for i in plan.saved_inputs] + [outputs[i] for i in plan.saved_outputs]
-        return _written(*_traced(general.backward_function(wanted, given), [*grads, *saved]))
+        return self._written(*self._traced(make, [*grads, *saved]))
 
 
 def _example(spec: Any) -> Any:
     return jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) if isinstance(spec, Spec) else spec(1)
 
 
-def _traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
-    with jax.enable_x64(True):
-        return jax.make_jaxpr(function, return_shape=True)(*arguments)
-
-
-def _written(closed: Any, tree: Any) -> Written | None:
-    try:
-        return written_jaxpr(closed, tree)
-    except Unwritable:
-        return None
-
-
-def _sizes(pattern: Sequence[Any], names: Sequence[str]) -> Callable:
-    """The function that reads symbols off lengths: None, if they don't fit the pattern."""
+def _reader(pattern: Pattern, names: Sequence[str], order: Sequence[str]) -> Callable:
+    """The function that reads symbols and floats off numbers: None, if they don't fit the pattern."""
     arguments = [f"x{place}" for place in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}
-    others = {length for length in pattern if isinstance(length, int) and length > 1}
-    fits = [f"{name} > 1" for name in names] + [f"{' * '.join([*names, str(max(others, default=1))])} < {1 << 31}"]
-    fits += [f"{x} == {length}" for x, length in zip(arguments, pattern, strict=True) if x not in firsts.values()]
-    symbols = ", ".join(names)
+    lengths = [name for name in names if name[0] != "p"]
+    others = {number for number in pattern if type(number) is int and number > 1}
+    fits = [f"{name} > 1" for name in lengths] + [f"{' * '.join([*lengths, str(max(others, default=1))])} < {1 << 31}"]
+    for argument, number in zip(arguments, pattern, strict=True):
+        if argument not in firsts.values():
+            exact = type(number) is float  # the signs of zeros count
+            fits.append(f"repr({argument}) == {repr(number)!r}" if exact else f"{argument} == {number}")
     return defined([
-        f"def sizes({', '.join(arguments)}):",
+        f"def read({', '.join(arguments)}):",
         *(f"    {name} = {first}" for name, first in firsts.items()),
-        f"    fits = {' and '.join(fits)}",
-        f"    differ = len({{{', '.join([*names, *map(str, others)])}}}) == {len(names) + len(others)}",
-        f"    return ({symbols},) if fits and differ else None",
-    ], "sizes", {})  # fmt: skip
+        f"    fits = {' and '.join([*fits, *order])}",
+        f"    differ = len({{{', '.join([*lengths, *map(str, others), '0'])}}}) == {len(lengths) + len(others) + 1}",
+        f"    return ({''.join(f'{name}, ' for name in names)}) if fits and differ else None",
+    ], "read", {})  # fmt: skip
 
 
 def _shapes(shapes: Sequence[Sequence[Any]], names: Sequence[str]) -> Callable:

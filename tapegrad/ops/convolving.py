@@ -70,7 +70,8 @@ def _as_products(x: Any, y: Any, kernel: Sequence[int], groups: int) -> bool:
     row = channels * kernel[-1]
     wide = out >= (16 if channels < 4 or len(sizes) > 2 else 32) and out * row >= 96
     image = math.prod(sizes) * row
-    return _multiplied(x, y, groups) and wide and at_most(image, _LAID_OUT // 4) and math.prod(kernel[:-1]) <= _MANY_ROWS
+    fits = at_most(image, _LAID_OUT // 4) and math.prod(kernel[:-1]) <= _MANY_ROWS
+    return _multiplied(x, y, groups) and wide and fits
 
 
 def convolved(x: Any, weight: Any, stride: Sequence[int], padding: Pairs, dilation: Sequence[int], groups: int) -> Any:

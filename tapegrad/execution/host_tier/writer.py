@@ -28,6 +28,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -139,8 +140,8 @@ class Writer:
         defined(lines, name, self.names)
         return name
 
-    def function_lines(self, name: str, closed: ClosedJaxpr, tree: Any) -> list[str]:
-        """The lines of a function that computes what a jaxpr does.
+    def function_lines(self, name: str, closed: ClosedJaxpr, tree: Any, free: Sequence[str] = ()) -> list[str]:
+        """The lines of a function that computes what a jaxpr does, of the symbols that are ``free`` and its arguments.
 
         ``tree`` is None for no result, anything else for one; or a list or a tuple of such.
         """
@@ -152,9 +153,10 @@ class Writer:
         items = ["None" if leaf is None else next(given) for leaf in ([tree] if single else tree)]
         self.lines.append(f"return {items[0] if single else '(' + ''.join(f'{item}, ' for item in items) + ')'}")
         text = "\n".join(self.lines)
-        places = [(symbol, place) for symbol, place in symbols_of(shapes).items() if mentions(text, symbol)]
+        found = symbols_of(shapes).items()
+        places = [(symbol, place) for symbol, place in found if symbol not in free and mentions(text, symbol)]
         sizes = [f"{symbol} = x{index}.shape[{axis}]" for symbol, (index, axis) in places]
-        return [f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in [*sizes, *self.lines])]
+        return [f"def {name}({', '.join([*free, *arguments])}):", *(f"    {line}" for line in [*sizes, *self.lines])]
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
 
@@ -281,6 +283,15 @@ class Written(NamedTuple):
     body: Callable
     source: str
 
+    def with_numbers(self, *numbers: Any) -> Written:
+        """The same of fewer arguments: the first ones are these numbers."""
+        return Written(partial(self.body, *map(as_argument, numbers)), self.source)
+
+
+def as_argument(number: Any) -> Any:
+    """A number as a body takes it: a length as it is, a float as an array."""
+    return number if isinstance(number, int) else np.asarray(number)
+
 
 def written(function: Callable, arguments: Sequence[Any]) -> Written:
     """A pure function of arrays, written for the host.
@@ -301,10 +312,15 @@ def written(function: Callable, arguments: Sequence[Any]) -> Written:
     return written_jaxpr(closed, tree)
 
 
-def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
-    """A jaxpr, written for the host; ``tree`` is one thing, or a tuple of those that it computes and of Nones."""
+def written_jaxpr(closed: ClosedJaxpr, tree: Any, free: Sequence[str] = ()) -> Written:
+    """A jaxpr, written for the host.
+
+    Args:
+        tree: one thing, or a tuple of those that it computes and of Nones.
+        free: symbols that are no lengths of arguments; they become the first arguments.
+    """
     names: dict[str, Any] = {}
-    lines = Writer(names).function_lines("body", closed, tree)
+    lines = Writer(names).function_lines("body", closed, tree, free)
     return Written(defined(lines, "body", names), "\n".join(lines))
 
 
