@@ -44,7 +44,8 @@ class Kernels:
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
+        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+        outputs = abstract(function, arguments)
         self.single = not isinstance(outputs, tuple)
         self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
@@ -54,7 +55,7 @@ class Kernels:
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
             self.forward = self._shapes
         else:
-            self.forward = Kernel(function, name=op.name, wide=self.wide)
+            self.forward = Kernel(function, name=op.name, wide=self.wide, arguments=arguments)
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
 
@@ -277,7 +278,14 @@ class Plan:
                     check_gradient(self.node_class.__name__, position, grad, self.specs[position])
             return results
 
-        return Kernel(backward, name=self.node_class.__name__, wide=self.kernels.wide)
+        return Kernel(backward, name=self.node_class.__name__, wide=self.kernels.wide,
+                      arguments=self._backward_arguments(defined))  # fmt: skip
+
+    def _backward_arguments(self, defined: tuple[bool, ...]) -> list[Any]:
+        """What a backward kernel takes: gradients, then what was saved."""
+        specs = [self.specs[i] for i in self.saved_inputs]
+        grads = [spec for spec, has in zip(self.out_specs, defined, strict=False) if has]
+        return [abstract_argument(spec) for spec in (*grads, *specs, *(self.out_specs[i] for i in self.saved_outputs))]
 
     def _first_applier(self, node: OperatorNode, grads: list, saved: tuple) -> Sequence:
         """Stands in for ``applier`` until its first use makes it."""
@@ -328,6 +336,6 @@ def check_devices(specs: Sequence) -> None:
             )
 
 
-def abstract_argument(spec: Spec | type) -> Any:
+def abstract_argument(spec: Spec | type | None) -> Any:
     """What shape inference needs of an argument: shape and dtype of a tensor, the type of a scalar."""
-    return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec
+    return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec or type(None)
