@@ -18,10 +18,14 @@ pytestmark = pytest.mark.once("only sums that are made at once can reuse memory"
 SIZE = sums.WORTH_DONATING // 4
 
 
-@pytest.fixture
-def donated(monkeypatch):
-    """What was given away: copies of the arrays, taken before."""
-    given, into = [], sums._into.function
+@pytest.fixture(params=["xla", "host"])
+def donated(monkeypatch, request):
+    """What was given away, to XLA or to NumPy: copies of the arrays, taken before."""
+    given, into, in_place = [], sums._into.function, sums.add_in_place
+
+    def watched_host(left, right):
+        given.append(np.array(left))
+        return in_place(left, right)
 
     def watched(left, right):
         given.append(np.array(left))
@@ -31,7 +35,9 @@ def donated(monkeypatch):
 
     monkeypatch.setattr(sums._into, "function", watched)
     monkeypatch.setattr(sums._into, "run", watched)
-    return given
+    monkeypatch.setattr(sums, "add_in_place", watched_host)
+    with torch.execution.tiers(request.param):
+        yield given
 
 
 def leaf(size=SIZE):

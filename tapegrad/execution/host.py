@@ -25,7 +25,7 @@ from tapegrad.execution.late import expected, look
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
-from tapegrad.execution.tiers import as_jax, hosted
+from tapegrad.execution.tiering import as_jax, hosted
 from tapegrad.tape.modes import switched, thread
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
@@ -126,9 +126,8 @@ def may_look() -> bool:
 
 
 def address(value: Any) -> int:
-    """Where the elements of a value lie in its device's memory."""
-    value = settled(value)
-    return value.ctypes.data if type(value) is np.ndarray else value.unsafe_buffer_pointer()
+    """Where the elements of a value lie in its device's memory: of a NumPy array, where they do for jax."""
+    return as_jax(settled(value)).unsafe_buffer_pointer()
 
 
 def is_readable(value: Any) -> bool:

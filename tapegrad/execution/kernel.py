@@ -3,7 +3,7 @@
 Note [The seam]
 Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values.
 How is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
-``tiers.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is run
+``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is run
 later, and giving pending values (Note [Deferred programs] in ``pending.py``). ``bind()`` gives a function that does
 what is right at each call. Those who know more, plans, take ``run`` or ``record``.
 
@@ -33,7 +33,7 @@ from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.execution.tiers import Tiered, is_concrete, one_cpu, quietly
+from tapegrad.execution.tiering import Tiered, is_concrete, one_cpu, quietly
 from tapegrad.tape.modes import thread
 
 MOST_SHAPES = 256
@@ -280,19 +280,19 @@ def add_values(left: Any, right: Any) -> Any:
             record = _sums[left.aval, right.aval] = kernel.call_for((left, right)).record
         return record(left, right)
     if type(left) is type(right) is np.ndarray and left.shape == right.shape and not thread.modes.deferred:
-        return _host_sum(left, right)
+        return host_sum(left, right)
     return (_add_wide if left.dtype in WIDE else _add)(left, right)
 
 
-def _host_sum(left: np.ndarray, right: np.ndarray, into: np.ndarray | None = None) -> Any:
-    """The sum of two NumPy arrays, perhaps put into a third."""
+def host_sum(left: np.ndarray, right: np.ndarray, into: Any = ...) -> np.ndarray:
+    """The sum of two NumPy arrays, perhaps put into one of them."""
     try:
-        return quietly(np.add, left, right, np.empty_like(left) if into is None else into)
+        return quietly(np.add, left, right, np.empty_like(left) if into is ... else into)
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None
     except RuntimeError:  # another thread is in that context: see Note [Quiet calls]
         with np.errstate(all="ignore"):
-            return np.add(left, right)
+            return np.add(left, right, np.empty_like(left) if into is ... else into)
 
 
 def record_sum(left: Any, right: Any) -> Any:

@@ -32,7 +32,7 @@ from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
 from tapegrad.execution.pieces import Piece, cut, run_through
-from tapegrad.execution.tiers import as_jax
+from tapegrad.execution.tiering import as_jax
 from tapegrad.tape.modes import thread
 
 MOST_STRUCTURES = 1024

@@ -7,7 +7,7 @@ import os
 import warnings
 from typing import Any
 
-from tapegrad.execution.tiers import be_deterministic
+from tapegrad.execution.tiering import be_deterministic
 from tapegrad.functions.registry import public
 
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -98,7 +98,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
 
-    See Note [Tiers] in ``execution/tiers.py``.
+    See Note [Tiers] in ``execution/tiering.py``.
     """
     _kept["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
     be_deterministic(bool(mode))

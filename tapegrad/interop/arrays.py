@@ -13,7 +13,7 @@ from tapegrad.execution.devices import device_of
 from tapegrad.execution.host import committed, transfer
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import settled
-from tapegrad.execution.tiers import as_jax
+from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread

@@ -25,7 +25,7 @@ from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.host import from_host, is_traced
 from tapegrad.execution.pending import settled
-from tapegrad.execution.tiers import as_jax
+from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.generator import default_generator
 from tapegrad.interop.first_difference import Difference, Recording, as_wide, differ, largest_difference
 from tapegrad.tape.modes import switched, thread, watching

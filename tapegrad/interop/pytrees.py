@@ -27,7 +27,7 @@ from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import float32
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import settled
-from tapegrad.execution.tiers import as_jax
+from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.attributes import as_instance
 from tapegrad.functions.registry import overrides
 from tapegrad.interop.arrays import WAY_OUT, from_jax_array

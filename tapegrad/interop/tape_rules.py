@@ -25,7 +25,7 @@ from tapegrad.dispatch.levels import at, lift, lower
 from tapegrad.errors import message
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import settled
-from tapegrad.execution.tiers import as_jax
+from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.creation import zeros_like
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.ops.foreign import is_flowing

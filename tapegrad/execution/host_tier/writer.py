@@ -276,6 +276,7 @@ def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
     single = not isinstance(tree, (tuple, list))
     leaves = [tree] if single else tree
     items = ["None" if leaf is None else writer.broadcast(next(results), next(shapes)) for leaf in leaves]
+    items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another value
     given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
     lines = [f"def body({', '.join(arguments)}):", *(f"    {line}" for line in [*writer.lines, f"return {given}"])]
     return Written(defined(lines, "body", names), "\n".join(lines))

@@ -349,11 +349,17 @@ def twin(array: np.ndarray, least: int = LARGE) -> Any:
         return array
     found = _twins.get(id(array))
     if found is None or found[0]() is not array:
+        may_alias = None if array.nbytes >= LARGE and array.base is None else False
         with jax.core.eval_context(), jax.enable_x64(True):
-            made = jax.device_put(array)
+            made = jax.device_put(array, may_alias=may_alias)
         key = id(array)
         found = _twins[key] = weakref.ref(array, partial(_forget, key)), made
     return found[1]
+
+
+def forget_twin(array: np.ndarray) -> None:
+    """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
+    _twins.pop(id(array), None)
 
 
 def _forget(key: int, reference: Any) -> None:
