@@ -55,7 +55,7 @@ def parts_differ(host, xla, ulps, near, zeros, size):
         close = np.absolute(host - xla) <= ulps * np.maximum(size, tiny) * eps + near + (tiny if ulps or near else 0)
     same = (host == xla) | (np.isnan(host) & np.isnan(xla)) | close
     if zeros:
-        same &= (np.signbit(host) == np.signbit(xla)) | np.isnan(host) | (np.absolute(host) + np.absolute(xla) > 0)
+        same &= (np.signbit(host) == np.signbit(xla)) | np.isnan(host) | (host != 0) | (xla != 0)
     flushed = (np.absolute(host) <= tiny) & (np.absolute(xla) <= tiny) & ((host == 0) != (xla == 0))
     return wrong(same | flushed, host, xla)
 

@@ -25,11 +25,11 @@ UFUNCS = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "max": np.maximum, "min": np.minimum,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
-    "shift_left": np.left_shift, "shift_right_arithmetic": np.right_shift,
+    "shift_left": np.left_shift,
 }  # fmt: skip
 """Primitives that a ufunc computes, with the same dtypes and the same special cases."""
 
-REAL_UFUNCS = {"cbrt": np.cbrt, "atan2": np.arctan2, "nextafter": np.nextafter, "exp2": np.exp2}
+REAL_UFUNCS = {"cbrt": np.cbrt, "atan2": np.arctan2, "exp2": np.exp2}
 """Those of real numbers alone."""
 
 
@@ -129,13 +129,13 @@ def integer_remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def complex_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """``numpy.divide``, and what C (Annex G.5.1) says of infinities and zeros, where that is nan.
+    """``numpy.divide``, but what C (Annex G.5.1) says where that is nan, and of zeros below.
 
     >>> complex_quotient(np.array([1 + 1j]), np.array([complex(np.inf, 1)]))
     array([0.+0.j])
     """
     quotient = np.asarray(np.divide(x, y))
-    odd = np.isnan(quotient.real) & np.isnan(quotient.imag)
+    odd = (np.isnan(quotient.real) & np.isnan(quotient.imag)) | (y == 0)
     if odd.any():
         x, y = np.broadcast_arrays(x, y)
         quotient[odd] = _odd_quotient(x[odd], y[odd], quotient[odd])
@@ -148,9 +148,16 @@ def _odd_quotient(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndar
     grows = infinite_x & np.isfinite(c) & np.isfinite(d)
     vanishes = infinite_y & np.isfinite(a) & np.isfinite(b)
     p, q, r, s = (np.copysign(np.isinf(part), part) for part in (a, b, c, d))
-    found = quotient.copy()
-    found.real = np.where(grows, np.inf * (p * c + q * d), np.where(vanishes, 0 * (a * r + b * s), found.real))
-    found.imag = np.where(grows, np.inf * (q * c - p * d), np.where(vanishes, 0 * (b * r - a * s), found.imag))
+    zero = (y == 0) & ~(np.isnan(a) & np.isnan(b))
+    unbounded = np.copysign(np.inf, c)
+    found = np.empty_like(quotient)
+    conditions = [zero, grows, vanishes]
+    found.real = np.select(
+        conditions, [unbounded * a, np.inf * (p * c + q * d), 0 * (a * r + b * s)], quotient.real
+    )
+    found.imag = np.select(
+        conditions, [unbounded * b, np.inf * (q * c - p * d), 0 * (b * r - a * s)], quotient.imag
+    )
     return found
 
 
@@ -161,6 +168,14 @@ def sign(writer: Any, equation: Any) -> Operand:
         return writer.elementwise(np.sign, equation)
     x = equation.operands[0]._replace(source=writer.named(equation.operands[0].source))
     return writer.elementwise(np.copysign, equation, [writer.elementwise(np.sign, equation, [x]), x])
+
+
+@rule("nextafter")
+def nextafter(writer: Any, equation: Any) -> Operand:
+    """``numpy.nextafter``, which of 0 and -0 gives the second, as XLA; not so that of 16-bit floats."""
+    if equation.aval.dtype.itemsize == 2:
+        raise Unwritable("nextafter: of 16-bit floats")
+    return writer.elementwise(np.nextafter, equation)
 
 
 @rule("round")
@@ -286,10 +301,11 @@ def viewed(writer: Any, operand: Operand, old: Any, new: Any) -> Operand:
     return operand if old == new else Operand(f"{operand.source}.view({writer.dtype(new)})", operand.shape)
 
 
-@rule("shift_right_logical")
-def shift_right_logical(writer: Any, equation: Any) -> Operand:
-    """The shift of unsigned integers."""
-    dtype, bits = equation.aval.dtype, unsigned(equation.aval.dtype)
+@rule("shift_right_logical", "shift_right_arithmetic")
+def shift_right(writer: Any, equation: Any) -> Operand:
+    """The shift of unsigned integers, or of those with a sign, whatever they are."""
+    dtype = equation.aval.dtype
+    bits = unsigned(dtype) if equation.primitive == "shift_right_logical" else np.dtype(f"int{8 * dtype.itemsize}")
     operands = [viewed(writer, operand, dtype, bits) for operand in equation.operands]
     return viewed(writer, writer.elementwise(np.right_shift, equation, operands), bits, dtype)
 
