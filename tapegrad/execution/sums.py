@@ -45,8 +45,8 @@ def add_into(left: Any, right: Any, holder: Any = None) -> Any:
         return add_values(left, right)
     if left.shape != right.shape or left.dtype != right.dtype:
         return add_values(left, right)
-    if type(left) is type(right) is np.ndarray and left.base is None:
-        return add_in_place(left, right)
+    if type(left) is np.ndarray and left.base is None:
+        return add_in_place(left, np.asarray(right))
     kernel = _into_wide if left.dtype in WIDE else _into
     return kernel.run(left, right) if holder is None else kernel.overwrite(holder, left, right)
 
