@@ -72,11 +72,12 @@ for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from t
 import pytest  # noqa: E402 - the environment comes first
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
-from tapegrad.execution import host, pending, programs  # noqa: E402
+from tapegrad.execution import host, pending, programs, tiering  # noqa: E402
 
 pytest.register_assert_rewrite("harness", "oracles")
 
 programs.SEEN_ENOUGH = 3
+tiering.settings.background = False  # what is compiled, and when, is the same each time
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
 

@@ -13,7 +13,7 @@ import pytest
 import tapegrad as torch
 from tapegrad.autograd import forward_ad
 from tapegrad.autograd.graph import save_on_cpu, saved_tensors_hooks
-from tapegrad.execution.host import array_of
+from tapegrad.execution.host import address, array_of
 from tapegrad.interop import from_jax, is_tensor, to_arrays, to_tensors
 from tapegrad.ops.foreign import foreign
 
@@ -299,7 +299,7 @@ def test_arguments_and_results_are_not_kept_twice():
 
 
 def addresses(arrays):
-    return [array.unsafe_buffer_pointer() for array in arrays]
+    return [address(array) for array in arrays]
 
 
 def test_hooks_on_saved_tensors_decide_what_is_kept():

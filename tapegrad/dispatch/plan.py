@@ -9,6 +9,7 @@ which inputs need a gradient, what to save, the node class, the backward kernels
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tapegrad.dispatch.appliers import applier
@@ -46,9 +47,10 @@ class Kernels:
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
+        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
         self.fit = fit_of(op, specs, settings) if has_structure(specs) else None
         if self.fit is None:
-            outputs = abstract(function, [abstract_argument(spec) for spec in specs if spec is not None])
+            outputs = abstract(function, arguments)
             self.single = not isinstance(outputs, tuple)
             self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
         else:
@@ -60,8 +62,8 @@ class Kernels:
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
             self.forward = self._shapes
         else:
-            host = None if self.fit is None else self.fit.forward
-            self.forward = Kernel(function, name=op.name, wide=self.wide, host=host)
+            known = None if self.fit is None else self.fit.forward
+            self.forward = Kernel(function, name=op.name, wide=self.wide, arguments=arguments, known=known)
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
 
@@ -283,9 +285,13 @@ class Plan:
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
         fit = self.kernels.fit
-        host = None if fit is None else fit.backward(self, wanted, defined)
-        function = self.backward_function(wanted, defined)
-        return Kernel(function, name=self.node_class.__name__, wide=self.kernels.wide, host=host)
+        return Kernel(
+            self.backward_function(wanted, defined),
+            name=self.node_class.__name__,
+            wide=self.kernels.wide,
+            arguments=self._backward_arguments(defined),
+            known=None if fit is None else partial(fit.backward, self, wanted, defined),
+        )
 
     def backward_function(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The array function of a backward kernel."""
@@ -301,6 +307,12 @@ class Plan:
             return results
 
         return backward
+
+    def _backward_arguments(self, defined: tuple[bool, ...]) -> list[Any]:
+        """What a backward kernel takes: gradients, then what was saved."""
+        specs = [self.specs[i] for i in self.saved_inputs]
+        grads = [spec for spec, has in zip(self.out_specs, defined, strict=False) if has]
+        return [abstract_argument(spec) for spec in (*grads, *specs, *(self.out_specs[i] for i in self.saved_outputs))]
 
     def _first_applier(self, node: OperatorNode, grads: list, saved: tuple) -> Sequence:
         """Stands in for ``applier`` until its first use makes it."""
@@ -351,6 +363,6 @@ def check_devices(specs: Sequence) -> None:
             )
 
 
-def abstract_argument(spec: Spec | type) -> Any:
+def abstract_argument(spec: Spec | type | None) -> Any:
     """What shape inference needs of an argument: shape and dtype of a tensor, the type of a scalar."""
-    return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec
+    return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec or type(None)

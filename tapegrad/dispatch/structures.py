@@ -26,15 +26,18 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import jax
 from jax import export
 
+from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.rules import Unwritable
-from tapegrad.execution.host_tier.writer import Written, symbolic, written_jaxpr
+from tapegrad.execution.host_tier.writer import as_argument, symbolic, written_jaxpr
+from tapegrad.execution.tiering import HostFunction, dtypes_of
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Size, Spec
 
@@ -50,6 +53,27 @@ NUMBER = object()
 Pattern = tuple[Any, ...]
 
 
+class General(NamedTuple):
+    """A kernel of a structure, written for the host.
+
+    Attributes:
+        body: the function of the numbers that are no lengths of arguments, and of the arguments.
+        least: what a call costs whatever the lengths; ``cost``: what it costs at those it was first asked for with.
+        dtypes: the dtype of each argument, or None for one that is absent.
+    """
+
+    body: Callable
+    least: Cost
+    cost: Cost
+    dtypes: tuple[Any, ...]
+
+    def at(self, growth: float, numbers: Sequence[Any]) -> HostFunction:
+        """The function for other numbers, where results have ``growth`` times as many elements."""
+        body = partial(self.body, *map(as_argument, numbers)) if numbers else self.body
+        cost = Cost(*(least + (cost - least) * growth for least, cost in zip(self.least, self.cost, strict=True)))
+        return HostFunction(body, cost, self.dtypes)
+
+
 class Fit(NamedTuple):
     """A structure, and what its symbols and floats are for one call."""
 
@@ -61,19 +85,19 @@ class Fit(NamedTuple):
         """Shape and dtype of each result."""
         return list(zip(self.structure.outputs(*self.numbers), self.structure.dtypes, strict=True))
 
-    @property
-    def forward(self) -> Written | None:
+    def forward(self) -> HostFunction | None:
         """What the host runs; None if the kernel is XLA's."""
-        return self._bound(self.structure.forward)
+        return self._at(self.structure.forward)
 
-    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Written | None:
+    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> HostFunction | None:
         """What the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than is known."""
-        return self._bound(self.structure.backward(plan, wanted, given))
+        return self._at(self.structure.backward(plan, wanted, given))
 
-    def _bound(self, written: Written | None) -> Written | None:
-        names = self.structure.names
-        free = [number for name, number in zip(names, self.numbers, strict=True) if name[0] != "n"]
-        return written if written is None or not free else written.with_numbers(*free)
+    def _at(self, general: General | None) -> HostFunction | None:
+        if general is None:
+            return None
+        named = zip(self.structure.names, self.numbers, strict=True)
+        return general.at(self.structure.growth(self.numbers), [number for name, number in named if name[0] != "n"])
 
 
 def fit_of(op: Any, specs: tuple, settings: dict) -> Fit | None:
@@ -247,6 +271,8 @@ class Structure:
     """
 
     def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
+        numbers: list[Any] = []
+        _skeleton((*specs, *settings.items()), numbers)
         self.names = sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
         self.read = _reader(pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]
@@ -255,7 +281,8 @@ class Structure:
         self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)
         self._symbols = dict(zip(lengths, symbols, strict=True))
         self._floats = [name for name in self.names if name[0] == "p"]
-        self._backwards: dict[tuple, Written | None] = {}
+        self._backwards: dict[tuple, General | None] = {}
+        self._first = self.read(*numbers)
         self.specs, settings = self._filled(dict.fromkeys(self._floats, 0.5))
         arguments = [_example(spec) for spec in self.specs if spec is not None]
         closed, tree = self._traced(lambda specs, settings: op.prepare(specs, settings), arguments)
@@ -283,14 +310,24 @@ class Structure:
         with jax.enable_x64(True):
             return jax.make_jaxpr(function, return_shape=True)(*[0.5] * count, *arguments)
 
-    def _written(self, closed: Any, tree: Any) -> Written | None:
+    def _written(self, closed: Any, tree: Any) -> General | None:
+        """What ``_traced`` gave, for the host; None if it can't be written."""
         try:
-            return written_jaxpr(closed, tree, [name for name in self.names if name[0] == "m"])
+            body = written_jaxpr(closed, tree, [name for name in self.names if name[0] == "m"]).body
         except Unwritable:
             return None
+        lengths = {name: number for name, number in zip(self.names, self._first or (), strict=False) if name[0] != "p"}
+        least, cost = cost_of(closed, dict.fromkeys(lengths, 0)), cost_of(closed, lengths)
+        variables = closed.jaxpr.invars[len(self._floats) :]
+        return General(body, least, cost, dtypes_of(variables, [True] * len(variables)))
 
-    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Written | None:
-        """As ``Fit.backward``; a function of the numbers that are no lengths of arguments, and of the arguments."""
+    def growth(self, numbers: Sequence[Any]) -> float:
+        """How many times as many elements results have as when the structure was made."""
+        counts = [sum(map(math.prod, self.outputs(*some))) for some in (numbers, self._first)]
+        return counts[0] / max(counts[1], 1)
+
+    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> General | None:
+        """As ``Fit.backward``, for all numbers."""
         key = (plan.needed, wanted, given)
         if key not in self._backwards:
             try:
@@ -299,7 +336,7 @@ class Structure:
                 self._backwards[key] = None
         return self._backwards[key]
 
-    def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Written | None:
+    def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> General | None:
         """A backward kernel, traced with symbols: that of the same plan for such tensors and settings."""
         pairs = zip(plan.out_specs, self.shapes, strict=True)
         out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)

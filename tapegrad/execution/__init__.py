@@ -2,3 +2,4 @@
 
 from tapegrad.execution.persistent import persistent_cache
 from tapegrad.execution.programs import reset_stats, stats
+from tapegrad.execution.tiering import tiers

@@ -25,6 +25,7 @@ from tapegrad.execution.late import expected, look
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
+from tapegrad.execution.tiering import as_jax, hosted
 from tapegrad.tape.modes import switched, thread
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
@@ -69,6 +70,8 @@ def from_host(array: np.ndarray, on: device) -> Any:
         return Meta(array.shape, array.dtype)
     if recording.program.captures and thread.modes.deferred:
         return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
+    if array.nbytes <= _COPIED_BY_KERNEL and type(array) is np.ndarray and hosted():
+        return array
     if array.nbytes <= _COPIED_BY_KERNEL and not committed():
         key = array.shape, array.dtype
         seen = _seen[key] = _seen.get(key, 0) + 1
@@ -79,6 +82,9 @@ def from_host(array: np.ndarray, on: device) -> Any:
 
 def _put(value: Any, on: device) -> Any:
     value = settled(value)
+    if type(value) is np.ndarray and type(on) is device and value.nbytes <= _COPIED_BY_KERNEL and hosted():
+        jax_device(on)
+        return value
     target = jax_device(on)  # even where it is not needed: it says if there is none
     with jax.enable_x64(True):
         return jax.device_put(value, target) if committed() else jax.device_put(value)
@@ -97,11 +103,20 @@ def to_host(value: Any) -> np.ndarray:
     if recording.program.captures:
         recording.program.demand()
     try:
-        array = np.asarray(settled(value))
+        array = read_only(settled(value))
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None
     if expected.findings:
         look()
+    return array
+
+
+def read_only(value: Any) -> np.ndarray:
+    """The elements of an array, in row-major order, as a NumPy array that can't be written to."""
+    if type(value) is not np.ndarray:
+        return np.asarray(value)
+    array = value.view() if value.flags.c_contiguous else value.copy(order="C")
+    array.flags.writeable = False
     return array
 
 
@@ -111,8 +126,8 @@ def may_look() -> bool:
 
 
 def address(value: Any) -> int:
-    """Where the elements of a value lie in its device's memory."""
-    return settled(value).unsafe_buffer_pointer()
+    """Where the elements of a value lie in its device's memory: of a NumPy array, where they do for jax."""
+    return as_jax(settled(value)).unsafe_buffer_pointer()
 
 
 def is_readable(value: Any) -> bool:
@@ -127,8 +142,8 @@ def is_traced(value: Any) -> bool:
 
 
 def array_of(value: Any) -> Any:
-    """The array that a value is at last, with a dimension in front for each level that maps."""
-    return settled(innermost(value))
+    """The array of jax's that a value is at last, with a dimension in front for each level that maps."""
+    return as_jax(settled(innermost(value)))
 
 
 def innermost(value: Any) -> Any:

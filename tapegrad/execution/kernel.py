@@ -2,10 +2,10 @@
 
 Note [The seam]
 Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values.
-How is nobody's business but the kernel's: at once, as one jitted XLA call; inlined, when its inputs are tracers
-(``jax.jit`` does both); or, with ``modes.deferred``, by appending to a program that is run later, and giving pending
-values (Note [Deferred programs] in ``pending.py``). ``bind()`` gives a function that does what is right at each call.
-Those who know more, plans, take ``run`` or ``record``.
+How is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
+``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is run
+later, and giving pending values (Note [Deferred programs] in ``pending.py``). ``bind()`` gives a function that does
+what is right at each call. Those who know more, plans, take ``run`` or ``record``.
 
 Note [64-bit without configuration]
 tapegrad never changes the process's JAX configuration. A kernel which touches a 64-bit type is traced and run inside
@@ -33,7 +33,11 @@ from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.execution.tiering import Tiered, is_concrete, one_cpu, quietly
 from tapegrad.tape.modes import thread
+
+MOST_SHAPES = 256
+"""For how many combinations of shapes a kernel remembers how it is run."""
 
 WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 """The NumPy dtypes for which JAX needs its 64-bit mode."""
@@ -83,6 +87,9 @@ class Kernel:
         name: what profiles and HLO dumps call it.
         wide: whether an input, an output or an intermediate has a 64-bit type.
         reuse: whether the result may be put where the first argument lies; for ``overwrite``.
+        arguments: what it takes, if that is always the same: for each argument a pair (shape, NumPy dtype), or the type
+            of a Python number.
+        known: gives what the host runs, if that is known already: a ``HostFunction``, or None.
 
     >>> import jax.numpy as jnp
     >>> double = Kernel(lambda x: x + x, name="double", wide=False).bind()
@@ -90,24 +97,51 @@ class Kernel:
     6.0
     """
 
-    __slots__ = ("name", "wide", "function", "run", "calls", "ran", "_bound", "host")
+    __slots__ = ("name", "wide", "run", "calls", "ran", "_array_function", "_reuse", "_function", "_xla", "_bound",
+                 "_tiered")  # fmt: skip
 
-    def __init__(self, function: Callable, *, name: str, wide: bool, reuse: bool = False, host: Any = None) -> None:
-        def kernel(*values: Any) -> Any:
-            return function(*values)
-
-        kernel.__name__ = kernel.__qualname__ = name
+    def __init__(
+        self, function: Callable, *, name: str, wide: bool, reuse: bool = False, arguments: Sequence | None = None,
+        known: Callable | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self.wide = wide
-        self.function = jax.jit(kernel, inline=True, donate_argnums=(0,) if reuse else ())
-        self.run = scoped(self.function) if wide else self.function
-        """Call it on arrays, Python numbers, or tracers, now."""
+        self._array_function, self._reuse = function, reuse
+        self._function: Any = None
+        self._xla: Any = None
+        self._tiered: dict[tuple, Tiered] = {}
+        self.run: Callable = self._overwriting if reuse else self._run_by_shapes
+        """Call it on arrays, Python numbers, or tracers, now, on the tier that is right."""
+        if arguments is not None and one_cpu():
+            tiered = self._tiered[()] = Tiered(self, arguments, known)
+            self.run = tiered.run
         self.calls: dict[tuple, Call] = {}
         self.ran = False
         """Whether it is run by itself, so that XLA has compiled it."""
         self._bound: Callable | None = None
-        self.host = host
-        """What the host runs in its place, if that is written already."""
+
+    @property
+    def function(self) -> Any:
+        """The function as jax has jitted it; made when it is asked for, as most kernels are run by NumPy alone."""
+        if self._function is None:
+            function = self._array_function
+
+            def kernel(*values: Any) -> Any:
+                return function(*values)
+
+            kernel.__name__ = kernel.__qualname__ = self.name
+            self._function = jax.jit(kernel, inline=True, donate_argnums=(0,) if self._reuse else ())
+        return self._function
+
+    @property
+    def xla(self) -> Callable:
+        """Call it on arrays, Python numbers, or tracers, now, by XLA."""
+        if self._xla is None:
+            self._xla = scoped(self.function) if self.wide else self.function
+        return self._xla
+
+    def _overwriting(self, *values: Any) -> Any:
+        return self.xla(*values)
 
     def bind(self) -> Callable:
         """The function to call with values, whatever they are."""
@@ -116,21 +150,33 @@ class Kernel:
         return self._bound
 
     def _make_bound(self) -> Callable:
-        run, deferred = self.run, self.deferred
+        deferred = self.deferred
 
         def call(*values: Any) -> Any:
             if thread.modes.deferred:
                 return deferred(*values)
             self.ran = True
             try:
-                return run(*values)
+                return self.run(*values)
             except TypeError:
                 return self.otherwise(values)
             except MEMORY_ERRORS as error:
                 raise out_of_memory(error) from None
 
-        call.__wrapped__ = self.function.__wrapped__  # type: ignore[attr-defined]
+        call.__wrapped__ = self._array_function  # type: ignore[attr-defined]
         return call
+
+    def _run_by_shapes(self, *values: Any) -> Any:
+        """``run`` of a kernel that is called with arrays of any shapes."""
+        if not all(map(is_concrete, values)) or not one_cpu():
+            return self.xla(*values)
+        key = tuple([type(x) if isinstance(x, NUMBERS) else (x.shape, x.dtype) for x in values])
+        tiered = self._tiered.get(key)
+        if tiered is None:
+            if len(self._tiered) >= MOST_SHAPES:
+                self._tiered.clear()
+            tiered = self._tiered[key] = Tiered(self, key)
+        return tiered.run(*values)
 
     def overwrite(self, holder: Any, *values: Any) -> Any:
         """The result for arrays and numbers, put where the first one lies, which nobody may use afterwards.
@@ -236,7 +282,7 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Any:
 
 def is_here(value: Any) -> bool:
     """Whether a value is an array that has elements: no tracer, and nothing that is pending."""
-    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    return type(value) not in NUMBERS and is_concrete(value)
 
 
 _add_kernels = [Kernel(jnp.add, name="accumulate", wide=wide) for wide in (False, True)]
@@ -255,7 +301,20 @@ def add_values(left: Any, right: Any) -> Any:
             kernel = _add_kernels[left.dtype in WIDE]
             record = _sums[left.aval, right.aval] = kernel.call_for((left, right)).record
         return record(left, right)
+    if type(left) is type(right) is np.ndarray and left.shape == right.shape and not thread.modes.deferred:
+        return host_sum(left, right)
     return (_add_wide if left.dtype in WIDE else _add)(left, right)
+
+
+def host_sum(left: np.ndarray, right: np.ndarray, into: Any = ...) -> np.ndarray:
+    """The sum of two NumPy arrays, perhaps put into one of them."""
+    try:
+        return quietly(np.add, left, right, np.empty_like(left) if into is ... else into)
+    except MEMORY_ERRORS as error:
+        raise out_of_memory(error) from None
+    except RuntimeError:  # another thread is in that context: see Note [Quiet calls]
+        with np.errstate(all="ignore"):
+            return np.add(left, right, np.empty_like(left) if into is ... else into)
 
 
 def record_sum(left: Any, right: Any) -> Any:

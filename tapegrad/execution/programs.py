@@ -32,6 +32,7 @@ from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
 from tapegrad.execution.pieces import Piece, cut, run_through
+from tapegrad.execution.tiering import as_jax
 from tapegrad.tape.modes import thread
 
 MOST_STRUCTURES = 1024
@@ -64,13 +65,13 @@ class Executable:
         """The results that are wanted, for these arguments; ``often``: it comes several times in one program."""
         piece = self.piece
         if self.compiled is not None:
-            return self.compiled(*arguments)[: self.count]
+            return self.compiled(*map(as_jax, arguments))[: self.count]
         self.seen += 1
         if piece.lone or (self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()):
             return piece.run_by_kernels(arguments)
         jitted = jax.jit(piece.inlined(kept(piece.code, piece.wanted, arguments)))
         self.compiled = scoped(jitted) if piece.wide else jitted
-        results = first_call(self.compiled, arguments)
+        results = first_call(self.compiled, map(as_jax, arguments))
         for call in piece.calls:
             call.compiled_with_others += 1
         return results[: self.count]

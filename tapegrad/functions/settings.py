@@ -7,6 +7,7 @@ import os
 import warnings
 from typing import Any
 
+from tapegrad.execution.tiering import be_deterministic
 from tapegrad.functions.registry import public
 
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -95,8 +96,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 @public("torch", out=False, asks="nobody")
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Keep whether results must be the same each time. On the CPU they are, whatever was set."""
+    """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
+
+    See Note [Tiers] in ``execution/tiering.py``.
+    """
     _kept["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
+    be_deterministic(bool(mode))
 
 
 @public("torch", out=False, asks="nobody")

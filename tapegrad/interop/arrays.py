@@ -13,6 +13,7 @@ from tapegrad.execution.devices import device_of
 from tapegrad.execution.host import committed, transfer
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import settled
+from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
@@ -44,7 +45,7 @@ def array_of(self: Tensor) -> jax.Array:
     value = value_of(self)
     if isinstance(value, Opaque):
         raise RuntimeError("Can't call jax() on Tensor inside a function transform: there is no array of it yet.")
-    return settled(value)
+    return as_jax(settled(value))
 
 
 @public("Tensor", out=False)

@@ -25,6 +25,7 @@ from tapegrad.dispatch.levels import at, lift, lower
 from tapegrad.errors import message
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.pending import settled
+from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.creation import zeros_like
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.ops.foreign import is_flowing
@@ -66,7 +67,7 @@ def given_back(leaf: Any) -> Any:
     if isinstance(value, Opaque):
         raise TypeError(message("a function made by to_jax returned a tensor of a function transform around it",
                                 hint="make it an argument"))  # fmt: skip
-    return settled(value)
+    return as_jax(settled(value))
 
 
 def by_tape(program: Program) -> Callable:

@@ -4,16 +4,102 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host_tier.rules import rule
+from tapegrad.execution.host_tier.elementwise import UFUNCS, is_complex, is_float, is_integer, literal
+from tapegrad.execution.host_tier.rules import Operand, Unwritable, rule
 
-reduce_add = np.add.reduce
+REDUCERS = {
+    "reduce_sum": np.add,
+    "reduce_prod": np.multiply,
+    "reduce_max": np.maximum,
+    "reduce_min": np.minimum,
+    "reduce_and": np.bitwise_and,
+    "reduce_or": np.bitwise_or,
+    "reduce_xor": np.bitwise_xor,
+}
+"""The ufuncs whose ``reduce`` these primitives are."""
+
+METHODS = {ufunc: (f"reduce_{ufunc.__name__}", ufunc.reduce) for ufunc in REDUCERS.values()}
+"""The names of the methods in the lines, and the methods."""
 
 
-@rule("reduce_sum")
-def reduce_sum(writer: Any, equation: Any) -> str:
-    """``numpy.add.reduce``."""
-    writer.names.setdefault("reduce_add", reduce_add)
-    axes = tuple(map(int, equation.params["axes"]))
-    return writer.array(f"reduce_add({writer.full(equation, 0)}, {axes})", equation.aval.shape)
+@rule(*REDUCERS)
+def reduce_by(writer: Any, equation: Any) -> str:
+    """``ufunc.reduce``; nothing reduced is the identity, also where NumPy has none."""
+    ufunc = REDUCERS[equation.primitive]
+    return _reduced(writer, equation, ufunc, equation.params["axes"])
+
+
+def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
+    aval = equation.avals[0]
+    name, method = METHODS[ufunc]
+    writer.names.setdefault(name, method)
+    words = [writer.full(equation, 0), str(tuple(map(int, axes)))]
+    words += _accumulated(writer, ufunc, aval.dtype)
+    if ufunc in (np.maximum, np.minimum) and not all(_is_positive(aval.shape[axis]) for axis in axes):
+        words.append(f"initial={literal(writer, least(ufunc, aval.dtype), aval.dtype).source}")
+    shape = equation.results[0].shape
+    found = writer.array(f"{name}({', '.join(words)})", shape)
+    return f"{found}.astype({writer.dtype(aval.dtype)})" if is_summed_wide(ufunc, aval.dtype) else found
+
+
+def _is_positive(size: Any) -> bool:
+    return isinstance(size, int) and size > 0
+
+
+def is_summed_wide(ufunc: np.ufunc, dtype: Any) -> bool:
+    """Whether sums and products of a dtype are accumulated in float32: those of 16-bit floats."""
+    return ufunc in (np.add, np.multiply, np.logaddexp) and is_float(dtype) and dtype.itemsize == 2
+
+
+def _accumulated(writer: Any, ufunc: np.ufunc, dtype: Any) -> list[str]:
+    if is_summed_wide(ufunc, dtype):
+        return [writer.dtype(np.float32)]
+    if ufunc in (np.add, np.multiply) and is_integer(dtype):
+        return [writer.dtype(dtype)]  # NumPy would make int64 of the smaller ones
+    return []
+
+
+def least(ufunc: np.ufunc, dtype: Any) -> Any:
+    """The identity of a maximum or minimum.
+
+    >>> least(np.maximum, np.dtype("int8")), least(np.minimum, np.dtype("float32"))
+    (-128, inf)
+    """
+    if dtype == bool:
+        return ufunc is np.minimum
+    if is_float(dtype):
+        return -np.inf if ufunc is np.maximum else np.inf
+    limits = jnp.iinfo(dtype)
+    return limits.min if ufunc is np.maximum else limits.max
+
+
+@rule("argmax", "argmin")
+def argument(writer: Any, equation: Any) -> str:
+    """``numpy.ndarray.argmax``: the first, and nan before all others."""
+    dtype, index_dtype = equation.avals[0].dtype, np.dtype(equation.params["index_dtype"])
+    (axis,) = map(int, equation.params["axes"])
+    x = writer.full(equation, 0)
+    if is_complex(dtype):
+        raise Unwritable(f"{equation.primitive}: of complex numbers")
+    if dtype == jnp.bfloat16:
+        x = f"{x}.astype({writer.dtype(np.float32)})"
+    found = f"{x}.{equation.primitive}({axis})"
+    if index_dtype != np.intp:
+        found += f".astype({writer.dtype(index_dtype)})"
+    return writer.array(found, equation.aval.shape)
+
+
+@rule("reduce")
+def reduce_generic(writer: Any, equation: Any) -> Operand:
+    """A reduction by a function that is one of the ufuncs above."""
+    inner = equation.params["jaxpr"]
+    inner = getattr(inner, "jaxpr", inner)
+    names = [inside.primitive.name for inside in inner.eqns]
+    ufunc = UFUNCS.get(names[0]) if len(names) == 1 else None
+    if ufunc not in METHODS or len(equation.avals) != 2 or set(inner.eqns[0].invars) != set(inner.invars):
+        raise Unwritable(f"reduce: by {', '.join(names)}")
+    found = Operand(_reduced(writer, equation, ufunc, equation.params["dimensions"]), tuple(equation.aval.shape))
+    return writer.elementwise(ufunc, equation, [found, equation.operands[1]])

@@ -1,0 +1,147 @@
+"""What a kernel is likely to cost, on the host and by XLA, told from its jaxpr: the static cost model of the tiers.
+
+Note [Costs]
+A call on the host costs something for each equation, and something for each element that it writes or reads. A call of
+XLA's costs ``XLA_CALL`` whatever it does, and less for each element where it fuses what NumPy writes to memory. The
+figures are nanoseconds on one core for elements of four bytes, measured by ``python -m benchmarks.tiers``; they need
+not be right, but their quotients should be. Of XLA's slow kernels (sorting, scans, scattering) they say that XLA never
+pays, and so it is: those stay on the host however large they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from tapegrad.execution.host_tier.writer import evaluated
+
+XLA_CALL = 7_000.0
+"""A call of XLA's, whatever it computes."""
+
+HOST_CALL = 300.0
+"""An equation on the host, whatever its size."""
+
+COMPILE, COMPILE_EQUATION = 25e6, 1.5e6
+"""What XLA takes to compile a kernel, and more for each of its equations."""
+
+ROUNDS = 8
+"""How often a loop is run of which this is not known."""
+
+
+class Figures(NamedTuple):
+    """Nanoseconds for each element, on the host and by XLA."""
+
+    host: float
+    xla: float
+
+
+FREE = Figures(0.0, 0.0)
+CHEAP = Figures(0.35, 0.12)
+KINDS: dict[Figures, str] = {
+    FREE: "reshape squeeze expand_dims transpose broadcast_in_dim slice rev stop_gradient copy real imag symbolic_zeros "
+          "optimization_barrier broadcast jit pjit closed_call custom_jvp_call custom_vjp_call remat checkpoint",
+    Figures(1.2, 0.7): "exp exp2 log log1p expm1 sqrt rsqrt cbrt tanh sin cos tan logistic pow",
+    Figures(10.0, 3.0): "asin acos atan atan2 sinh cosh asinh acosh atanh",
+    Figures(60.0, 15.0): "erf erfc erf_inv lgamma digamma polygamma igamma igammac igamma_grad_a bessel_i0e bessel_i1e "
+                         "regularized_incomplete_beta random_gamma_grad zeta",
+    Figures(2.0, 1.5): "div rem integer_pow gather dynamic_slice dynamic_update_slice concatenate pad iota",
+    Figures(6.0, 8.0): "scatter scatter_add scatter-add scatter_mul scatter-mul scatter_min scatter-min scatter_max "
+                       "scatter-max",
+    Figures(2.0, 40.0): "cumsum cumprod cumlogsumexp cummax cummin",
+    Figures(30.0, 90.0): "sort top_k approx_top_k",
+    Figures(4.0, 4.0): "fft",
+    Figures(12.0, 1.0): "threefry2x32 random_bits",
+    Figures(0.5, 0.5): "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin reduce",
+}  # fmt: skip
+"""Kinds of primitives, for the larger of what they read and what they write. Others are ``CHEAP``."""
+
+FIGURES = {name: figures for figures, names in KINDS.items() for name in names.split()}
+
+PRODUCT = Figures(0.04, 0.04)
+CONVOLUTION = Figures(0.15, 0.06)
+"""For each multiplication of a ``dot_general`` and of a ``conv_general_dilated``."""
+
+
+class Cost(NamedTuple):
+    """What a call costs on the host and by XLA, and what XLA takes to compile it, in nanoseconds.
+
+    >>> Cost(2.0, 3.0, 4.0) + Cost(1.0, 1.0, 1.0)
+    Cost(host=3.0, xla=4.0, compile=5.0)
+    """
+
+    host: float
+    xla: float
+    compile: float
+
+    def __add__(self, other: Any) -> Cost:
+        return Cost(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+NOTHING = Cost(0.0, 0.0, 0.0)
+
+
+def cost_of(jaxpr: Any, lengths: dict[str, int] | None = None) -> Cost:
+    """What a call of a kernel costs, whose jaxpr this is; ``lengths``: what its symbols are, if it has any.
+
+    >>> import jax, numpy as np
+    >>> small, large = (jax.make_jaxpr(lambda x: x * x + 1)(np.ones(n)) for n in (10, 10_000_000))
+    >>> cost_of(small).host < cost_of(small).xla, cost_of(large).host < cost_of(large).xla
+    (True, False)
+    """
+    return equations_of(jaxpr, lengths or {}) + Cost(0.0, XLA_CALL, COMPILE)
+
+
+def equations_of(jaxpr: Any, lengths: dict[str, int]) -> Cost:
+    """What the equations of a jaxpr cost together."""
+    return sum((_equation(equation, lengths) for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns), start=NOTHING)
+
+
+def _equation(equation: Any, lengths: dict[str, int]) -> Cost:
+    inner = [inside for value in equation.params.values() for inside in jaxprs_in(value)]
+    if inner:
+        rounds = {"scan": equation.params.get("length", 1), "while": ROUNDS}.get(equation.primitive.name, 1)
+        costs = [equations_of(inside, lengths) for inside in inner]
+        if equation.primitive.name == "cond":
+            return max(costs)
+        host, xla, compiling = sum(costs, start=NOTHING)
+        return Cost(host * rounds, xla * rounds, compiling)
+    host, xla = _elements(equation, lengths)
+    return Cost(HOST_CALL + host, xla, COMPILE_EQUATION)
+
+
+def jaxprs_in(value: Any) -> list[Any]:
+    """The jaxprs in a parameter of an equation."""
+    several = value if isinstance(value, (tuple, list)) else (value,)
+    return [one for one in several if hasattr(getattr(one, "jaxpr", one), "eqns")]
+
+
+def _elements(equation: Any, lengths: dict[str, int]) -> Figures:
+    """What the elements cost that an equation reads and writes."""
+    sizes = [_count(aval.shape, lengths) * _width(aval) for aval in _avals(equation.invars)]
+    written = max((_count(aval.shape, lengths) * _width(aval) for aval in _avals(equation.outvars)), default=0)
+    name = equation.primitive.name
+    if name == "dot_general":
+        (axes, _), _ = equation.params["dimension_numbers"]
+        left = equation.invars[0].aval.shape
+        figures, count = PRODUCT, written * _count([left[axis] for axis in axes], lengths)
+    elif name == "conv_general_dilated":
+        kernel, numbers = equation.invars[1].aval.shape, equation.params["dimension_numbers"]
+        figures, count = CONVOLUTION, written * _count([kernel[axis] for axis in numbers.rhs_spec[1:]], lengths)
+    else:
+        figures = FIGURES.get(name, CHEAP)
+        count = written if name in ("gather", "dynamic_slice") else max([*sizes, written])
+    return Figures(figures.host * count, figures.xla * count)
+
+
+def _count(shape: Any, lengths: dict[str, int]) -> float:
+    """How many elements an array has, where lengths may be symbols."""
+    return math.prod(size if isinstance(size, int) else evaluated(size, lengths) for size in shape)
+
+
+def _avals(atoms: Any) -> list[Any]:
+    return [atom.aval for atom in atoms if hasattr(atom.aval, "shape")]
+
+
+def _width(aval: Any) -> float:
+    """How wide its elements are, of those for which the figures are."""
+    return max(getattr(aval.dtype, "itemsize", 4), 1) / 4

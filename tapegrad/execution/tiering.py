@@ -1,0 +1,547 @@
+"""Tiers: how a kernel is run on a CPU, by NumPy or by XLA, and who decides.
+
+Note [Tiers]
+In a process whose only device is one CPU a kernel can be run in two ways: by XLA, or as the NumPy function that is
+written from its jaxpr (Note [The host tier] in ``host_tier/writer.py``). So a value there may be a NumPy array as well
+as a jax array, and nobody above this room can tell. Which way is decided for each kernel and each combination of shapes
+(``Tiered``), when it is called for the first time, by what it is likely to cost (Note [Costs] in ``costs.py``):
+
+- *host*: a call on the host costs no more than one of XLA's, as with small arrays, and with what XLA is slow at.
+- *cold*: XLA would be quicker, but has to compile first. It runs on the host until the time that was lost has added up
+  to what compiling takes; then it is compiled on a thread in the background, and becomes XLA's when that is done. No
+  call waits for it.
+- *xla*: one call on the host would take longer than compiling; or there is no way to write the kernel for the host.
+
+``tiers("xla")`` has everything run by XLA, ``tiers("host")`` by NumPy what can be; ``"auto"`` decides as above. With
+``use_deterministic_algorithms(True)`` nothing is ever cold: what is not the host's is XLA's from the first call on, so
+that all calls of a kernel give the same bits.
+
+Note [Quiet calls]
+NumPy warns of overflows and divisions by zero; PyTorch does not. That it is silent is a matter of the context, and to
+call a function in a context in which NumPy was told so once costs a tenth of telling it each time. A context can't be
+entered twice: where another thread or a finalizer is in it, NumPy is told after all.
+
+Note [Entries]
+A call passes a function of straight-line Python (``Tiered.run``), written for the number of arguments. That of
+``x * 2.5`` reads::
+
+    def run(x0, x1):
+        if type(x0) is ndarray and type(x1) is float:
+            try:
+                return quietly(body, x0, array(x1, dtype1))
+            except Exception as error:
+                return failed(error, x0, x1)
+        return other(x0, x1)
+
+What the names mean is changed when the tier is; whoever holds the function need not know. Where XLA runs the kernel,
+``ndarray`` is a class that has no instances.
+
+Note [Twins]
+XLA copies a NumPy array at each call. So where one is given to it, the copy is kept as long as the array lives, and
+given to XLA the next time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextvars
+import threading
+import warnings
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tapegrad.errors import message
+from tapegrad.execution.costs import NOTHING, Cost, cost_of
+from tapegrad.execution.devices import only_device
+from tapegrad.execution.host_tier.rules import Unwritable
+from tapegrad.execution.host_tier.writer import written_jaxpr
+from tapegrad.tape.sources import defined
+
+NAMES = ("auto", "host", "xla")
+
+_quiet = contextvars.copy_context()
+_quiet.run(partial(np.seterr, all="ignore"))
+quietly = _quiet.run
+"""``quietly(function, *arguments)``: a call in which NumPy warns of nothing. See Note [Quiet calls]."""
+
+
+class Nothing:
+    """A class without instances. See Note [Entries]."""
+
+
+class Settings:
+    """What decides, for the whole process.
+
+    Attributes:
+        tiers: one of ``NAMES``.
+        deterministic: whether all calls of a kernel are run the same way.
+        background: whether XLA compiles on a thread of its own; the call that finds it due waits for it, if not.
+    """
+
+    tiers = "auto"
+    deterministic = False
+    background = True
+
+
+settings = Settings()
+_all: weakref.WeakSet[Tiered] = weakref.WeakSet()
+_changing = threading.RLock()
+
+
+@cache
+def one_cpu() -> bool:
+    """Whether this process has a CPU, and nothing else, to compute on."""
+    return only_device() is not None and jax.process_count() == 1
+
+
+def hosted() -> bool:
+    """Whether values may be NumPy arrays here."""
+    return settings.tiers != "xla" and one_cpu()
+
+
+class HostFunction(NamedTuple):
+    """What the host runs in place of a kernel: a function of NumPy arrays, what a call of it and of XLA's costs, and
+    the dtype of each argument."""
+
+    body: Callable
+    cost: Cost
+    dtypes: tuple[np.dtype | None, ...]
+
+
+def dtypes_of(variables: Sequence[Any], present: Sequence[bool]) -> tuple[np.dtype | None, ...]:
+    """The dtypes of a kernel's arguments, by the variables of its jaxpr; None for those that are absent."""
+    found = iter(variables)
+    return tuple(np.dtype(next(found).aval.dtype) if here else None for here in present)
+
+
+# -- one kernel for arguments of certain shapes ------------------------------------------------------------------------
+
+
+class Tiered:
+    """A kernel for arguments of certain types, and the way in which it is run. See Note [Tiers].
+
+    Args:
+        kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), and ``wide``.
+        examples: for each argument a pair (shape, NumPy dtype), or the type of a Python number.
+        known: gives the ``HostFunction`` where it is known already, or None.
+
+    Attributes:
+        run: the function to call with arrays and numbers.
+        tier: "new", "host", "cold", "compiling" or "xla".
+        cost: what it is likely to cost, when that is known.
+        owed: how much longer the cold calls so far took than XLA's would have, in nanoseconds; ``calls``: how many.
+    """
+
+    __slots__ = ("kernel", "examples", "names", "run", "tier", "cost", "owed", "calls", "_written", "_traced",
+                 "_known", "_left", "__weakref__")  # fmt: skip
+
+    def __init__(self, kernel: Any, examples: Sequence[Any], known: Callable | None = None) -> None:
+        self.kernel, self.examples, self._known = kernel, tuple(examples), known
+        self.names: dict[str, Any] = {"array": np.array, "failed": self._failed, "body": None}
+        self.run: Callable = defined(entry_lines(self.examples), "run", self.names)
+        self.cost, self.owed, self.calls = NOTHING, 0.0, 0
+        self._written: Callable | None = None
+        self._traced: Any = None
+        self._left = False  # to XLA, for good
+        self.reset()
+        _all.add(self)
+
+    def reset(self) -> None:
+        """Decide anew, at the next call."""
+        self._be("new" if hosted() else "xla")
+
+    def _be(self, tier: str) -> None:
+        """Change what the entry's names mean: in such an order that each step leaves something that works."""
+        names = self.names
+        self.tier = tier
+        if tier in ("host", "cold"):
+            names["body"], names["other"] = self._written, self._mixed
+            names["quietly"] = quietly if tier == "host" else self._cold
+            names["ndarray"] = np.ndarray
+        else:
+            names["other"] = self._first if tier == "new" else self._by_xla if one_cpu() else self.kernel.xla
+            names["ndarray"] = Nothing
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def _first(self, *values: Any) -> Any:
+        """The first call with arrays decides."""
+        if not all(map(is_concrete, values)):
+            return self.kernel.xla(*values)
+        with _changing:
+            if self.tier == "new":
+                self._be(self._decided())
+        return self.run(*values)
+
+    def _mixed(self, *values: Any) -> Any:
+        """A call with other things than NumPy's arrays: jax's are read where they lie, others are not for the host."""
+        if not all(map(is_concrete, values)) or NUMPY.issuperset(map(type, values)):
+            return self._by_xla(*values)
+        return self.run(*[value if type(value) in NUMPY else np.asarray(value) for value in values])
+
+    def _by_xla(self, *values: Any) -> Any:
+        """A call of XLA's. See Note [Twins]."""
+        return self.kernel.xla(*[twin(value) if type(value) is np.ndarray else value for value in values])
+
+    def _cold(self, body: Callable, *arrays: Any) -> Any:
+        """A call on the host that counts what it costs."""
+        self.calls += 1
+        self.owed += self.cost.host - self.cost.xla
+        if self.owed >= self.cost.compile:
+            self._compile_later()
+        return quietly(body, *arrays)
+
+    def _failed(self, error: Exception, *values: Any) -> Any:
+        """Called while an error of a call on the host is handled: what is done instead.
+
+        Raises:
+            MemoryError: that error.
+        """
+        if isinstance(error, MemoryError):
+            raise error
+        if type(error) is RuntimeError and "cannot enter context" in str(error):
+            with np.errstate(all="ignore"):
+                return self._written(*self._numbers_as_arrays(values))  # type: ignore[misc]
+        with _changing:
+            first, self._left = not self._left, True
+            self._be("xla")
+        if first:
+            counters["failures"] += 1
+            warnings.warn(f"{self.kernel.name} could not be computed by NumPy and is left to XLA: {error!r}",
+                          RuntimeWarning, stacklevel=2)  # fmt: skip
+        return self._by_xla(*values)
+
+    def _numbers_as_arrays(self, values: Sequence[Any]) -> list[Any]:
+        dtypes = (self.names.get(f"dtype{i}") for i in range(len(values)))
+        given = zip(values, dtypes, strict=True)
+        return [value if dtype is None else np.array(value, dtype) for value, dtype in given if value is not None]
+
+    # -- decisions -----------------------------------------------------------------------------------------------------
+
+    def _decided(self) -> str:
+        """The tier that a kernel begins with."""
+        if self._left or not self._is_written():
+            return "xla"
+        host, xla, compiling = self.cost
+        if settings.tiers == "host" or host <= xla:
+            self._traced = None
+            return "host"
+        return "xla" if settings.deterministic or host > compiling else "cold"
+
+    def _is_written(self) -> bool:
+        """Have the kernel written for the host, if that is not known; False if it can't be."""
+        known = None if self._known is None else self._known()
+        self._known = None
+        if known is None:
+            known = self._traced_and_written()
+        if known is None:
+            self._left, self._traced = True, None
+            return False
+        self._written, self.cost = known.body, known.cost
+        for i, example in enumerate(self.examples):
+            if isinstance(example, type):
+                self.names[f"dtype{i}"] = known.dtypes[i]
+        return True
+
+    def _trace(self) -> Any:
+        """The kernel, traced for these arguments."""
+        with jax.core.eval_context(), jax.enable_x64(self.kernel.wide):
+            self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
+        return self._traced
+
+    def _traced_and_written(self) -> HostFunction | None:
+        """What the host runs; None if that can't be written."""
+        try:
+            traced = self._trace()
+            cost, body = cost_of(traced.jaxpr), written_jaxpr(traced.jaxpr, traced.out_info).body
+        except Unwritable as reason:
+            unwritten[str(reason)] += 1
+        except Exception as error:  # XLA raises it again, if it is the kernel's own
+            unwritten[f"{self.kernel.name}: {error!r}"] += 1
+        else:
+            present = [example is not type(None) for example in self.examples]
+            return HostFunction(body, cost, dtypes_of(traced.jaxpr.jaxpr.invars, present))
+        return None
+
+    def _compile_later(self) -> None:
+        with _changing:
+            if self.tier != "cold":
+                return
+            self.tier = "compiling"
+            self.names["quietly"] = quietly
+        if settings.background:
+            compiler.add(self)
+        else:
+            self.compile()
+
+    def compile(self) -> None:
+        """Have XLA compile the kernel, and leave it to XLA from here on; to NumPy, if XLA can't."""
+        try:
+            traced = self._traced or self._trace()
+            with jax.enable_x64(self.kernel.wide):
+                traced.lower().compile()
+        except Exception as error:
+            counters["failures"] += 1
+            found = "host"
+            text = f"{self.kernel.name} could not be compiled in the background and stays with NumPy: {error!r}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        else:
+            counters["compiled"] += 1
+            found, self._left = "xla", True
+        with _changing:
+            if self.tier == "compiling":
+                self._be(found)
+        self._traced = None
+
+
+def entry_lines(examples: Sequence[Any]) -> list[str]:
+    """The source of an entry. See Note [Entries].
+
+    >>> print("\\n".join(entry_lines([((3,), np.dtype("float32")), int])[:4]))
+    def run(x0, x1):
+        if type(x0) is ndarray and type(x1) is int:
+            try:
+                return quietly(body, x0, array(x1, dtype1))
+    """
+    arguments = [f"x{i}" for i in range(len(examples))]
+    checks, given = [], []
+    for name, example in zip(arguments, examples, strict=True):
+        if example is type(None):
+            checks.append(f"{name} is None")
+        elif isinstance(example, type):
+            checks.append(f"type({name}) is {example.__name__}")
+            given.append(f"array({name}, dtype{name[1:]})")
+        else:
+            checks.append(f"type({name}) is ndarray")
+            given.append(name)
+    checks.sort(key=lambda check: not check.endswith("ndarray"))
+    passed = ", ".join(arguments)
+    return [
+        f"def run({passed}):",
+        f"    if {' and '.join(checks)}:",
+        "        try:",
+        f"            return quietly({', '.join(['body', *given])})",
+        "        except Exception as error:",
+        f"            return failed({', '.join(['error', *arguments])})",
+        f"    return other({passed})",
+    ]
+
+
+def _stand_in(example: Any) -> Any:
+    if isinstance(example, type):
+        return None if example is type(None) else example(1)
+    return jax.ShapeDtypeStruct(*example)
+
+
+NUMPY = frozenset((np.ndarray, bool, int, float, complex, type(None)))
+"""What functions of the host take: NumPy's arrays, and Python's numbers."""
+
+_concrete: dict[type, bool] = dict.fromkeys(NUMPY, True)
+
+
+def is_concrete(value: Any) -> bool:
+    """Whether a value is an array of NumPy's or jax's that has elements, or a Python number; quick."""
+    kind = type(value)
+    found = _concrete.get(kind)
+    if found is None:
+        found = _concrete[kind] = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    return found
+
+
+# -- values for XLA ----------------------------------------------------------------------------------------------------
+
+_twins: dict[int, tuple[Any, jax.Array]] = {}
+LARGE = 1 << 14
+"""From how many bytes on the copy that XLA gets is kept: smaller ones are copied while XLA looks at the arguments."""
+
+
+def twin(array: np.ndarray, least: int = LARGE) -> Any:
+    """A jax array with the same elements, the same one as long as the array lives; small ones as they are.
+
+    >>> array = np.ones(10_000)
+    >>> twin(array) is twin(array), twin(array).dtype
+    (True, dtype('float64'))
+    """
+    if array.nbytes < least:
+        return array
+    found = _twins.get(id(array))
+    if found is None or found[0]() is not array:
+        may_alias = None if array.nbytes >= LARGE and array.base is None else False
+        with jax.core.eval_context(), jax.enable_x64(True):
+            made = jax.device_put(array, may_alias=may_alias)
+        key = id(array)
+        found = _twins[key] = weakref.ref(array, partial(_forget, key)), made
+    return found[1]
+
+
+def forget_twin(array: np.ndarray) -> None:
+    """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
+    _twins.pop(id(array), None)
+
+
+def _forget(key: int, reference: Any) -> None:
+    found = _twins.get(key)
+    if found is not None and found[0] is reference:
+        del _twins[key]
+
+
+def as_jax(value: Any) -> Any:
+    """A value as jax's functions take it: a NumPy array as one of jax's, anything else as it is."""
+    return twin(value, 0) if type(value) is np.ndarray else value
+
+
+# -- the compiler in the background ------------------------------------------------------------------------------------
+
+
+class Compiler:
+    """A thread that compiles what is due, one thing after the other. It is started when there is something."""
+
+    def __init__(self) -> None:
+        self._due: SimpleQueue[Any] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def add(self, due: Any) -> None:
+        """Have something compiled: its ``compile`` is called."""
+        self._due.put(due)
+        with _changing:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="tapegrad-compiler", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended:
+            due = self._due.get()
+            if due is not None and not self._ended:
+                due.compile()
+            if isinstance(due, threading.Event):
+                due.set()
+            del due
+
+    def wait(self) -> None:
+        """Return when all that is due has been compiled.
+
+        >>> compiler.wait()
+        """
+        if self._thread is not None and self._thread.is_alive():
+            done = _Mark()
+            self._due.put(done)
+            done.wait()
+
+    def end(self) -> None:
+        """Let the thread finish what it does, and nothing else: at the end of the process."""
+        self._ended = True
+        if self._thread is not None:
+            self._due.put(None)
+            self._thread.join()
+
+
+class _Mark(threading.Event):
+    def compile(self) -> None:
+        """There is nothing to be done but to say so."""
+
+
+compiler = Compiler()
+atexit.register(compiler.end)
+
+
+# -- the switch --------------------------------------------------------------------------------------------------------
+
+counters: Counter[str] = Counter()
+unwritten: Counter[str] = Counter()
+"""Why kernels could not be written for the host, and how many."""
+
+
+class Switched:
+    """What ``tiers(name)`` gives: as a context manager it restores what was chosen before."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        tiers(self._before)
+
+
+def tiers(name: str | None = None) -> Any:
+    """Say how kernels are run on a CPU, from here on and in all threads; without a name: what was said.
+
+    Args:
+        name: ``"xla"``: all by XLA, as on other devices. ``"host"``: by NumPy whatever can be. ``"auto"``: small calls
+            by NumPy, large ones, too, until XLA has compiled them in the background. Between them the last digit of a
+            result may differ.
+
+    Returns:
+        The name, if none was given; else something that restores what was said before, at the end of a ``with``.
+
+    Raises:
+        ValueError: no such name.
+
+    >>> import tapegrad as torch
+    >>> with torch.execution.tiers("xla"):
+    ...     torch.execution.tiers()
+    'xla'
+    """
+    if name is None:
+        return settings.tiers
+    if name not in NAMES:
+        raise ValueError(message("no such tiers", expected=" or ".join(map(repr, NAMES)), got=repr(name)))
+    before, settings.tiers = settings.tiers, name
+    if before != name:
+        _decide_anew()
+    return Switched(before)
+
+
+def be_deterministic(deterministic: bool) -> None:
+    """Have all calls of a kernel run in one way, or no longer."""
+    if settings.deterministic != deterministic:
+        settings.deterministic = deterministic
+        _decide_anew()
+
+
+def _decide_anew() -> None:
+    with _changing:
+        for tiered in list(_all):
+            tiered.reset()
+
+
+class TierStats(NamedTuple):
+    """How kernels are run. See Note [Tiers].
+
+    Attributes:
+        host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes.
+        compiled: how many were compiled in the background.
+        failures: how many were given to another tier because theirs failed.
+        unwritten: why kernels are XLA's that could not be written for the host, and how many.
+    """
+
+    host: int
+    cold: int
+    compiling: int
+    xla: int
+    compiled: int
+    failures: int
+    unwritten: dict[str, int]
+
+
+def tier_stats() -> TierStats:
+    """How kernels are run at present."""
+    with suppress(RuntimeError), _changing:
+        found = Counter(tiered.tier for tiered in list(_all))
+    return TierStats(
+        found["host"], found["cold"], found["compiling"], found["xla"], counters["compiled"], counters["failures"],
+        dict(unwritten),
+    )  # fmt: skip
