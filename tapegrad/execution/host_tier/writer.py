@@ -96,10 +96,14 @@ class Writer:
 
     def assigned(self, source: str) -> str:
         """A variable that holds what an expression gives."""
-        name = f"v{self._variables}"
-        self._variables += 1
+        name = self.variable()
         self.lines.append(f"{name} = {source}")
         return name
+
+    def variable(self) -> str:
+        """The name of a variable that nothing is assigned to yet."""
+        self._variables += 1
+        return f"v{self._variables - 1}"
 
     def known(self, operand: Operand) -> np.ndarray | None:
         """The array that an operand is, if it is a constant."""
@@ -117,7 +121,10 @@ class Writer:
         if prod(operand.shape) > LARGEST:
             return operand
         with np.errstate(all="ignore"):
-            value = eval(operand.source, self.names)
+            try:
+                value = eval(operand.source, self.names)
+            except NameError:  # it depends on a symbol
+                return operand
         return operand._replace(source=self.literal(value)) if isinstance(value, np.ndarray) else operand
 
     def named(self, source: str) -> str:
@@ -184,13 +191,13 @@ class Writer:
         given = (self.broadcast(operand, shape) for operand, shape in zip(operands, results, strict=True))
         single = not isinstance(tree, (tuple, list))
         items = ["None" if leaf is None else next(given) for leaf in ([tree] if single else tree)]
-        items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another value
-        self.lines.append(f"return {items[0] if single else '(' + ''.join(f'{item}, ' for item in items) + ')'}")
-        text = "\n".join(self.lines)
-        found = symbols_of(shapes).items()
+        items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another
+        given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
+        lines = [*needed(self.lines, given), f"return {given}"]
+        text, found = "\n".join(lines), symbols_of(shapes).items()
         places = [(symbol, place) for symbol, place in found if symbol not in free and mentions(text, symbol)]
         sizes = [f"{symbol} = x{index}.shape[{axis}]" for symbol, (index, axis) in places]
-        return [f"def {name}({', '.join([*free, *arguments])}):", *(f"    {line}" for line in [*sizes, *self.lines])]
+        return [f"def {name}({', '.join([*free, *arguments])}):", *(f"    {line}" for line in [*sizes, *lines])]
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
 
@@ -243,6 +250,10 @@ class Writer:
             self._operands[variable] = operand
 
 
+NAMES = re.compile(r"\b[vx]\d+\b")
+"""The variables and arguments in a line."""
+
+
 def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """``numpy.broadcast_to``, an order of magnitude quicker for small arrays.
 
@@ -255,6 +266,49 @@ def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     full = np.empty(shape, array.dtype)
     full[...] = array
     return full
+
+
+def needed(lines: Sequence[str], result: str) -> list[str]:
+    """Lines where they are needed: not at all, if nothing reads what they assign; below ``except``, if only that does.
+
+    >>> needed(["v0 = f(x0)", "v1 = g(x0)", "v2 = h(v0)"], "v2")
+    ['v0 = f(x0)', 'v2 = h(v0)']
+    >>> needed(["v0 = f(x0)", "try:", "    v1 = g(x0)", "except IndexError:", "    v1 = g(v0)"], "v1")
+    ['try:', '    v1 = g(x0)', 'except IndexError:', '    v0 = f(x0)', '    v1 = g(v0)']
+    """
+    readers: dict[str, set[int]] = {name: {0} for name in NAMES.findall(result)}
+    moved: dict[int, list[str]] = {}
+    kept: list[tuple[str, int]] = []
+    for line, handler in reversed(list(zip(lines, handlers_of(lines), strict=True))):
+        name, assigned, source = line.partition(" = ")
+        read = line
+        if assigned and name.isidentifier():
+            wanted, read = readers.get(name, set()), source
+            if not wanted:
+                continue
+            if len(wanted) == 1 and 0 not in wanted:
+                (handler,) = wanted
+                moved.setdefault(handler, []).append(f"    {line}")
+            else:
+                kept.append((line, 0))
+        else:
+            kept.append((line, handler if line.startswith("except ") else 0))
+        for name in NAMES.findall(read):
+            readers.setdefault(name, set()).add(handler)
+    return [text for line, handler in reversed(kept) for text in (line, *reversed(moved.get(handler, [])))]
+
+
+def handlers_of(lines: Sequence[str]) -> list[int]:
+    """For each line the number of the ``except`` that it stands below, or of that itself; 0 for others."""
+    count, handler, handlers = 0, 0, []
+    for line in lines:
+        if line.startswith("except "):
+            count += 1
+            handler = count
+        elif not line.startswith(" "):
+            handler = 0
+        handlers.append(handler)
+    return handlers
 
 
 def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
