@@ -13,18 +13,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from host_cases import CASES, Case
+from host_cases import CASES
+from jax.extend.core import jaxpr_as_fun
+from oracles import Case, as_list, gradients, is_inexact, weights
+from samples import all_samples
 
 from tapegrad import ops
-from tapegrad.execution import host_tier
-from tapegrad.execution.host_tier import elementwise
-from tapegrad.execution.host_tier.rules import RULES, Unwritable
-from tapegrad.execution.host_tier.writer import live_equations, written
+from tapegrad.execution.host_tier.rules import Unwritable
+from tapegrad.execution.host_tier.writer import written, written_jaxpr
+from tapegrad.ops.operator import TABLE
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
 
 for module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"tapegrad.ops.{module.name}")
+
+
+BY_XLA = {}
+"""The operators whose kernels are not written, and the primitives that they lack."""
 
 
 # -- how they are compared ---------------------------------------------------------------------------------------------
@@ -58,6 +64,15 @@ def parts_differ(host, xla, ulps, near, zeros, size):
         same &= (np.signbit(host) == np.signbit(xla)) | np.isnan(host) | (host != 0) | (xla != 0)
     flushed = (np.absolute(host) <= tiny) & (np.absolute(xla) <= tiny) & ((host == 0) != (xla == 0))
     return wrong(same | flushed, host, xla)
+
+
+def unlike(host, xla):
+    """The same of results of many operations: their errors are measured by the largest number among them."""
+    xla = np.asarray(xla)
+    if not jnp.issubdtype(xla.dtype, jnp.inexact):
+        return differences(host, xla)
+    size = np.absolute(xla[np.isfinite(xla)]).max(initial=0)
+    return differences(host, xla, 4096, 4096 * float(jnp.finfo(xla.dtype).eps) * float(size), zeros=False)
 
 
 def wrong(same, host, xla):
@@ -128,3 +143,58 @@ def test_results_without_dimensions_are_arrays():
 @pytest.mark.parametrize("primitive", sorted(CASES))
 def test_a_primitive_is_what_xla_computes(primitive):
     assert complaints(CASES[primitive]) == []
+
+
+# -- the kernels of the table ------------------------------------------------------------------------------------------
+
+
+def traced(sample):
+    """The jaxpr of an operator's outputs and of its gradients, its arguments, and which of the results there are."""
+    case = Case(TABLE[sample.op], sample)
+    with jax.enable_x64(True):
+        outputs = [out for out in as_list(jax.eval_shape(case.kernel, *case.values())) if is_inexact(out)]
+        seeds = weights(outputs, 1) if case.inputs and outputs and sample.derivable else []
+
+        def both(arrays, seeds):
+            found = gradients(case, arrays, seeds, case.inputs) if seeds else []
+            return as_list(case.kernel(*arrays)), found
+
+        return *jax.make_jaxpr(both, return_shape=True)(case.values(), seeds), [*case.values(), *seeds]
+
+
+def first_of_each(samples):
+    found = {}
+    for sample in samples:
+        found.setdefault(sample.op, sample)
+    return list(found.values())
+
+
+SAMPLES = list(all_samples())
+FIRST = first_of_each(SAMPLES)
+
+
+def check(sample):
+    """The host tier and XLA agree on an operator's outputs and gradients, or it says what is missing."""
+    closed, tree, arguments = traced(sample)
+    try:
+        host = written_jaxpr(closed, jax.tree.leaves(tree)).body
+    except Unwritable as missing:
+        assert sample.op in BY_XLA, f"{sample.op} is not written: {missing}"
+        return
+    with jax.enable_x64(True):
+        expected = jax.jit(jaxpr_as_fun(closed))(*arguments)
+    with np.errstate(all="ignore"):
+        found = host(*arguments)
+    for one, other in zip(found, expected, strict=True):
+        assert unlike(one, other) == ""
+
+
+@pytest.mark.parametrize("sample", FIRST, ids=lambda sample: sample.op)
+def test_a_kernel_is_what_xla_computes(sample):
+    check(sample)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_kernel_is_what_xla_computes_at_every_sample(sample):
+    check(sample)
