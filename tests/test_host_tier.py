@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 from zlib import crc32
 
+import host_cases_structure  # noqa: F401 - it adds cases
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -247,7 +248,7 @@ WRONG = {
     ),
     "rem": lambda writer, equation: writer.elementwise(np.remainder, equation),
     "argmax": lambda writer, equation: RULES["argmin"](writer, renamed(equation, "argmin")),
-    "reduce_sum": lambda writer, equation: RULES["reduce_max"](writer, renamed(equation, "reduce_max")),
+    "reduce_sum": lambda writer, equation: RULES["reduce_prod"](writer, renamed(equation, "reduce_prod")),
     "sort": lambda writer, equation: [writer.full(equation, index) for index in range(len(equation.operands))],
     "erf_inv": lambda writer, equation: RULES["erf"](writer, equation),
 }
@@ -256,7 +257,7 @@ WRONG = {
 @pytest.mark.parametrize("primitive", sorted(WRONG))
 def test_a_wrong_rule_is_found(primitive, monkeypatch):
     monkeypatch.setitem(RULES, primitive, WRONG[primitive])
-    assert complaints(CASES[primitive])
+    assert complaints(CASES[primitive][:4])
 
 
 def test_a_wrong_rule_is_found_in_kernels(monkeypatch):
