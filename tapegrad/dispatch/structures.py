@@ -31,18 +31,19 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax import export
 
 from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.rules import Unwritable
-from tapegrad.execution.host_tier.writer import as_argument, symbolic, written_jaxpr
+from tapegrad.execution.host_tier.writer import symbolic, written_jaxpr
 from tapegrad.execution.tiering import HostFunction, dtypes_of
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Size, Spec
 
-MOST_STRUCTURES, MOST_REFUSED = 8, 8
-"""How many structures calls of one family have, and how many that can't be traced are tried."""
+MOST_STRUCTURES, MOST_TRIED = 8, 16
+"""How many structures calls of one family have, and how many are tried of which some can't be traced."""
 
 MOST_EXAMPLES = 4
 """With how many calls before a new one is compared."""
@@ -57,19 +58,22 @@ class General(NamedTuple):
     """A kernel of a structure, written for the host.
 
     Attributes:
-        body: the function of the numbers that are no lengths of arguments, and of the arguments.
+        body: the function of the symbols that are ``free``, of the floats, and of the arguments.
         least: what a call costs whatever the lengths; ``cost``: what it costs at those it was first asked for with.
         dtypes: the dtype of each argument, or None for one that is absent.
     """
 
     body: Callable
+    free: Sequence[str]
     least: Cost
     cost: Cost
     dtypes: tuple[Any, ...]
 
-    def at(self, growth: float, numbers: Sequence[Any]) -> HostFunction:
-        """The function for other numbers, where results have ``growth`` times as many elements."""
-        body = partial(self.body, *map(as_argument, numbers)) if numbers else self.body
+    def at(self, growth: float, numbers: dict[str, Any]) -> HostFunction:
+        """The function for other numbers, by their names, where results have ``growth`` times as many elements."""
+        floats = [np.asarray(number) for name, number in numbers.items() if name[0] == "p"]
+        first = [*map(numbers.get, self.free), *floats]
+        body = partial(self.body, *first) if first else self.body
         cost = Cost(*(least + (cost - least) * growth for least, cost in zip(self.least, self.cost, strict=True)))
         return HostFunction(body, cost, self.dtypes)
 
@@ -96,8 +100,8 @@ class Fit(NamedTuple):
     def _at(self, general: General | None) -> HostFunction | None:
         if general is None:
             return None
-        named = zip(self.structure.names, self.numbers, strict=True)
-        return general.at(self.structure.growth(self.numbers), [number for name, number in named if name[0] != "n"])
+        numbers = dict(zip(self.structure.names, self.numbers, strict=True))
+        return general.at(self.structure.growth(self.numbers), numbers)
 
 
 def fit_of(op: Any, specs: tuple, settings: dict) -> Fit | None:
@@ -148,12 +152,12 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
 class Family:
     """Calls of one operator that differ in numbers alone: some examples, and the structures that were found."""
 
-    __slots__ = ("examples", "structures", "refused")
+    __slots__ = ("examples", "structures", "tried")
 
     def __init__(self) -> None:
         self.examples: list[Pattern] = []
         self.structures: list[Structure] = []
-        self.refused: set[Pattern] = set()
+        self.tried: set[tuple] = set()
 
     def fit(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, made now if a call before gives reason to."""
@@ -164,20 +168,24 @@ class Family:
         count = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         for example in self.examples:
             pattern = pattern_of(example, numbers, count)
-            if pattern is None or pattern in self.refused or self._is_full:
+            if pattern is None or self._is_full:
                 continue
-            made = self._made(op, specs, settings, pattern, order_of(pattern, example, numbers))
-            found = None if made is None else made.read(*numbers)
-            if made is not None and found is not None:
+            order = order_of(pattern, example, numbers)
+            if (pattern, *order) in self.tried:
+                continue
+            self.tried.add((pattern, *order))
+            made = self._made(op, specs, settings, pattern, order)
+            if made is not None:
                 self.structures.append(made)
-                return Fit(made, found)
-            self.refused.add(pattern)
+                found = made.read(*numbers)
+                if found is not None:
+                    return Fit(made, found)
         self.examples = [numbers, *self.examples][:MOST_EXAMPLES]
         return None
 
     @property
     def _is_full(self) -> bool:
-        return len(self.structures) >= MOST_STRUCTURES or len(self.refused) >= MOST_REFUSED
+        return len(self.structures) >= MOST_STRUCTURES or len(self.tried) >= MOST_TRIED
 
     def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> Structure | None:
         """The structure of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
@@ -313,13 +321,13 @@ class Structure:
     def _written(self, closed: Any, tree: Any) -> General | None:
         """What ``_traced`` gave, for the host; None if it can't be written."""
         try:
-            body = written_jaxpr(closed, tree, [name for name in self.names if name[0] == "m"]).body
+            body, _, free = written_jaxpr(closed, tree)
         except Unwritable:
             return None
         lengths = {name: number for name, number in zip(self.names, self._first or (), strict=False) if name[0] != "p"}
         least, cost = cost_of(closed, dict.fromkeys(lengths, 0)), cost_of(closed, lengths)
         variables = closed.jaxpr.invars[len(self._floats) :]
-        return General(body, least, cost, dtypes_of(variables, [True] * len(variables)))
+        return General(body, free, least, cost, dtypes_of(variables, [True] * len(variables)))
 
     def growth(self, numbers: Sequence[Any]) -> float:
         """How many times as many elements results have as when the structure was made."""

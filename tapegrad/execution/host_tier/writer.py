@@ -176,14 +176,17 @@ class Writer:
         """The name of a function that computes what a jaxpr inside this one does; it gives a tuple of arrays."""
         name = f"f{len(self.names)}"
         self.names[name] = None
-        lines = Writer(self.names).function_lines(name, jaxpr, [True] * len(jaxpr.jaxpr.outvars))
+        lines, free = Writer(self.names).function_lines(name, jaxpr, [True] * len(jaxpr.jaxpr.outvars))
+        if free:
+            raise Unwritable(f"a function inside another that reads {free[0]}, which is no length of its arguments")
         defined(lines, name, self.names)
         return name
 
-    def function_lines(self, name: str, closed: ClosedJaxpr, tree: Any, free: Sequence[str] = ()) -> list[str]:
-        """The lines of a function that computes what a jaxpr does, of the symbols that are ``free`` and its arguments.
+    def function_lines(self, name: str, closed: ClosedJaxpr, tree: Any) -> tuple[list[str], list[str]]:
+        """The lines of a function that computes what a jaxpr does, and the symbols that are its first arguments.
 
-        ``tree`` is None for no result, anything else for one; or a list or a tuple of such.
+        These are the ones that it needs and that are no lengths of its other arguments. ``tree`` is None for no result,
+        anything else for one; or a list or a tuple of such.
         """
         shapes, results = shapes_of(closed.jaxpr.invars), shapes_of(closed.jaxpr.outvars)
         arguments = [f"x{index}" for index in range(len(shapes))]
@@ -194,10 +197,11 @@ class Writer:
         items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another
         given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
         lines = [*needed(self.lines, given), f"return {given}"]
-        text, found = "\n".join(lines), symbols_of(shapes).items()
-        places = [(symbol, place) for symbol, place in found if symbol not in free and mentions(text, symbol)]
-        sizes = [f"{symbol} = x{index}.shape[{axis}]" for symbol, (index, axis) in places]
-        return [f"def {name}({', '.join([*free, *arguments])}):", *(f"    {line}" for line in [*sizes, *lines])]
+        wanted, places = sorted(set(SYMBOLS.findall("\n".join(lines)))), symbols_of(shapes)
+        free = [symbol for symbol in wanted if symbol not in places]
+        read = [(symbol, *places[symbol]) for symbol in wanted if symbol in places]
+        sizes = [f"{symbol} = x{index}.shape[{axis}]" for symbol, index, axis in read]
+        return [f"def {name}({', '.join([*free, *arguments])}):", *(f"    {line}" for line in [*sizes, *lines])], free
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
 
@@ -252,6 +256,9 @@ class Writer:
 
 NAMES = re.compile(r"\b[vx]\d+\b")
 """The variables and arguments in a line."""
+
+SYMBOLS = re.compile(r"\b[mn]\d*\b")
+"""The symbols in a line. See Note [Names of a pattern] in ``dispatch/structures.py``."""
 
 
 def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -399,15 +406,12 @@ class Written(NamedTuple):
     Attributes:
         body: the function: arrays in, an array or a tuple of arrays (and Nones) out.
         source: its lines.
+        free: the symbols that it takes first, before the arrays.
     """
 
     body: Callable
     source: str
-
-
-def as_argument(number: Any) -> Any:
-    """A number as a body takes it: a length as it is, a float as an array."""
-    return number if isinstance(number, int) else np.asarray(number)
+    free: tuple[str, ...] = ()
 
 
 def written(function: Callable, arguments: Sequence[Any]) -> Written:
@@ -429,18 +433,8 @@ def written(function: Callable, arguments: Sequence[Any]) -> Written:
     return written_jaxpr(closed, tree)
 
 
-def written_jaxpr(closed: ClosedJaxpr, tree: Any, free: Sequence[str] = ()) -> Written:
-    """A jaxpr, written for the host.
-
-    Args:
-        tree: one thing, or a tuple of those that it computes and of Nones.
-        free: symbols that are no lengths of arguments; they become the first arguments.
-    """
+def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
+    """A jaxpr, written for the host; ``tree`` is one thing, or a tuple of those that it computes and of Nones."""
     names: dict[str, Any] = {}
-    lines = Writer(names).function_lines("body", closed, tree, free)
-    return Written(defined(lines, "body", names), "\n".join(lines))
-
-
-def mentions(text: str, name: str) -> bool:
-    """Whether some lines of Python mention a name."""
-    return re.search(rf"\b{name}\b", text) is not None
+    lines, free = Writer(names).function_lines("body", closed, tree)
+    return Written(defined(lines, "body", names), "\n".join(lines), tuple(free))
