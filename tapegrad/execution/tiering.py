@@ -50,7 +50,7 @@ import warnings
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
 from types import TracebackType
@@ -224,7 +224,7 @@ class Tiered:
     def _is_written(self) -> bool:
         """Trace the kernel, write it for the host, and judge what it costs; False if one of these can't be done."""
         try:
-            with jax.core.eval_context(), jax.enable_x64(self.kernel.wide):
+            with jax.core.eval_context(), jax.enable_x64(True) if self.kernel.wide else nullcontext():
                 traced = self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
             if self._written is None:
                 self.cost = cost_of(traced.jaxpr)
@@ -261,13 +261,11 @@ class Tiered:
     def compile(self) -> None:
         """Have XLA compile the kernel, and leave it to XLA from here on; to NumPy, if XLA can't."""
         try:
-            with jax.enable_x64(self.kernel.wide):
+            with jax.enable_x64(True) if self.kernel.wide else nullcontext():
                 self._traced.lower().compile()
         except Exception as error:
-            counters["failures"] += 1
             found = "host"
-            text = f"{self.kernel.name} could not be compiled in the background and stays with NumPy: {error!r}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            gave_up(self.kernel.name, error)
         else:
             counters["compiled"] += 1
             found, self._left = "xla", True
@@ -424,6 +422,13 @@ class _Mark(threading.Event):
         """There is nothing to be done but to say so."""
 
 
+def gave_up(name: str, error: Exception) -> None:
+    """Warn that something could not be compiled in the background."""
+    counters["failures"] += 1
+    text = f"{name} could not be compiled in the background and is left to NumPy: {error!r}"
+    warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
 compiler = Compiler()
 atexit.register(compiler.end)
 
@@ -513,7 +518,7 @@ class TierStats(NamedTuple):
 
 def tier_stats() -> TierStats:
     """How kernels are run at present."""
-    with suppress(RuntimeError), _changing:
+    with _changing:
         found = Counter(tiered.tier for tiered in list(_all))
     return TierStats(
         found["host"], found["cold"], found["compiling"], found["xla"], counters["compiled"], counters["failures"],
