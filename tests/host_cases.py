@@ -156,9 +156,14 @@ unary("lgamma", lax.lgamma, FLOATS, ulps=16, near=2e-6)
 unary("digamma", lax.digamma, FLOATS, ulps=64, near=2e-6)
 unary("bessel_i0e", lax.bessel_i0e, FLOATS, ulps=16)
 unary("bessel_i1e", lax.bessel_i1e, FLOATS, ulps=16)
-grid = np.linspace(-9, 9, 301)
 for name in ("erf", "erfc", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"):
-    case(name, getattr(lax, name), grid, ulps=1024)
+    case(name, getattr(lax, name), np.linspace(-9, 9, 301), ulps=1024)
+orders = np.array([-1, 0, 0.5, 1, 1.5, 2, 3, 4, 7, np.inf, np.nan])
+places = np.array([-3, -1.3, -0.6, 0, -0.0, 0.1, 1, 2.5, 10, 100, np.inf, np.nan, -np.inf])
+for dtype in FLOATS[:2]:
+    grids = [grid.ravel().astype(dtype) for grid in np.meshgrid(orders, places)]
+    case("zeta", lax.zeta, *grids, ulps=256, near=1e-14)
+    case("polygamma", lax.polygamma, *grids, ulps=256, near=1e-6)
 binary("atan2", lax.atan2, FLOATS, ulps=2)
 binary("nextafter", lax.nextafter, FLOATS[:2])
 binary("pow", lax.pow, FLOATS, ulps=4)

@@ -8,23 +8,32 @@ numbers: what is subnormal counts as zero of either sign.
 
 import importlib
 import pkgutil
+from zlib import crc32
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from host_cases import CASES, Case
+from host_cases import CASES
+from jax.extend.core import jaxpr_as_fun
+from oracles import Case, as_list, gradients, is_inexact, weights
+from samples import all_samples
 
 from tapegrad import ops
-from tapegrad.execution import host_tier
-from tapegrad.execution.host_tier import elementwise
+from tapegrad.execution.host_tier.elementwise import identity
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
-from tapegrad.execution.host_tier.writer import live_equations, written
+from tapegrad.execution.host_tier.writer import written, written_jaxpr
+from tapegrad.ops.operator import TABLE
+from tapegrad.ops.page import BY_XLA
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
 
 for module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"tapegrad.ops.{module.name}")
+
+
+ONLY_LATER = set()
+"""Of the operators that XLA computes those whose first sample is written."""
 
 
 # -- how they are compared ---------------------------------------------------------------------------------------------
@@ -60,6 +69,15 @@ def parts_differ(host, xla, ulps, near, zeros, size):
     return wrong(same | flushed, host, xla)
 
 
+def unlike(host, xla):
+    """The same of results of many operations: their errors are measured by the largest number among them."""
+    xla = np.asarray(xla)
+    if not jnp.issubdtype(xla.dtype, jnp.inexact):
+        return differences(host, xla)
+    size = np.absolute(xla[np.isfinite(xla)]).max(initial=0)
+    return differences(host, xla, 4096, 4096 * float(jnp.finfo(xla.dtype).eps) * float(size), zeros=False)
+
+
 def wrong(same, host, xla):
     places = np.argwhere(~same)[:4]
     return "; ".join(f"at {tuple(map(int, at))} {host[tuple(at)]!r}, not {xla[tuple(at)]!r}" for at in places)
@@ -69,15 +87,20 @@ def leaves(results):
     return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
-def on_host(function, arguments):
-    """The results of the written function, the arguments being read-only."""
+def run(body, arguments):
+    """What a written function gives, who can't write to its arguments."""
     arguments = [np.array(argument) for argument in arguments]
     for argument in arguments:
         argument.setflags(write=False)
-    with jax.enable_x64(True):
-        body = written(function, arguments).body
     with np.errstate(all="ignore"):
         return body(*arguments)
+
+
+def on_host(function, arguments):
+    """The results of a function, which is written for the host."""
+    with jax.enable_x64(True):
+        body = written(function, arguments).body
+    return run(body, arguments)
 
 
 def all_of(cases):
@@ -122,9 +145,145 @@ def test_results_without_dimensions_are_arrays():
     assert type(written(lambda x: x * x + 1, [x]).body(x)) is np.ndarray
 
 
+def test_arguments_are_not_written_to_and_may_be_shown():
+    x = np.arange(6.0).reshape(2, 3)
+    x.setflags(write=False)
+    turned = written(lambda x: x.T, [x]).body(x)
+    assert np.shares_memory(turned, x) and not turned.flags.writeable
+
+
 # -- the rules ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("primitive", sorted(CASES))
 def test_a_primitive_is_what_xla_computes(primitive):
     assert complaints(CASES[primitive]) == []
+
+
+# -- the kernels of the table ------------------------------------------------------------------------------------------
+
+
+def traced(sample):
+    """What an operator's outputs are and what its gradients are: pairs of a jaxpr and arguments."""
+    case = Case(TABLE[sample.op], sample)
+    with jax.enable_x64(True):
+        forward = jax.make_jaxpr(lambda *arrays: as_list(case.kernel(*arrays)))(*case.values())
+        outputs = [aval for aval in forward.out_avals if is_inexact(aval)]
+        parts = [(forward, case.values())]
+        if case.inputs and outputs and sample.derivable:
+            count, arguments = len(outputs), [*weights(outputs, 1), *case.values()]
+            backward = jax.make_jaxpr(lambda *args: gradients(case, args[count:], args[:count], case.inputs))
+            parts.append((backward(*arguments), arguments))
+    return parts
+
+
+def written_or_known(sample):
+    """The parts of ``traced`` with their functions, or None, if the table says that XLA computes the operator."""
+    parts = traced(sample)
+    try:
+        return [(closed, written_jaxpr(closed, closed.out_avals).body, arguments) for closed, arguments in parts]
+    except Unwritable as missing:
+        assert sample.op in BY_XLA, f"{sample.op} is not written: {missing}"
+        return None
+
+
+def check(sample):
+    """The host tier and XLA agree on an operator's outputs and gradients."""
+    for closed, body, arguments in written_or_known(sample) or ():
+        with jax.enable_x64(True):
+            expected = jax.jit(jaxpr_as_fun(closed))(*arguments)
+        found = run(body, arguments)
+        assert [unlike(*pair) for pair in zip(found, expected, strict=True)] == [""] * len(found)
+
+
+def first_of_each(samples):
+    found = {}
+    for sample in samples:
+        found.setdefault(sample.op, sample)
+    return list(found.values())
+
+
+SAMPLES = list(all_samples())
+FIRST = first_of_each(SAMPLES)
+DRAWN = [sample for sample in FIRST if crc32(sample.op.encode()) % 4 == 0]
+"""XLA compiles these kernels here, and all of them if slow tests are asked for."""
+
+
+def test_all_kernels_are_written_but_for_those_that_the_table_of_operators_names():
+    missing = {sample.op for sample in FIRST if written_or_known(sample) is None}
+    assert missing == set(BY_XLA) - ONLY_LATER
+
+
+@pytest.mark.parametrize("sample", DRAWN, ids=lambda sample: sample.op)
+def test_a_kernel_is_what_xla_computes(sample):
+    check(sample)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_kernel_is_what_xla_computes_at_every_sample(sample):
+    check(sample)
+
+
+# -- and they can fail -------------------------------------------------------------------------------------------------
+
+
+
+def renamed(equation, primitive):
+    """An equation as if it were one of another primitive."""
+    equation.primitive = primitive
+    return equation
+
+
+WRONG = {
+    "neg": identity,
+    "max": lambda writer, equation: writer.elementwise(np.fmax, equation),  # of nan and a number the number
+    "sign": lambda writer, equation: writer.elementwise(np.sign, equation),  # no -0
+    "floor": lambda writer, equation: writer.elementwise(np.trunc, equation),
+    "exp": lambda writer, equation: writer.elementwise(np.expm1, equation),
+    "not": lambda writer, equation: writer.elementwise(np.logical_not, equation),  # bools
+    "convert_element_type": lambda writer, equation: (
+        f"{writer.full(equation, 0)}.astype({writer.dtype(equation.params['new_dtype'])})"  # wraps around
+    ),
+    "rem": lambda writer, equation: writer.elementwise(np.remainder, equation),
+    "argmax": lambda writer, equation: RULES["argmin"](writer, renamed(equation, "argmin")),
+    "reduce_sum": lambda writer, equation: RULES["reduce_max"](writer, renamed(equation, "reduce_max")),
+    "sort": lambda writer, equation: [writer.full(equation, index) for index in range(len(equation.operands))],
+    "erf_inv": lambda writer, equation: RULES["erf"](writer, equation),
+}
+
+
+@pytest.mark.parametrize("primitive", sorted(WRONG))
+def test_a_wrong_rule_is_found(primitive, monkeypatch):
+    monkeypatch.setitem(RULES, primitive, WRONG[primitive])
+    assert complaints(CASES[primitive])
+
+
+def test_a_wrong_rule_is_found_in_kernels(monkeypatch):
+    sample = next(sample for sample in FIRST if sample.op == "tanh")
+    check(sample)
+    monkeypatch.setitem(RULES, "mul", RULES["add"])
+    with pytest.raises(AssertionError):
+        check(sample)
+
+
+def test_a_kernel_that_is_not_written_is_found(monkeypatch):
+    monkeypatch.delitem(RULES, "tanh")
+    with pytest.raises(AssertionError, match="tanh is not written: tanh"):
+        check(next(sample for sample in FIRST if sample.op == "tanh"))
+
+
+@pytest.mark.parametrize(
+    "host, complaint",
+    [
+        (np.array([1, 2], "int64"), "int64"),
+        (np.array([1, 2, 3], "float32"), "(3,)"),
+        (np.float32(1), "float32"),
+        (np.array([1, np.nan], "float32"), "nan"),
+        (np.array([-0.0, 2], "float32"), "-0.0"),
+    ],
+)
+def test_a_wrong_result_is_complained_of(host, complaint):
+    xla = np.array([0, 2] if complaint == "-0.0" else [1, 2], "float32")
+    assert complaint in differences(host, xla, ulps=2)
+    assert differences(xla, xla) == ""

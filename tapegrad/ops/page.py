@@ -13,6 +13,10 @@ from typing import NamedTuple
 
 from tapegrad.ops.operator import TABLE, Linear, Multilinear, Operator
 
+BY_XLA: dict[str, str] = {}
+"""The operators whose kernels, or whose backward, XLA computes whatever their size, and the primitives for which there
+is no rule that NumPy can follow. See Note [The host tier] in ``execution/host_tier/writer.py``."""
+
 
 class Row(NamedTuple):
     """What the page says of one operator.
@@ -24,6 +28,7 @@ class Row(NamedTuple):
         saves: the inputs and outputs that are kept for backward.
         forward: where the forward-mode derivative comes from.
         complex: whether it takes complex numbers.
+        host: whether its kernels are written for the host tier; if not, the primitives that it lacks.
         node: PyTorch's name of the node in the graph.
     """
 
@@ -33,6 +38,7 @@ class Row(NamedTuple):
     saves: str
     forward: str
     complex: str
+    host: str
     node: str
 
 
@@ -40,7 +46,7 @@ def describe(op: Operator) -> Row:
     """The row of one operator."""
     return Row(
         signature(op), op.kind, formulas(op), ", ".join(saved(op)), forward(op), "no" if op.real else "yes",
-        op.node if op.formulas else "",
+        f"no: {BY_XLA[op.name]}" if op.name in BY_XLA else "yes", op.node if op.formulas else "",
     )  # fmt: skip
 
 
@@ -101,9 +107,9 @@ def as_markdown(rows: Iterable[Row]) -> str:
     """Rows as a table of Markdown.
 
     >>> print(as_markdown([describe(TABLE["neg"])]))
-    | operator | kind | formulas | saves | forward | complex | node |
-    | --- | --- | --- | --- | --- | --- | --- |
-    | `neg(x)` | elementwise | `x` |  | elementwise kind | yes | NegBackward0 |
+    | operator | kind | formulas | saves | forward | complex | host | node |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | `neg(x)` | elementwise | `x` |  | elementwise kind | yes | yes | NegBackward0 |
     """
     lines = [Row._fields, ("---",) * len(Row._fields), *(quoted(row) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -120,4 +126,6 @@ def page(markdown: bool = False) -> str:
     title, table = ("## {}", as_markdown) if markdown else ("{}:", as_text)
     parts = [f"{title.format(family)}\n\n{table(rows)}" for family, rows in families()]
     total = f"{len(TABLE)} operators, {sum(bool(op.formulas) for op in TABLE.values())} of them differentiable."
-    return "\n\n".join([*parts, total])
+    lacking = ", ".join(sorted({name for names in BY_XLA.values() for name in names.split(", ")}))
+    tiers = f"{len(TABLE) - len(BY_XLA)} of them have kernels for the host; those of {len(BY_XLA)} are XLA's"
+    return "\n\n".join([*parts, total, f"{tiers}: there are no rules for {lacking}."])

@@ -77,7 +77,10 @@ def mapped(writer: Any, function: Callable, equation: Any, *settings: str) -> Op
 
 def literal(writer: Any, value: Any, dtype: Any) -> Operand:
     """A number, as an array without dimensions."""
-    return Operand(writer.constant(np.asarray(value, dtype)), ())
+    array = np.asarray(value, dtype)
+    key = f"k{array.dtype.name}_{array.tobytes().hex()}"
+    writer.names.setdefault(key, array)
+    return Operand(key, ())
 
 
 @rule("stop_gradient", "copy", "copy_p", "optimization_barrier")

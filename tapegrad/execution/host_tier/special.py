@@ -2,7 +2,7 @@
 
 All of them compute in float64, whatever they are given, but for ``erf`` of narrower numbers. They are accurate to some
 1e-15, relatively, where the function is not near a zero of its own. Functions that need loops of series
-(``igamma``, ``zeta``, ``polygamma``) have no rule: XLA computes them.
+(``igamma``, ``igammac``) have no rule: XLA computes them.
 """
 
 from __future__ import annotations
@@ -210,6 +210,52 @@ def digamma(x: np.ndarray) -> np.ndarray:
     return np.where((x <= 0) & (x == np.floor(x)), np.nan, np.where(reflected, mirrored, value))
 
 
+# -- the zeta function -------------------------------------------------------------------------------------------------
+# S. L. Moshier, Cephes, zeta.c: the Euler-Maclaurin formula.
+
+BERNOULLI = (
+    12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9, 7.47242496e10, -2.950130727918164224e12,
+    1.1646782814350067249e14, -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18,
+)  # fmt: skip
+"""``(2 k)! / B(2 k)``."""
+
+TERMS = 10
+"""How many terms are added one by one."""
+
+
+def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The zeta function of Hurwitz, the sum of ``(q + k) ** -x``.
+
+    >>> zeta(np.array([2.0, 1.0]), np.array([1.0, 1.0]))
+    array([1.64493407,        inf])
+    """
+    x, q = x.astype(np.float64), q.astype(np.float64)
+    last = q + (TERMS - 1)
+    power = np.power(last, -x)
+    total = sum(np.power(q + place, -x) for place in range(TERMS)) + power * last / (x - 1) - 0.5 * power
+    factor = x
+    for place, number in enumerate(BERNOULLI):
+        power = power / last
+        total = total + factor * power / number
+        factor = factor * (x + (2 * place + 1)) * (x + (2 * place + 2))
+        power = power / last
+    is_pole = (q <= 0) & (q == np.floor(q))
+    unknown = (x < 1) | is_pole | ((q <= 0) & (x != np.floor(x)))
+    return np.where((x == 1) | (is_pole & (np.fmod(x, 2) == 0)), np.inf, np.where(unknown, np.nan, total))
+
+
+def polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The derivatives of ``digamma``.
+
+    >>> polygamma(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
+    array([-0.57721566,  1.64493407])
+    """
+    n, x = n.astype(np.float64), x.astype(np.float64)
+    sign = np.where(np.fmod(n, 2) == 0, -1, 1)
+    found = np.where(n == 0, digamma(x), sign * np.exp(lgamma(n + 1)) * zeta(n + 1, x))
+    return np.where((n < 0) | (n != np.floor(n)), np.nan, found)
+
+
 # -- Bessel functions --------------------------------------------------------------------------------------------------
 # S. L. Moshier, Cephes, i0.c and i1.c: Chebyshev series, up to 8 in ``x / 2 - 2``, from there on in ``32 / x - 2``.
 
@@ -276,7 +322,7 @@ def bessel_i1e(x: np.ndarray) -> np.ndarray:
 
 # -- their rules -------------------------------------------------------------------------------------------------------
 
-FUNCTIONS = (erf, erfc, erf_inv, lgamma, digamma, bessel_i0e, bessel_i1e)
+FUNCTIONS = (erf, erfc, erf_inv, lgamma, digamma, zeta, polygamma, bessel_i0e, bessel_i1e)
 """They are called as the primitives are."""
 
 
