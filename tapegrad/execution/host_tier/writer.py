@@ -24,6 +24,7 @@ that of the variable, and elementwise rules take it as it is. Others get it in f
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import prod
@@ -94,10 +95,14 @@ class Writer:
 
     def assigned(self, source: str) -> str:
         """A variable that holds what an expression gives."""
-        name = f"v{self._variables}"
-        self._variables += 1
+        name = self.variable()
         self.lines.append(f"{name} = {source}")
         return name
+
+    def variable(self) -> str:
+        """The name of a variable that nothing is assigned to yet."""
+        self._variables += 1
+        return f"v{self._variables - 1}"
 
     def known(self, operand: Operand) -> np.ndarray | None:
         """The array that an operand is, if it is a constant."""
@@ -173,7 +178,7 @@ class Writer:
         items = "".join(f"{inner.broadcast(*pair)}, " for pair in given)
         name = f"f{len(self.names)}"
         self.names[name] = None
-        lines = [*inner.lines, f"return ({items})"]
+        lines = [*needed(inner.lines, items), f"return ({items})"]
         defined([f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in lines)], name, self.names)
         return name
 
@@ -228,6 +233,10 @@ class Writer:
             self._operands[variable] = operand
 
 
+NAMES = re.compile(r"\b[vx]\d+\b")
+"""The variables and arguments in a line."""
+
+
 def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """``numpy.broadcast_to``, an order of magnitude quicker for small arrays.
 
@@ -240,6 +249,49 @@ def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     full = np.empty(shape, array.dtype)
     full[...] = array
     return full
+
+
+def needed(lines: Sequence[str], result: str) -> list[str]:
+    """Lines where they are needed: not at all, if nothing reads what they assign; below ``except``, if only that does.
+
+    >>> needed(["v0 = f(x0)", "v1 = g(x0)", "v2 = h(v0)"], "v2")
+    ['v0 = f(x0)', 'v2 = h(v0)']
+    >>> needed(["v0 = f(x0)", "try:", "    v1 = g(x0)", "except IndexError:", "    v1 = g(v0)"], "v1")
+    ['try:', '    v1 = g(x0)', 'except IndexError:', '    v0 = f(x0)', '    v1 = g(v0)']
+    """
+    readers: dict[str, set[int]] = {name: {0} for name in NAMES.findall(result)}
+    moved: dict[int, list[str]] = {}
+    kept: list[tuple[str, int]] = []
+    for line, handler in reversed(list(zip(lines, handlers_of(lines), strict=True))):
+        name, assigned, source = line.partition(" = ")
+        read = line
+        if assigned and name.isidentifier():
+            wanted, read = readers.get(name, set()), source
+            if not wanted:
+                continue
+            if len(wanted) == 1 and 0 not in wanted:
+                (handler,) = wanted
+                moved.setdefault(handler, []).append(f"    {line}")
+            else:
+                kept.append((line, 0))
+        else:
+            kept.append((line, handler if line.startswith("except ") else 0))
+        for name in NAMES.findall(read):
+            readers.setdefault(name, set()).add(handler)
+    return [text for line, handler in reversed(kept) for text in (line, *reversed(moved.get(handler, [])))]
+
+
+def handlers_of(lines: Sequence[str]) -> list[int]:
+    """For each line the number of the ``except`` that it stands below, or of that itself; 0 for others."""
+    count, handler, handlers = 0, 0, []
+    for line in lines:
+        if line.startswith("except "):
+            count += 1
+            handler = count
+        elif not line.startswith(" "):
+            handler = 0
+        handlers.append(handler)
+    return handlers
 
 
 def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -333,5 +385,5 @@ def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
     items = ["None" if leaf is None else writer.broadcast(next(results), next(shapes)) for leaf in leaves]
     items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another value
     given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
-    lines = [f"def body({', '.join(arguments)}):", *(f"    {line}" for line in [*writer.lines, f"return {given}"])]
+    lines = [f"def body({', '.join(arguments)}):", *(f"    {line}" for line in [*needed(writer.lines, given), f"return {given}"])]
     return Written(defined(lines, "body", names), "\n".join(lines))
