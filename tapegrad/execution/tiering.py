@@ -28,10 +28,13 @@ A call passes a function of straight-line Python (``Tiered.run``), written for t
     def run(x0, x1):
         if type(x0) is ndarray and type(x1) is float:
             try:
-                return quietly(body, x0, array(x1, dtype1))
+                return quietly(body, x0, x1)
             except Exception as error:
                 return failed(error, x0, x1)
         return other(x0, x1)
+
+    def body(x0, x1):
+        return written(x0, array(x1, dtype1))
 
 What the names mean is changed when the tier is; whoever holds the function need not know. Where XLA runs the kernel,
 ``ndarray`` is a class that has no instances.
@@ -125,15 +128,15 @@ class Tiered:
         owed: how much longer the cold calls so far took than XLA's would have, in nanoseconds; ``calls``: how many.
     """
 
-    __slots__ = ("kernel", "examples", "names", "run", "tier", "cost", "owed", "calls", "_written", "_traced",
+    __slots__ = ("kernel", "examples", "names", "run", "tier", "cost", "owed", "calls", "_body", "_traced",
                  "_left", "__weakref__")  # fmt: skip
 
     def __init__(self, kernel: Any, examples: Sequence[Any]) -> None:
         self.kernel, self.examples = kernel, tuple(examples)
-        self.names: dict[str, Any] = {"array": np.array, "failed": self._failed, "body": None}
+        self.names: dict[str, Any] = {"failed": self._failed}
         self.run: Callable = defined(entry_lines(self.examples), "run", self.names)
         self.cost, self.owed, self.calls = NOTHING, 0.0, 0
-        self._written: Callable | None = None
+        self._body: Callable | None = None
         self._traced: Any = None
         self._left = False  # to XLA, for good
         self.reset()
@@ -148,7 +151,7 @@ class Tiered:
         names = self.names
         self.tier = tier
         if tier in ("host", "cold"):
-            names["body"], names["other"] = self._written, self._mixed
+            names["body"], names["other"] = self._body, self._mixed
             names["quietly"] = quietly if tier == "host" else self._cold
             names["ndarray"] = np.ndarray
         else:
@@ -194,7 +197,9 @@ class Tiered:
             raise error
         if type(error) is RuntimeError and "cannot enter context" in str(error):
             with np.errstate(all="ignore"):
-                return self._written(*self._numbers_as_arrays(values))  # type: ignore[misc]
+                return self._body(*[value for value in values if value is not None])  # type: ignore[misc]
+        if isinstance(error, OverflowError):  # an integer that its dtype can't hold
+            return self._by_xla(*values)
         with _changing:
             first, self._left = not self._left, True
             self._be("xla")
@@ -203,11 +208,6 @@ class Tiered:
             warnings.warn(f"{self.kernel.name} could not be computed by NumPy and is left to XLA: {error!r}",
                           RuntimeWarning, stacklevel=2)  # fmt: skip
         return self._by_xla(*values)
-
-    def _numbers_as_arrays(self, values: Sequence[Any]) -> list[Any]:
-        dtypes = (self.names.get(f"dtype{i}") for i in range(len(values)))
-        given = zip(values, dtypes, strict=True)
-        return [value if dtype is None else np.array(value, dtype) for value, dtype in given if value is not None]
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
@@ -226,26 +226,29 @@ class Tiered:
         try:
             with jax.core.eval_context(), jax.enable_x64(True) if self.kernel.wide else nullcontext():
                 traced = self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
-            if self._written is None:
+            if self._body is None:
                 self.cost = cost_of(traced.jaxpr)
-                self._written = written_jaxpr(traced.jaxpr, traced.out_info).body
+                self._body = self._taking_numbers(written_jaxpr(traced.jaxpr, traced.out_info).body, traced.jaxpr)
         except Unwritable as reason:
             unwritten[str(reason)] += 1
         except Exception as error:  # XLA raises it again, if it is the kernel's own
             unwritten[f"{self.kernel.name}: {error!r}"] += 1
         else:
-            self._name_dtypes(iter(traced.jaxpr.jaxpr.invars))
             return True
         self._left, self._traced = True, None
         return False
 
-    def _name_dtypes(self, variables: Iterator[Any]) -> None:
-        """What jax takes Python numbers for."""
-        for i, example in enumerate(self.examples):
-            if example is not type(None):
-                dtype = next(variables).aval.dtype
-                if isinstance(example, type):
-                    self.names[f"dtype{i}"] = np.dtype(dtype)
+    def _taking_numbers(self, function: Callable, jaxpr: Any) -> Callable:
+        """A written function that takes Python numbers, and converts them as jax does."""
+        given = [example for example in self.examples if example is not type(None)]
+        if not any(isinstance(example, type) for example in given):
+            return function
+        names = {"array": np.array, "written": function}
+        names |= {f"dtype{i}": np.dtype(atom.aval.dtype) for i, atom in enumerate(jaxpr.jaxpr.invars)}
+        arguments = [f"x{i}" for i in range(len(given))]
+        arrays = [f"array(x{i}, dtype{i})" if isinstance(one, type) else f"x{i}" for i, one in enumerate(given)]
+        lines = [f"def body({', '.join(arguments)}):", f"    return written({', '.join(arrays)})"]
+        return defined(lines, "body", names)
 
     def _compile_later(self) -> None:
         with _changing:
@@ -282,7 +285,7 @@ def entry_lines(examples: Sequence[Any]) -> list[str]:
     def run(x0, x1):
         if type(x0) is ndarray and type(x1) is int:
             try:
-                return quietly(body, x0, array(x1, dtype1))
+                return quietly(body, x0, x1)
     """
     arguments = [f"x{i}" for i in range(len(examples))]
     checks, given = [], []
@@ -291,7 +294,7 @@ def entry_lines(examples: Sequence[Any]) -> list[str]:
             checks.append(f"{name} is None")
         elif isinstance(example, type):
             checks.append(f"type({name}) is {example.__name__}")
-            given.append(f"array({name}, dtype{name[1:]})")
+            given.append(name)
         else:
             checks.append(f"type({name}) is ndarray")
             given.append(name)
