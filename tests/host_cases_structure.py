@@ -50,12 +50,13 @@ for dtype in MOVED:
         case("gather", lambda x, i, mode=mode: jnp.take_along_axis(x, i, 1, mode=mode), x, np.tile(PLACES, (2, 1))[:4])
     case("gather", lambda x, i: x[i], x, np.int32(-1))
     case("gather", lambda x, i: x.at[i].get(mode="promise_in_bounds"), x, abs(PLACES) % 4)
-    case("gather", lambda x, i: jax.vmap(lambda row, i: lax.dynamic_slice(row, (i,), (2,)))(x, i), x, np.array([0, 4, -3, 9]))
+    from_each = jax.vmap(lambda row, i: lax.dynamic_slice(row, (i,), (2,)))
+    case("gather", from_each, x, np.array([0, 4, -3, 9]))
 for number in (np.nan, 7):
     case("gather", lambda x, i, n=number: x.at[i].get(mode="fill", fill_value=n), random(4, 5), PLACES)
 for name, update in (("scatter", "set"), ("scatter-add", "add"), ("scatter-mul", "multiply"), ("scatter-min", "min"),
                      ("scatter-max", "max")):  # fmt: skip
-    for dtype in (np.dtype("float32"), np.dtype("int64"), np.dtype(jnp.bfloat16), *([COMPLEX[0]] if update == "add" else [])):
+    for dtype in MOVED[: 4 if update == "add" else 3]:
         x, y = random(4, 5, dtype=dtype), random(3, 2, dtype=dtype, seed=3)
         for mode in ("clip", "drop"):
             apply = lambda x, i, y, mode=mode, update=update: getattr(x.at[i, i[::-1]], update)(y, mode=mode)
@@ -68,9 +69,12 @@ for name, update in (("scatter", "set"), ("scatter-add", "add"), ("scatter-mul",
 
 # -- products ----------------------------------------------------------------------------------------------------------
 
-EINSUMS = [("ij,jk->ik", (2, 3), (3, 4)), ("i,i->", (3,), (3,)), ("ij,j->i", (2, 3), (3,)), ("i,j->ij", (2,), (3,)),
-           ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("bij,bkj->bik", (2, 3, 4), (2, 5, 4)), ("ijk,kjl->il", (2, 3, 4), (4, 3, 2)),
-           ("ij,jk->ik", (2, 0), (0, 3)), ("abij,abjk->abik", (2, 1, 3, 2), (2, 1, 2, 3)), ("ij,ij->ij", (2, 3), (2, 3))]  # fmt: skip
+EINSUMS = [
+    ("ij,jk->ik", (2, 3), (3, 4)), ("i,i->", (3,), (3,)), ("ij,j->i", (2, 3), (3,)), ("i,j->ij", (2,), (3,)),
+    ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("bij,bkj->bik", (2, 3, 4), (2, 5, 4)),
+    ("ijk,kjl->il", (2, 3, 4), (4, 3, 2)), ("ij,jk->ik", (2, 0), (0, 3)),
+    ("abij,abjk->abik", (2, 1, 3, 2), (2, 1, 2, 3)), ("ij,ij->ij", (2, 3), (2, 3)),
+]  # fmt: skip
 for dtype in (*FLOATS, *COMPLEX, np.dtype("int32"), np.dtype("int64"), np.dtype("uint8")):
     for spec, left, right in EINSUMS if dtype in ("float32", "float64", "complex64") else EINSUMS[:2]:
         product = lambda x, y, spec=spec: jnp.einsum(spec, x, y)
@@ -99,7 +103,8 @@ case("custom_jvp_call", jax.nn.relu, random(3))
 case("cond", lambda p, x: lax.cond(p, lambda x: x + 1, lambda x: -x, x), np.array(True), random(3))
 case("cond", lambda i, x: lax.switch(i, [lambda x: x, lambda x: -x, lambda x: x * 2], x), np.int32(7), random(3))
 case("cond", lambda i, x: lax.switch(i, [lambda x: x, lambda x: -x, lambda x: x * 2], x), np.int32(-7), random(3))
-case("while", lambda n: lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2), (np.int32(0), n)), np.int32(5))
+doubled = lambda n: lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2), (np.int32(0), n))
+case("while", doubled, np.int32(5))
 case("while", lambda x: lax.fori_loop(0, 3, lambda i, y: y * i + x, x), random(3))
 step = lambda carry, x: (carry * 2 + x, carry - x[0])
 for reverse in (False, True):
@@ -129,7 +134,8 @@ for dtype in ("float64", "float32", "complex128"):
     )
     case("triangular_solve", turned, a, batch.astype(dtype), **close)
 case("cholesky", lambda a: lax.linalg.cholesky(a), -batch)
-case("lu_pivots_to_permutation", lambda p: lax.linalg.lu_pivots_to_permutation(p, 4), np.array([[2, 3, 2], [0, 1, 2]], "int32"))
+pivots = np.array([[2, 3, 2], [0, 1, 2]], "int32")
+case("lu_pivots_to_permutation", lambda p: lax.linalg.lu_pivots_to_permutation(p, 4), pivots)
 signal = random(3, 8, dtype="complex64") + 1j * random(3, 8, seed=1)
 for dtype in COMPLEX:
     for kind in (lax.FftType.FFT, lax.FftType.IFFT):

@@ -44,7 +44,7 @@ def differences(host, xla, ulps=0, near=0, zeros=True):
     """What is wrong with an array of the host, or ""."""
     xla = np.asarray(xla)
     if type(host) is not np.ndarray or (host.shape, host.dtype) != (xla.shape, xla.dtype):
-        return f"{type(host).__name__} {getattr(host, 'dtype', '')}{getattr(host, 'shape', '')}, not {xla.dtype}{xla.shape}"
+        return f"{type(host).__name__} {host.dtype}{host.shape}, not {xla.dtype}{xla.shape}"
     if jnp.issubdtype(xla.dtype, jnp.complexfloating):
         size = None if not np.isfinite(xla).any() else np.where(np.isfinite(xla), np.absolute(xla), 0)
         return parts_differ(host.real, xla.real, ulps, near, zeros, size) or parts_differ(
