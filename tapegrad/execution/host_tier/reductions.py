@@ -100,7 +100,7 @@ def reduce_generic(writer: Any, equation: Any) -> Operand:
     inner = equation.params["jaxpr"]
     inner = getattr(inner, "jaxpr", inner)
     names = [inside.primitive.name for inside in inner.eqns]
-    ufunc = UFUNCS.get(names[0]) if len(names) == 1 else None
+    ufunc: Any = UFUNCS.get(names[0]) if len(names) == 1 else None
     if ufunc not in METHODS or len(equation.avals) != 2 or set(inner.eqns[0].invars) != set(inner.invars):
         raise Unwritable(f"reduce: by {', '.join(names)}")
     found = Operand(_reduced(writer, equation, ufunc, equation.params["dimensions"]), tuple(equation.aval.shape))
