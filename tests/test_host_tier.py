@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 from zlib import crc32
 
+import host_cases_structure  # noqa: F401 - it adds cases
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -43,7 +44,7 @@ def differences(host, xla, ulps=0, near=0, zeros=True):
     """What is wrong with an array of the host, or ""."""
     xla = np.asarray(xla)
     if type(host) is not np.ndarray or (host.shape, host.dtype) != (xla.shape, xla.dtype):
-        return f"{type(host).__name__} {getattr(host, 'dtype', '')}{getattr(host, 'shape', '')}, not {xla.dtype}{xla.shape}"
+        return f"{type(host).__name__} {host.dtype}{host.shape}, not {xla.dtype}{xla.shape}"
     if jnp.issubdtype(xla.dtype, jnp.complexfloating):
         size = None if not np.isfinite(xla).any() else np.where(np.isfinite(xla), np.absolute(xla), 0)
         return parts_differ(host.real, xla.real, ulps, near, zeros, size) or parts_differ(
@@ -247,7 +248,7 @@ WRONG = {
     ),
     "rem": lambda writer, equation: writer.elementwise(np.remainder, equation),
     "argmax": lambda writer, equation: RULES["argmin"](writer, renamed(equation, "argmin")),
-    "reduce_sum": lambda writer, equation: RULES["reduce_max"](writer, renamed(equation, "reduce_max")),
+    "reduce_sum": lambda writer, equation: RULES["reduce_prod"](writer, renamed(equation, "reduce_prod")),
     "sort": lambda writer, equation: [writer.full(equation, index) for index in range(len(equation.operands))],
     "erf_inv": lambda writer, equation: RULES["erf"](writer, equation),
 }
@@ -256,7 +257,7 @@ WRONG = {
 @pytest.mark.parametrize("primitive", sorted(WRONG))
 def test_a_wrong_rule_is_found(primitive, monkeypatch):
     monkeypatch.setitem(RULES, primitive, WRONG[primitive])
-    assert complaints(CASES[primitive])
+    assert complaints(CASES[primitive][:4])
 
 
 def test_a_wrong_rule_is_found_in_kernels(monkeypatch):
