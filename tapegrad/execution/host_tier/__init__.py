@@ -5,6 +5,7 @@ from tapegrad.execution.host_tier import (
     contractions,
     control,
     elementwise,
+    fourier,
     indexing,
     linear_algebra,
     random_bits,
