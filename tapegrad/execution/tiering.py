@@ -350,9 +350,8 @@ def twin(array: np.ndarray, least: int = LARGE) -> Any:
         return array
     found = _twins.get(id(array))
     if found is None or found[0]() is not array:
-        may_alias = None if array.nbytes >= LARGE and array.base is None else False
         with jax.core.eval_context(), jax.enable_x64(True):
-            made = jax.device_put(array, may_alias=may_alias)
+            made = jax.device_put(array.copy())  # of the array itself jax would keep hold
         key = id(array)
         found = _twins[key] = weakref.ref(array, partial(_forget, key)), made
     return found[1]
