@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import atexit
 import contextvars
+import math
 import threading
 import warnings
 import weakref
@@ -228,7 +229,8 @@ class Tiered:
                 traced = self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
             if self._body is None:
                 self.cost = cost_of(traced.jaxpr)
-                self._body = self._taking_numbers(written_jaxpr(traced.jaxpr, traced.out_info).body, traced.jaxpr)
+                body = written_jaxpr(traced.jaxpr, traced.out_info).body
+                self._body = separating(self._taking_numbers(body, traced.jaxpr), self.examples)
         except Unwritable as reason:
             unwritten[str(reason)] += 1
         except Exception as error:  # XLA raises it again, if it is the kernel's own
@@ -276,6 +278,32 @@ class Tiered:
             if self.tier == "compiling":
                 self._be(found)
         self._traced = None
+
+
+WORTH_KEEPING_APART = 1 << 16
+"""From how many bytes on it matters what keeps an array alive."""
+
+
+def separating(body: Callable, examples: Sequence[Any]) -> Callable:
+    """A written function whose results are no views of small parts of large arguments.
+
+    Such a part would keep all of it alive, and from being written to in place (Note [Memory that is reused] in
+    ``tensor/tensor.py``).
+    """
+    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in (one for one in examples if isinstance(one, tuple))]
+    largest = max(sizes, default=0)
+    if largest < WORTH_KEEPING_APART:
+        return body
+
+    def separated(array: Any) -> Any:
+        small = array is not None and array.base is not None and 2 * array.nbytes <= largest
+        return array.copy() if small else array
+
+    def run(*arrays: Any) -> Any:
+        results = body(*arrays)
+        return tuple(map(separated, results)) if type(results) is tuple else separated(results)
+
+    return run
 
 
 def entry_lines(examples: Sequence[Any]) -> list[str]:

@@ -199,10 +199,7 @@ def read_window(
     if type(value) is Meta:
         return Meta(shape, dtype or memory)
     read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, lens, offset)
-    found = run_bound(read, value, offset)
-    if type(found) is np.ndarray and found.base is not None:  # or the memory could not be reused as long as it lives
-        found = found.copy()
-    return found
+    return run_bound(read, value, offset)
 
 
 def write_window(
