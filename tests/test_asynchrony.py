@@ -13,6 +13,13 @@ READERS = ("__array__", "__bool__", "__float__", "__int__", "__complex__", "__in
 METHODS = ("item", "tolist", "block_until_ready", "unsafe_buffer_pointer", "is_ready")
 
 
+@pytest.fixture(autouse=True)
+def by_xla():
+    """What NumPy computes is there when the call returns."""
+    with torch.execution.tiers("xla"):
+        yield
+
+
 @pytest.fixture
 def reads(monkeypatch):
     """The names of whatever read an array, or waited for one, so far; NumPy's functions take the buffer itself."""

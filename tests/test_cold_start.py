@@ -163,6 +163,7 @@ import collections, json, warnings
 import jax
 import tapegrad as torch
 
+torch.execution.tiers("xla")
 torch.ones(2) * 2  # JAX settles on a cache when it compiles for the first time
 events = collections.Counter()
 jax.monitoring.register_event_listener(lambda event, **more: events.update([event.rpartition("/")[2]]))

@@ -111,12 +111,13 @@ class Capture(Program):
         checks: what checks will have found, each with the check. See Note [Late errors] in ``execution/late.py``.
         found: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
         numbers: what is computed from numbers that move, and ``moving``: which inputs are registers of it.
+        constants: by identity, the arrays of the host that the call has made tensors of.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
     """
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "numbers", "moving", "running", "_kept",
+        "numbers", "moving", "running", "constants", "_kept",
     )  # fmt: skip
 
     captures = True
@@ -136,6 +137,7 @@ class Capture(Program):
         self.numbers: Any = None
         self.moving: dict[int, int] = {}
         self.running = threading.RLock()
+        self.constants: dict[int, Any] = {}
         self._kept: list[Any] = []
 
     def note(self, tensor: Tensor, before: bool = False) -> None:
@@ -147,6 +149,10 @@ class Capture(Program):
             self.seen[id(tensor)] = seen
             if seen.grad is not None:
                 self.note(seen.grad, before)
+
+    def note_constant(self, array: Any) -> None:
+        """An array that is the same in each call."""
+        self.constants[id(array)] = array
 
     def operand(self, value: Any) -> int:
         """As of any program; that there was a tracer is noted, and numbers that move have slots of their own."""

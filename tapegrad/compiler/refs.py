@@ -183,7 +183,7 @@ def _source(capture: Capture, value: Any, owners: list[tuple[Source, Seen]]) -> 
         return Source("found", len(value))
     if id(value) in capture.keys:
         return Source("key", capture.keys[id(value)])
-    constant = isinstance(value, np.ndarray) or is_kept(value)
+    constant = id(value) in capture.constants or is_kept(value)
     if not owners:
         if constant:
             return Source("constant", value)

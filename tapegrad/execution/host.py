@@ -69,6 +69,7 @@ def from_host(array: np.ndarray, on: device) -> Any:
     if on is META:
         return Meta(array.shape, array.dtype)
     if recording.program.captures and thread.modes.deferred:
+        recording.program.note_constant(array)
         return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
     if array.nbytes <= _COPIED_BY_KERNEL and type(array) is np.ndarray and hosted():
         return array

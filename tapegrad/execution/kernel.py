@@ -178,6 +178,11 @@ class Kernel:
             tiered = self._tiered[key] = Tiered(self, key)
         return tiered.run(*values)
 
+    def cost_on_host(self) -> float | None:
+        """The nanoseconds that a call takes which NumPy computes; None if it does not, or this is not known."""
+        tiered = self._tiered.get(())
+        return tiered.cost.host if tiered is not None and tiered.tier == "host" else None
+
     def overwrite(self, holder: Any, *values: Any) -> Any:
         """The result for arrays and numbers, put where the first one lies, which nobody may use afterwards.
 

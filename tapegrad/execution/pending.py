@@ -270,6 +270,9 @@ class Program:
     def note(self, tensor: Any) -> None:
         """A tensor is going to be written to; those who capture want to know."""
 
+    def note_constant(self, array: np.ndarray) -> None:
+        """The program has been given an array that no tensor has; those who capture want to know."""
+
     def note_key(self, key: np.ndarray, stream: Any) -> None:
         """A random key was taken from a stream; those who capture want to know."""
 

@@ -19,7 +19,7 @@ import atexit
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -28,11 +28,12 @@ import jax
 
 from tapegrad.execution.batching import Batched, batched, is_fine, machine
 from tapegrad.execution.carried import kept
+from tapegrad.execution.costs import XLA_CALL
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
 from tapegrad.execution.pieces import Piece, cut, run_through
-from tapegrad.execution.tiering import as_jax
+from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.tape.modes import thread
 
 MOST_STRUCTURES = 1024
@@ -50,16 +51,21 @@ SEEN_ENOUGH = 2
 """How often a piece comes, in any programs, to be compiled; at once, if it comes so often in the first."""
 
 
+INSTRUCTION, XLA_ARGUMENT = 500.0, 300.0
+"""Nanoseconds that it takes to run one kernel after the other, and that XLA takes for each argument and result."""
+
+
 class Executable:
     """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("piece", "count", "seen", "compiled")
+    __slots__ = ("piece", "count", "seen", "compiled", "due")
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
         self.count = sum(piece.wanted)
         self.seen = 0
         self.compiled: Callable | None = None
+        self.due = False
 
     def run(self, arguments: list, often: bool) -> list[Any]:
         """The results that are wanted, for these arguments; ``often``: it comes several times in one program."""
@@ -67,20 +73,58 @@ class Executable:
         if self.compiled is not None:
             return self.compiled(*map(as_jax, arguments))[: self.count]
         self.seen += 1
-        if piece.lone or (self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()):
+        rare = self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()
+        if piece.lone or rare or self.due or self._is_small(arguments):
             return piece.run_by_kernels(arguments)
         jitted = jax.jit(piece.inlined(kept(piece.code, piece.wanted, arguments)))
-        self.compiled = scoped(jitted) if piece.wide else jitted
-        results = first_call(self.compiled, map(as_jax, arguments))
+        compiled = scoped(jitted) if piece.wide else jitted
         for call in piece.calls:
             call.compiled_with_others += 1
-        return results[: self.count]
+        if hosted() and settings.background:
+            self.due = True
+            with jax.enable_x64(True) if piece.wide else nullcontext():
+                compiler.add(Due(self, compiled, jitted.trace(*map(as_jax, arguments))))
+            return piece.run_by_kernels(arguments)
+        self.compiled = compiled
+        return first_call(self.compiled, map(as_jax, arguments))[: self.count]
+
+    def _is_small(self, arguments: list) -> bool:
+        """Whether NumPy takes less time for its kernels, one by one, than XLA for one call."""
+        if not hosted() or settings.deterministic:
+            return False
+        costs = [call.kernel.cost_on_host() for call in self.piece.calls]
+        if None in costs:
+            return False
+        each = dict(zip(self.piece.calls, costs, strict=True))
+        total = sum(each[instruction[0]] + INSTRUCTION for instruction in self.piece.code)
+        return total < XLA_CALL + XLA_ARGUMENT * (len(arguments) + self.count)
 
     def _is_cheaper_compiled(self) -> bool:
         """Whether its kernels, one by one, would take longer to compile, of which others may make use, too."""
         calls = self.piece.calls
         each = sum(SECONDS_PER_KERNEL / (1 + call.compiled_with_others) for call in calls if not call.kernel.ran)
         return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
+
+
+class Due(NamedTuple):
+    """A piece that is compiled in the background: what is put in its place then, and its trace."""
+
+    executable: Executable
+    compiled: Callable
+    traced: Any
+
+    def compile(self) -> None:
+        """Have XLA compile it; if XLA can't, its kernels go on running one by one."""
+        start = perf_counter()
+        try:
+            with jax.enable_x64(True) if self.executable.piece.wide else nullcontext():
+                self.traced.lower().compile()
+        except Exception as error:
+            gave_up(f"a program that begins with {self.executable.piece.calls[0].kernel.name}", error)
+            return
+        counters.compile_seconds += perf_counter() - start
+        counters.compiled += 1
+        self.executable.compiled = self.compiled
 
 
 def first_call(run: Callable, arguments: Iterable[Any]) -> Any:
@@ -265,6 +309,7 @@ class Stats(NamedTuple):
         compiled: how many pieces of programs were compiled.
         compile_seconds: what the first calls of compiled pieces took: tracing, compiling, running.
         reasons: of the last misses, what was new: the first instruction that differs from those of a program before.
+        tiers: how kernels are run, also those of no program: see Note [Tiers] in ``tiering.py``.
     """
 
     programs: int
@@ -273,10 +318,11 @@ class Stats(NamedTuple):
     compiled: int
     compile_seconds: float
     reasons: tuple[str, ...]
+    tiers: TierStats
 
 
 def stats() -> Stats:
-    """What deferred programs have cost and saved, in all threads.
+    """What deferred programs have cost and saved, and how kernels are run, in all threads.
 
     >>> import tapegrad as torch
     >>> before = torch.execution.stats().hits
@@ -289,8 +335,9 @@ def stats() -> Stats:
     """
     programs = sum(map(len, _structures.values()))
     return Stats(
-        programs, counters.hits, counters.misses, counters.compiled, counters.compile_seconds, tuple(_reasons)
-    )
+        programs, counters.hits, counters.misses, counters.compiled, counters.compile_seconds, tuple(_reasons),
+        tier_stats(),
+    )  # fmt: skip
 
 
 def reset_stats() -> None:

@@ -28,10 +28,13 @@ A call passes a function of straight-line Python (``Tiered.run``), written for t
     def run(x0, x1):
         if type(x0) is ndarray and type(x1) is float:
             try:
-                return quietly(body, x0, array(x1, dtype1))
+                return quietly(body, x0, x1)
             except Exception as error:
                 return failed(error, x0, x1)
         return other(x0, x1)
+
+    def body(x0, x1):
+        return written(x0, array(x1, dtype1))
 
 What the names mean is changed when the tier is; whoever holds the function need not know. Where XLA runs the kernel,
 ``ndarray`` is a class that has no instances.
@@ -45,12 +48,13 @@ from __future__ import annotations
 
 import atexit
 import contextvars
+import math
 import threading
 import warnings
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
 from types import TracebackType
@@ -141,15 +145,15 @@ class Tiered:
         owed: how much longer the cold calls so far took than XLA's would have, in nanoseconds; ``calls``: how many.
     """
 
-    __slots__ = ("kernel", "examples", "names", "run", "tier", "cost", "owed", "calls", "_written", "_traced",
+    __slots__ = ("kernel", "examples", "names", "run", "tier", "cost", "owed", "calls", "_body", "_traced",
                  "_known", "_left", "__weakref__")  # fmt: skip
 
     def __init__(self, kernel: Any, examples: Sequence[Any], known: Callable | None = None) -> None:
         self.kernel, self.examples, self._known = kernel, tuple(examples), known
-        self.names: dict[str, Any] = {"array": np.array, "failed": self._failed, "body": None}
+        self.names: dict[str, Any] = {"failed": self._failed}
         self.run: Callable = defined(entry_lines(self.examples), "run", self.names)
         self.cost, self.owed, self.calls = NOTHING, 0.0, 0
-        self._written: Callable | None = None
+        self._body: Callable | None = None
         self._traced: Any = None
         self._left = False  # to XLA, for good
         self.reset()
@@ -164,7 +168,7 @@ class Tiered:
         names = self.names
         self.tier = tier
         if tier in ("host", "cold"):
-            names["body"], names["other"] = self._written, self._mixed
+            names["body"], names["other"] = self._body, self._mixed
             names["quietly"] = quietly if tier == "host" else self._cold
             names["ndarray"] = np.ndarray
         else:
@@ -210,7 +214,9 @@ class Tiered:
             raise error
         if type(error) is RuntimeError and "cannot enter context" in str(error):
             with np.errstate(all="ignore"):
-                return self._written(*self._numbers_as_arrays(values))  # type: ignore[misc]
+                return self._body(*[value for value in values if value is not None])  # type: ignore[misc]
+        if isinstance(error, OverflowError):  # an integer that its dtype can't hold
+            return self._by_xla(*values)
         with _changing:
             first, self._left = not self._left, True
             self._be("xla")
@@ -219,11 +225,6 @@ class Tiered:
             warnings.warn(f"{self.kernel.name} could not be computed by NumPy and is left to XLA: {error!r}",
                           RuntimeWarning, stacklevel=2)  # fmt: skip
         return self._by_xla(*values)
-
-    def _numbers_as_arrays(self, values: Sequence[Any]) -> list[Any]:
-        dtypes = (self.names.get(f"dtype{i}") for i in range(len(values)))
-        given = zip(values, dtypes, strict=True)
-        return [value if dtype is None else np.array(value, dtype) for value, dtype in given if value is not None]
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
@@ -246,15 +247,13 @@ class Tiered:
         if known is None:
             self._left, self._traced = True, None
             return False
-        self._written, self.cost = known.body, known.cost
-        for i, example in enumerate(self.examples):
-            if isinstance(example, type):
-                self.names[f"dtype{i}"] = known.dtypes[i]
+        self.cost = known.cost
+        self._body = separating(self._taking_numbers(known.body, known.dtypes), self.examples)
         return True
 
     def _trace(self) -> Any:
         """The kernel, traced for these arguments."""
-        with jax.core.eval_context(), jax.enable_x64(self.kernel.wide):
+        with jax.core.eval_context(), jax.enable_x64(True) if self.kernel.wide else nullcontext():
             self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
         return self._traced
 
@@ -272,6 +271,17 @@ class Tiered:
             return HostFunction(body, cost, dtypes_of(traced.jaxpr.jaxpr.invars, present))
         return None
 
+    def _taking_numbers(self, function: Callable, dtypes: Sequence[Any]) -> Callable:
+        """A written function that takes Python numbers, and converts them as jax does."""
+        given = [(example, dtype) for example, dtype in zip(self.examples, dtypes, strict=True) if dtype is not None]
+        if not any(isinstance(example, type) for example, _ in given):
+            return function
+        names = {"array": np.array, "written": function} | {f"dtype{i}": dtype for i, (_, dtype) in enumerate(given)}
+        arguments = [f"x{i}" for i in range(len(given))]
+        arrays = [f"array(x{i}, dtype{i})" if isinstance(one, type) else f"x{i}" for i, (one, _) in enumerate(given)]
+        lines = [f"def body({', '.join(arguments)}):", f"    return written({', '.join(arrays)})"]
+        return defined(lines, "body", names)
+
     def _compile_later(self) -> None:
         with _changing:
             if self.tier != "cold":
@@ -287,13 +297,11 @@ class Tiered:
         """Have XLA compile the kernel, and leave it to XLA from here on; to NumPy, if XLA can't."""
         try:
             traced = self._traced or self._trace()
-            with jax.enable_x64(self.kernel.wide):
+            with jax.enable_x64(True) if self.kernel.wide else nullcontext():
                 traced.lower().compile()
         except Exception as error:
-            counters["failures"] += 1
             found = "host"
-            text = f"{self.kernel.name} could not be compiled in the background and stays with NumPy: {error!r}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            gave_up(self.kernel.name, error)
         else:
             counters["compiled"] += 1
             found, self._left = "xla", True
@@ -303,6 +311,32 @@ class Tiered:
         self._traced = None
 
 
+WORTH_KEEPING_APART = 1 << 16
+"""From how many bytes on it matters what keeps an array alive."""
+
+
+def separating(body: Callable, examples: Sequence[Any]) -> Callable:
+    """A written function whose results are no views of small parts of large arguments.
+
+    Such a part would keep all of it alive, and from being written to in place (Note [Memory that is reused] in
+    ``tensor/tensor.py``).
+    """
+    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in (one for one in examples if isinstance(one, tuple))]
+    largest = max(sizes, default=0)
+    if largest < WORTH_KEEPING_APART:
+        return body
+
+    def separated(array: Any) -> Any:
+        small = array is not None and array.base is not None and 2 * array.nbytes <= largest
+        return array.copy() if small else array
+
+    def run(*arrays: Any) -> Any:
+        results = body(*arrays)
+        return tuple(map(separated, results)) if type(results) is tuple else separated(results)
+
+    return run
+
+
 def entry_lines(examples: Sequence[Any]) -> list[str]:
     """The source of an entry. See Note [Entries].
 
@@ -310,7 +344,7 @@ def entry_lines(examples: Sequence[Any]) -> list[str]:
     def run(x0, x1):
         if type(x0) is ndarray and type(x1) is int:
             try:
-                return quietly(body, x0, array(x1, dtype1))
+                return quietly(body, x0, x1)
     """
     arguments = [f"x{i}" for i in range(len(examples))]
     checks, given = [], []
@@ -319,7 +353,7 @@ def entry_lines(examples: Sequence[Any]) -> list[str]:
             checks.append(f"{name} is None")
         elif isinstance(example, type):
             checks.append(f"type({name}) is {example.__name__}")
-            given.append(f"array({name}, dtype{name[1:]})")
+            given.append(name)
         else:
             checks.append(f"type({name}) is ndarray")
             given.append(name)
@@ -375,9 +409,8 @@ def twin(array: np.ndarray, least: int = LARGE) -> Any:
         return array
     found = _twins.get(id(array))
     if found is None or found[0]() is not array:
-        may_alias = None if array.nbytes >= LARGE and array.base is None else False
         with jax.core.eval_context(), jax.enable_x64(True):
-            made = jax.device_put(array, may_alias=may_alias)
+            made = jax.device_put(array.copy())  # of the array itself jax would keep hold
         key = id(array)
         found = _twins[key] = weakref.ref(array, partial(_forget, key)), made
     return found[1]
@@ -448,6 +481,13 @@ class Compiler:
 class _Mark(threading.Event):
     def compile(self) -> None:
         """There is nothing to be done but to say so."""
+
+
+def gave_up(name: str, error: Exception) -> None:
+    """Warn that something could not be compiled in the background."""
+    counters["failures"] += 1
+    text = f"{name} could not be compiled in the background and is left to NumPy: {error!r}"
+    warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 compiler = Compiler()
@@ -539,7 +579,7 @@ class TierStats(NamedTuple):
 
 def tier_stats() -> TierStats:
     """How kernels are run at present."""
-    with suppress(RuntimeError), _changing:
+    with _changing:
         found = Counter(tiered.tier for tiered in list(_all))
     return TierStats(
         found["host"], found["cold"], found["compiling"], found["xla"], counters["compiled"], counters["failures"],

@@ -26,6 +26,7 @@ from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
 from tapegrad.execution.kernel import WIDE, Kernel, is_here, run_bound
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
+from tapegrad.execution.tiering import forget_twin
 
 CONJUGATED, NEGATED = 1, 2
 """Lenses, which may be added: a window shows the conjugates, or the negatives, of what is in memory."""
@@ -213,9 +214,37 @@ def write_window(
     if type(value) is Meta:
         return Meta(value.shape, value.dtype)
     memory, over = value.dtype, holder is not None and is_here(value) and is_here(shown)
+    same = dtype is None or dtype == memory
+    if over and same and not lens and put_in_place(value, memory_strides, shown, shown.shape, strides, offset):
+        return value
     make = overwriter if over else writer
     write = kernel_at(make, value.shape, memory_strides, shown.shape, strides, memory, dtype or memory, lens, offset)
     return write(holder, value, shown, offset) if over else run_bound(write, value, shown, offset)
+
+
+def put_in_place(
+    value: Any, memory_strides: Ints, shown: Any, shape: Ints, strides: Ints, offset: int
+) -> bool:  # fmt: skip
+    """Write to a NumPy array that nobody else has, if this is simple; False if it was not done.
+
+    One call into NumPy writes, so that no interrupt comes between.
+    """
+    if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
+        return False
+    if value.dtype.kind not in "fiubc" or (getattr(shown, "dtype", None) != value.dtype and not _fits(shown, value)):
+        return False
+    unit = value.dtype.itemsize
+    if not value.flags.writeable or tuple(unit * stride for stride in memory_strides) != value.strides:
+        return False
+    forget_twin(value)
+    steps = tuple(unit * stride for stride in strides)
+    np.ndarray(shape, value.dtype, value, unit * offset, steps)[...] = shown
+    return True
+
+
+def _fits(shown: Any, value: np.ndarray) -> bool:
+    """Whether a number is converted to the dtype of an array in one way only."""
+    return type(shown) is float and value.dtype in (np.float32, np.float64) and abs(shown) < 1e38
 
 
 @lru_cache(maxsize=1024)

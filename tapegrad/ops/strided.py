@@ -18,7 +18,7 @@ from tapegrad.dispatch import views
 from tapegrad.execution.boxes import NO_BOX
 from tapegrad.execution.kernel import WIDE, Kernel
 from tapegrad.execution.rows import fills, from_row, positions, row
-from tapegrad.execution.windows import gather, scatter
+from tapegrad.execution.windows import gather, put_in_place, scatter
 from tapegrad.ops.operator import conj, linear, sum_to
 from tapegrad.ops.shape import as_part, moving, view_as_complex, view_as_real
 from tapegrad.tensor.geometry import may_overlap
@@ -114,6 +114,10 @@ def _reusing(wide, **settings):
 
 def copied_slices(holder, value, source, offset, **settings):
     """``copy_slices`` of an array that nobody uses afterwards: see ``Kernel.overwrite``."""
+    if value.size == settings["size"] and put_in_place(
+        value, settings["x_strides"], source, settings["shape"], settings["strides"], offset
+    ):
+        return value
     wide = value.dtype in WIDE or getattr(source, "dtype", value.dtype) in WIDE
     return _reusing(wide, **settings)(holder, value, source, offset)
 

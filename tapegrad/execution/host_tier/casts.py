@@ -18,7 +18,7 @@ def convert_element_type(writer: Any, equation: Any) -> Operand:
     source, shape = equation.operands[0]
     if old == new:
         return equation.operands[0]
-    if is_complex(old) and not is_complex(new) and new != bool:
+    if is_complex(old) and not is_complex(new) and new.kind != "b":
         source, old = f"{source}.real", np.dtype(f"float{4 * old.itemsize}")
     if is_float(old) and is_integer(new):
         return Operand(writer.array(f"{writer.helper(as_integers)}({source}, {writer.dtype(new)})", shape), shape)
@@ -45,7 +45,7 @@ def as_integers(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def bitcast_convert_type(writer: Any, equation: Any) -> Any:
     """``numpy.ndarray.view``; between sizes, a last dimension comes or goes."""
     old, new = equation.avals[0].dtype, np.dtype(equation.params["new_dtype"])
-    if old == bool or new == bool:
+    if "b" in (old.kind, new.kind):
         raise Unwritable("bitcast_convert_type: of bool")
     if old.itemsize == new.itemsize:
         source, shape = equation.operands[0]

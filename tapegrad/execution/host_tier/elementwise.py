@@ -9,6 +9,7 @@ complex numbers at infinities and nan, where NumPy follows C, as PyTorch does; t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import jax.numpy as jnp
@@ -29,6 +30,9 @@ UFUNCS = {
 }  # fmt: skip
 """Primitives that a ufunc computes, with the same dtypes and the same special cases."""
 
+NEUTRAL = {"mul": (1, True), "div": (1, False), "sub": (0, False), "max": (-np.inf, True), "min": (np.inf, True)}
+"""The number that changes nothing on the right, and whether it doesn't on the left either; to add 0 changes -0."""
+
 REAL_UFUNCS = {"cbrt": np.cbrt, "atan2": np.arctan2, "exp2": np.exp2}
 """Those of real numbers alone."""
 
@@ -42,7 +46,7 @@ def _rule_of(ufunc: np.ufunc, *, real: bool) -> Any:
     return written
 
 
-RULES.update({name: _rule_of(ufunc, real=False) for name, ufunc in UFUNCS.items()})
+RULES.update({name: _rule_of(ufunc, real=False) for name, ufunc in UFUNCS.items() if name not in NEUTRAL})
 RULES.update({name: _rule_of(ufunc, real=True) for name, ufunc in REAL_UFUNCS.items()})
 
 
@@ -92,10 +96,37 @@ def identity(writer: Any, equation: Any) -> Any:
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
+@rule("mul", "sub", "max", "min")
+def arithmetic(writer: Any, equation: Any) -> Operand:
+    """A ufunc; nothing, if one of two real numbers is a constant that changes nothing."""
+    kept = unchanged(writer, equation)
+    return writer.elementwise(UFUNCS[equation.primitive], equation) if kept is None else kept
+
+
+def unchanged(writer: Any, equation: Any) -> Operand | None:
+    """The operand that the result is, if the other one is a number that changes nothing."""
+    neutral, commutes = NEUTRAL[equation.primitive]
+    left, right = equation.operands
+    if is_complex(equation.aval.dtype):
+        return None
+    if _is_number(writer, right, neutral):
+        return left
+    return right if commutes and _is_number(writer, left, neutral) else None
+
+
+def _is_number(writer: Any, operand: Operand, number: float) -> bool:
+    value = writer.names.get(operand.source)
+    if not isinstance(value, np.ndarray) or value.ndim or value.dtype.kind == "b":
+        return False
+    return bool(value == number) and bool(np.signbit(value)) == (number < 0)
+
+
 @rule("div")
 def div(writer: Any, equation: Any) -> Operand:
     """``numpy.divide``; integers towards zero, complex numbers as C has it where infinities are divided."""
-    dtype = equation.aval.dtype
+    kept, dtype = unchanged(writer, equation), equation.aval.dtype
+    if kept is not None:
+        return kept
     if is_float(dtype):
         return writer.elementwise(np.divide, equation)
     return mapped(writer, integer_quotient if is_integer(dtype) else complex_quotient, equation)
@@ -216,14 +247,13 @@ def integer_pow(writer: Any, equation: Any) -> Operand:
     power = equation.operands[0]._replace(source=writer.named(equation.operands[0].source))
     if exponent == 0:
         return literal(writer, 1, dtype)
-    result, left = None, abs(exponent)
+    factors, left = [power] if exponent & 1 else [], abs(exponent) >> 1
     while left:
-        if left & 1:
-            result = power if result is None else writer.elementwise(np.multiply, equation, [result, power])
+        power = writer.elementwise(np.square, equation, [power])
+        power = power._replace(source=writer.named(power.source) if left > 1 else power.source)
+        factors += [power] if left & 1 else []
         left >>= 1
-        if left:
-            power = writer.elementwise(np.square, equation, [power])
-            power = power._replace(source=writer.named(power.source))
+    result = reduce(lambda one, other: writer.elementwise(np.multiply, equation, [one, other]), factors)
     if exponent > 0:
         return result
     return writer.elementwise(np.divide, equation, [literal(writer, 1, dtype), result])
@@ -376,7 +406,7 @@ def ranks(x: np.ndarray) -> np.ndarray:
 def select_n(writer: Any, equation: Any) -> Operand:
     """``numpy.where``; of several cases in halves, so that places out of range choose the first or the last."""
     which, *cases = equation.operands
-    if len(cases) == 2 and equation.avals[0].dtype == bool:
+    if len(cases) == 2 and equation.avals[0].dtype.kind == "b":
         return _where(writer, which, cases[1], cases[0])
     which = which._replace(source=writer.named(which.source))
     return _chosen(writer, equation, which, 0, cases)

@@ -21,14 +21,16 @@ REDUCERS = {
 }
 """The ufuncs whose ``reduce`` these primitives are."""
 
-METHODS = {ufunc: (f"reduce_{ufunc.__name__}", ufunc.reduce) for ufunc in REDUCERS.values()}
+METHODS: dict[Any, tuple[str, Any]] = {ufunc: (f"reduce_{ufunc.__name__}", ufunc.reduce) for ufunc in REDUCERS.values()}
 """The names of the methods in the lines, and the methods."""
 
 
 @rule(*REDUCERS)
-def reduce_by(writer: Any, equation: Any) -> str:
+def reduce_by(writer: Any, equation: Any) -> str | Operand:
     """``ufunc.reduce``; nothing reduced is the identity, also where NumPy has none."""
     ufunc = REDUCERS[equation.primitive]
+    if not equation.params["axes"]:
+        return equation.operands[0]
     return _reduced(writer, equation, ufunc, equation.params["axes"])
 
 
@@ -68,7 +70,7 @@ def least(ufunc: np.ufunc, dtype: Any) -> Any:
     >>> least(np.maximum, np.dtype("int8")), least(np.minimum, np.dtype("float32"))
     (-128, inf)
     """
-    if dtype == bool:
+    if dtype.kind == "b":
         return ufunc is np.minimum
     if is_float(dtype):
         return -np.inf if ufunc is np.maximum else np.inf
@@ -98,7 +100,7 @@ def reduce_generic(writer: Any, equation: Any) -> Operand:
     inner = equation.params["jaxpr"]
     inner = getattr(inner, "jaxpr", inner)
     names = [inside.primitive.name for inside in inner.eqns]
-    ufunc = UFUNCS.get(names[0]) if len(names) == 1 else None
+    ufunc: Any = UFUNCS.get(names[0]) if len(names) == 1 else None
     if ufunc not in METHODS or len(equation.avals) != 2 or set(inner.eqns[0].invars) != set(inner.invars):
         raise Unwritable(f"reduce: by {', '.join(names)}")
     found = Operand(_reduced(writer, equation, ufunc, equation.params["dimensions"]), tuple(equation.aval.shape))

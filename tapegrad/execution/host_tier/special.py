@@ -90,7 +90,7 @@ def erf(x: np.ndarray) -> np.ndarray:
     array([-1.        , -0.        ,  0.52049988])
     """
     if x.dtype != np.float64:
-        x = np.clip(x.astype(np.float32), -4, 4)
+        x = np.minimum(np.maximum(x.astype(np.float32), -4), 4)
         return x * ratio(x * x, ERF_NARROW)
     return np.where(np.absolute(x) < 1, x * ratio(x * x, ERF), np.copysign(1 - _erfc_tail(np.absolute(x)), x))
 

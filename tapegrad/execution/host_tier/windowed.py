@@ -127,7 +127,7 @@ def pooled(
 ) -> np.ndarray:
     """What is in each window, reduced; padding has a number that doesn't count."""
     windows = sliding(padded(array, padding, dilations[0], fill), width, strides, dilations[1])
-    return np.asarray(reduce(windows, tuple(range(len(width)))))
+    return np.asarray(reduce(windows, tuple(range(len(width))), array.dtype))
 
 
 @rule(*POOLED)
@@ -146,8 +146,7 @@ def reduce_window(writer: Any, equation: Any) -> str:
         f"({writer.shape(params['base_dilation'])}, {writer.shape(params['window_dilation'])})",
         writer.literal(neutral(equation.primitive, dtype)),
     ]  # fmt: skip
-    full = f"{writer.helper(pooled)}({', '.join(words)})"
-    return full if dtype == np.dtype(equation.avals[0].dtype) else cast(writer, full, dtype)
+    return f"{writer.helper(pooled)}({', '.join(words)})"
 
 
 def neutral(primitive: str, dtype: np.dtype) -> np.ndarray:

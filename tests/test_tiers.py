@@ -1,0 +1,370 @@
+"""Kernels run by NumPy or by XLA, and nobody can tell: Note [Tiers] in ``execution/tiering.py``."""
+
+import contextlib
+import gc
+import subprocess
+import sys
+import threading
+import warnings
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tapegrad as torch
+from tapegrad.execution import tiering
+from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.tiering import Tiered, compiler, settings, twin
+from tapegrad.tensor.tensor import value_of
+
+pytestmark = pytest.mark.once("it looks at what is computed at once, and says where not")
+
+LARGE = 300_000
+"""So many elements XLA computes quicker, once it has compiled."""
+
+
+def kernel(function, *arguments, name="tried"):
+    """A kernel for arguments of these types, and what decides how it runs."""
+    made = Kernel(function, name=name, wide=False, arguments=arguments)
+    return made, made._tiered[()]
+
+
+def floats(*shape):
+    return shape, np.dtype("float32")
+
+
+@pytest.fixture
+def background(monkeypatch):
+    """What is due is compiled on a thread of its own."""
+    monkeypatch.setattr(settings, "background", True)
+
+
+# -- which tier --------------------------------------------------------------------------------------------------------
+
+
+def test_small_calls_are_numpys():
+    tried, tiered = kernel(lambda x, y: x * y, floats(3), floats(3))
+    result = tried.run(np.ones(3, "float32"), np.full(3, 2, "float32"))
+    assert type(result) is np.ndarray and result.tolist() == [2, 2, 2]
+    assert tiered.tier == "host"
+
+
+def test_large_calls_are_numpys_until_xla_has_compiled():
+    tried, tiered = kernel(lambda x: jnp.tanh(x) * x + jnp.sin(x), floats(LARGE))
+    x = np.linspace(0, 1, LARGE, dtype="float32")
+    first, tiers = tried.run(x), []
+    for _ in range(1000):
+        tiers.append(tiered.tier)
+        if tiers[-1] == "xla":
+            break
+        tried.run(x)
+    assert tiers[0] == "cold" and tiers[-1] == "xla"
+    hot = tried.run(x)
+    assert isinstance(hot, jax.Array)
+    np.testing.assert_allclose(first, hot, rtol=1e-5, atol=1e-6)
+
+
+def test_what_takes_longer_than_compiling_is_xlas_at_once():
+    x = jnp.linspace(0.0, 1.0, 1000)
+    tried, tiered = kernel(lambda x: jax.lax.fori_loop(0, 100_000, lambda i, x: jnp.tanh(x), x), floats(1000))
+    assert isinstance(tried.run(x), jax.Array)
+    assert tiered.tier == "xla"
+
+
+def test_what_xla_is_slow_at_stays_with_numpy():
+    tried, tiered = kernel(lambda x: jnp.sort(x), floats(LARGE))
+    x = np.linspace(1, 0, LARGE, dtype="float32")
+    assert (tried.run(x) == x[::-1]).all()
+    assert tiered.tier == "host"
+
+
+def test_what_cannot_be_written_for_numpy_is_xlas():
+    def called_back(x):
+        return jax.pure_callback(lambda x: np.asarray(x) + 1, jax.ShapeDtypeStruct((2,), "float32"), x)
+
+    tried, tiered = kernel(called_back, floats(2))
+    assert np.asarray(tried.run(np.zeros(2, "float32"))).tolist() == [1, 1]
+    tried.run(np.zeros(2, "float32"))
+    assert tiered.tier in ("xla", "host")
+
+
+# -- the switch --------------------------------------------------------------------------------------------------------
+
+
+def test_the_switch_is_heard_by_kernels_that_have_run():
+    x = torch.tensor([1.0, 2.0])
+    kinds = [type(value_of(x * 2))]
+    for name in ("xla", "host", "auto"):
+        with torch.execution.tiers(name):
+            assert torch.execution.tiers() == name
+            kinds.append(type(value_of(x * 2)))
+        assert torch.execution.tiers() == "auto"
+    assert [kind is np.ndarray for kind in kinds] == [True, False, True, True]
+
+
+def test_there_are_three_tiers():
+    with pytest.raises(ValueError, match="no such tiers.*'auto' or 'host' or 'xla'.*'numpy'"):
+        torch.execution.tiers("numpy")
+    assert torch.execution.tiers() == "auto"
+
+
+def test_deterministic_algorithms_give_the_same_bits_at_every_call():
+    x = torch.rand(LARGE)
+    torch.use_deterministic_algorithms(True)
+    try:
+        results = [((x * 3).tanh().exp() + x.sin()).numpy() for _ in range(60)]
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert all((result == results[0]).all() for result in results[1:])
+
+
+def test_stats_tell_how_kernels_run():
+    (torch.ones(7) * 2 + 1).sum()
+    found = torch.execution.stats().tiers
+    assert found.host > 0 and found.failures >= 0
+    assert "TierStats(host=" in repr(torch.execution.stats())
+
+
+# -- what users see ----------------------------------------------------------------------------------------------------
+
+
+def test_numbers_and_arrays_of_both_kinds_may_meet():
+    tried, _ = kernel(lambda x, y, z: x * y + z, floats(3), float, floats(3))
+    results = [
+        tried.run(x, 2.5, z)
+        for x in (np.ones(3, "float32"), jnp.ones(3))
+        for z in (np.ones(3, "float32"), jnp.ones(3))
+    ]
+    assert all(type(result) is np.ndarray and result.tolist() == [3.5] * 3 for result in results)
+
+
+def test_a_number_of_another_type_is_taken_as_jax_takes_it():
+    tried, _ = kernel(lambda x, y: x * y, floats(2), float)
+    ones = np.ones(2, "float32")
+    assert np.asarray(tried.run(ones, 2)).tolist() == [2, 2]
+    assert np.asarray(tried.run(ones, True)).dtype == "float32"
+
+
+def test_results_are_arrays_also_without_dimensions():
+    tried, _ = kernel(lambda x: (x.sum(), None, x[0]), floats(2))
+    total, nothing, first = tried.run(np.ones(2, "float32"))
+    assert type(total) is type(first) is np.ndarray and nothing is None
+
+
+def test_numpy_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = torch.tensor([0.0, 1e30, -1.0], requires_grad=True)
+        y = (x / 0.0) * x.exp() + x.log() + (x * x * x)
+        y.sum().backward()
+        assert not x.grad.isfinite().all()
+
+
+def test_the_users_own_handling_of_floating_point_errors_is_left_alone():
+    with np.errstate(all="raise"):
+        assert (torch.tensor([1e30]) * 1e30).item() == float("inf")
+        with pytest.raises(FloatingPointError):
+            np.float32(1e30) * np.float32(1e30)
+
+
+def test_kernels_run_inside_of_kernels():
+    """A finalizer may compute while NumPy does: a context can't be entered twice."""
+    tried, tiered = kernel(lambda x: x / x, floats(2))
+    zeros = np.zeros(2, "float32")
+    tried.run(zeros)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = tiering.quietly(tried.run, zeros)
+    assert np.isnan(result).all() and tiered.tier == "host"
+
+
+def test_no_array_of_the_users_is_shared():
+    given = np.ones(3, "float32")
+    x = torch.tensor(given)
+    given[:] = 7
+    y = x.clone()
+    out = y.numpy()
+    out[:] = 5
+    assert x.tolist() == y.tolist() == [1, 1, 1]
+    assert y.data_ptr() != x.data_ptr()
+    with pytest.raises(ValueError, match="read-only"):
+        from tapegrad.functions.conversion import host_array
+
+        host_array(x)[0] = 3
+
+
+def test_views_of_memory_that_is_written_to_keep_what_they_showed():
+    x = torch.arange(6.0).reshape(2, 3)
+    transposed = x.t().contiguous()
+    rows = x[0].clone()
+    x.add_(1)
+    x[0] = 9
+    assert transposed.tolist() == [[0, 3], [1, 4], [2, 5]] and rows.tolist() == [0, 1, 2]
+    assert x.tolist() == [[9, 9, 9], [4, 5, 6]]
+
+
+def test_jax_gets_arrays_of_its_own_kind():
+    x = torch.tensor([1.0, 2.0]) * 2
+    assert type(value_of(x)) is np.ndarray
+    assert isinstance(x.jax(), jax.Array) and x.jax() is x.jax()
+    assert jax.jit(lambda t: t)(x).tolist() == [2, 4]
+    assert torch.from_dlpack(np.from_dlpack(x)).tolist() == [2, 4]
+
+
+def test_the_copy_that_xla_gets_lives_as_long_as_the_array():
+    array = np.ones(10_000)
+    copy = weakref.ref(twin(array))
+    assert twin(array) is copy()
+    del array
+    gc.collect()
+    assert copy() is None
+
+
+def test_a_gradient_that_grows_in_place_is_seen_by_xla():
+    x = torch.ones(LARGE, requires_grad=True)
+    for count in range(1, 5):
+        (x * 2.0).sum().backward()
+        assert float(x.grad.jax()[0]) == 2 * count
+
+
+@pytest.mark.parametrize("before", ["xla", "auto"])
+def test_a_compiled_step_takes_both_kinds_of_values(before):
+    with torch.execution.tiers(before):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    @torch.compile
+    def step(x):
+        loss = (w * x).sum()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.5 * w.grad)
+            w.grad = None
+        return loss
+
+    x = torch.tensor([1.0, -1.0])
+    kept = w.detach().clone()
+    losses = [step(x).item() for _ in range(4)]
+    assert losses == [-1, -2, -3, -4]
+    assert kept.tolist() == [1, 2] and x.tolist() == [1, -1]
+    assert w.tolist() == [-1, 4]
+
+
+# -- the compiler in the background ------------------------------------------------------------------------------------
+
+
+def hot(tried, tiered, x):
+    """Call it until it is due to be compiled."""
+    while tiered.tier in ("new", "cold"):
+        tried.run(x)
+
+
+def test_what_is_compiled_in_the_background_is_swapped_in(background):
+    tried, tiered = kernel(lambda x: jnp.tanh(x) + x * 2, floats(LARGE))
+    x = np.ones(LARGE, "float32")
+    before = tiering.counters["compiled"]
+    hot(tried, tiered, x)
+    assert np.asarray(tried.run(x)).shape == (LARGE,)
+    compiler.wait()
+    assert tiered.tier == "xla" and tiering.counters["compiled"] == before + 1
+    assert isinstance(tried.run(x), jax.Array)
+
+
+def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkeypatch):
+    tried, tiered = kernel(lambda x: jnp.tanh(x) + x * 3, floats(LARGE), name="unlucky")
+    x = np.ones(LARGE, "float32")
+    tried.run(x)
+
+    class Failing:
+        def lower(self):
+            raise RuntimeError("no room")
+
+    monkeypatch.setattr(tiered, "_traced", Failing())
+    with pytest.warns(RuntimeWarning, match="unlucky could not be compiled in the background.*no room"):
+        hot(tried, tiered, x)
+        compiler.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert type(tried.run(x)) is np.ndarray and tiered.tier == "host"
+
+
+def test_a_failure_of_numpys_leaves_the_kernel_to_xla_once():
+    tried, tiered = kernel(lambda x: x + 1, floats(3), name="unlucky")
+    x = np.ones(3, "float32")
+    tried.run(x)
+
+    def failing(x):
+        raise IndexError("of NumPy's")
+
+    tiered.names["body"] = failing
+    with pytest.warns(RuntimeWarning, match="unlucky could not be computed by NumPy.*of NumPy's"):
+        assert np.asarray(tried.run(x)).tolist() == [2, 2, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert isinstance(tried.run(x), jax.Array)
+
+
+def test_no_room_for_a_result_is_said_in_pytorchs_words():
+    tried, tiered = kernel(lambda x: x + 1, floats(3))
+    tried.run(np.ones(3, "float32"))
+
+    def failing(x):
+        raise MemoryError
+
+    tiered.names["body"] = failing
+    with pytest.raises(RuntimeError, match="bad_alloc"):
+        tried(np.ones(3, "float32"))
+    assert tiered.tier == "host"
+
+
+def test_a_program_that_comes_back_is_compiled_in_the_background(background):
+    x = torch.rand(400, 400)
+    compiled = torch.execution.stats().compiled
+    with torch.deferred():
+        for _ in range(6):
+            y = ((x * 2 + 1).tanh() * x - 0.125).sum().item()
+            compiler.wait()
+    assert torch.execution.stats().compiled == compiled + 1
+    assert y == pytest.approx(float(np.sum(np.tanh(x.numpy() * 2 + 1) * x.numpy() - 0.125)), rel=1e-4)
+
+
+def test_many_threads_run_one_kernel(background):
+    tried, tiered = kernel(lambda x, y: jnp.exp(x) / y, floats(5), floats(5))
+    x, wrong = np.zeros(5, "float32"), []
+
+    def run():
+        for _ in range(300):
+            if np.isinf(tried.run(x, x)).sum() != 5:
+                wrong.append(tiered.tier)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    with contextlib.ExitStack() as stack:
+        for thread in threads:
+            thread.start()
+            stack.callback(thread.join)
+    assert not wrong and tiered.tier == "host"
+
+
+def test_the_process_ends_while_something_is_compiled():
+    program = (
+        "import numpy as np, tapegrad as torch\n"
+        "x = torch.rand(600, 600)\n"
+        "for _ in range(200):\n"
+        "    y = (x.tanh() * 2).exp().sin()\n"
+        "    if torch.execution.stats().tiers.compiling:\n"
+        "        break\n"
+        "print('over')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "over", "")
+
+
+def test_kernels_that_are_gone_are_not_remembered():
+    tried, tiered = kernel(lambda x: x + 1, floats(3))
+    tried.run(np.ones(3, "float32"))
+    known = weakref.ref(tiered)
+    assert isinstance(tiered, Tiered)
+    del tried, tiered
+    gc.collect()
+    assert known() is None
