@@ -28,9 +28,13 @@ def dropout(x, key, *, p, shape):
 
     ``shape`` is that of the mask: with lengths of 1, whole slices are dropped together.
     """
-    if p == 1:
-        return x * jnp.zeros((), x.dtype)
-    return x * (_kept(x, key, p, shape) / (1 - p)).astype(x.dtype)
+    return x * (_kept(x, key, p, shape) / _share(p)).astype(x.dtype)
+
+
+def _share(p):
+    """How many elements stay, of one; 1 where none does, so that it can be divided by."""
+    share = 1 - p
+    return jnp.where(share == 0, 1, share) if isinstance(share, jnp.ndarray) else share or 1
 
 
 def self_normalizing_scale(p: float) -> float:
