@@ -199,7 +199,7 @@ def digamma(x: np.ndarray) -> np.ndarray:
 
     >>> with np.errstate(all="ignore"):
     ...     digamma(np.array([1.0, -0.5, -1.0]))
-    array([-0.57721566,  0.03648998,         nan])
+    array([-0.57721566,  0.03648997,         nan])
     """
     x = x.astype(np.float64)
     reflected = x < 0.5
