@@ -8,13 +8,13 @@ front, if a slice stands between two of them.
 
 ``jax.numpy`` counts negative places from the end before it gathers, which NumPy does by itself, and what is beyond the
 end after that, which XLA moves inside or fills, is an ``IndexError``. So the short form is tried first, with the places
-as they were given; what says it exactly comes after ``except IndexError``.
+as they were given; what says it exactly comes after ``except IndexError``. Places that are promised to lie inside are
+taken as they are, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -283,15 +283,6 @@ def order(windows: Windows, labels: Sequence[tuple[str, int]]) -> list[int]:
     return [labels.index(wanted[place]) for place in sorted(wanted) if wanted[place] not in singles]
 
 
-@contextmanager
-def indented(writer: Any, heading: str) -> Iterator[None]:
-    """Lines that are written meanwhile belong to a heading."""
-    outer, writer.lines = writer.lines, []
-    yield
-    lines, writer.lines = writer.lines, outer
-    writer.lines += [heading, *(f"    {line}" for line in lines)]
-
-
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
@@ -311,9 +302,9 @@ def gather(writer: Any, equation: Any) -> str:
             return read(writer, operand, windows, given)
         operand = operand._replace(source=writer.named(operand.source))
         result = writer.variable()
-        with indented(writer, "try:"):
+        with writer.block("try:"):
             writer.lines.append(f"{result} = {read(writer, operand, windows, given)}")
-        with indented(writer, "except IndexError:"):
+        with writer.block("except IndexError:"):
             writer.lines.append(f"{result} = {read_exactly(writer, equation, operand, windows)}")
         return result
     return read_exactly(writer, equation, operand, windows)
@@ -407,9 +398,9 @@ def scatter(writer: Any, equation: Any) -> str:
     if all(writer.known(column) is not None for column in given.values()):
         writer.lines.append(write(writer, result, windows, given, written, combine))
         return result
-    with indented(writer, "try:"):
+    with writer.block("try:"):
         writer.lines.append(write(writer, result, windows, given, written, combine))
-    with indented(writer, "except IndexError:"):
+    with writer.block("except IndexError:"):
         writer.lines.append(f"{result} = {write_exactly(writer, equation, windows, written)}")
     return result
 

@@ -312,8 +312,8 @@ def filled(writer: Any, value: Operand, aval: Any) -> str:
     """A new array, a variable to write to, with one number everywhere."""
     known = writer.known(value)
     if known is not None and not known.tobytes().strip(b"\0"):
-        return writer.assigned(f"{writer.helper(np.zeros)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
-    result = writer.assigned(f"{writer.helper(np.empty)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
+        return writer.new(f"{writer.helper(np.zeros)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
+    result = writer.new(f"{writer.helper(np.empty)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
     writer.lines.append(f"{result}[...] = {value.source}")
     return result
 
@@ -322,7 +322,7 @@ def fresh(writer: Any, equation: Any, index: int) -> str:
     """A copy of an input, a variable to write to."""
     operand, aval = equation.operands[index], equation.avals[index]
     if tuple(operand.shape) == tuple(aval.shape):
-        return writer.assigned(f"{operand.source}.copy()")
+        return writer.new(f"{operand.source}.copy()")
     return filled(writer, operand, aval)
 
 

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
 
@@ -60,6 +61,8 @@ class Writer:
         self.names = names
         self._operands: dict[Var, Operand] = {}
         self._origins: dict[str, Equation] = {}
+        self._assigned: dict[str, str] = {}
+        self._same: dict[Var, Var] = {}
         self._variables = 0
 
     # -- what rules call -----------------------------------------------------------------------------------------------
@@ -94,10 +97,26 @@ class Writer:
         return f"({''.join(f'{self.size(size)}, ' for size in shape)})"
 
     def assigned(self, source: str) -> str:
-        """A variable that holds what an expression gives."""
+        """A variable that holds what an expression gives; the same one for the same expression."""
+        name = self._assigned.get(source)
+        if name is None:
+            name = self._assigned[source] = self.new(source)
+        return name
+
+    def new(self, source: str) -> str:
+        """A variable of its own for an expression, to be written to."""
         name = self.variable()
         self.lines.append(f"{name} = {source}")
         return name
+
+    @contextmanager
+    def block(self, heading: str) -> Iterator[None]:
+        """Lines that are written meanwhile belong to a heading; what they assign is not known outside."""
+        lines, assigned = self.lines, self._assigned
+        self.lines, self._assigned = [], dict(assigned)
+        yield
+        lines += [heading, *(f"    {line}" for line in self.lines)]
+        self.lines, self._assigned = lines, assigned
 
     def variable(self) -> str:
         """The name of a variable that nothing is assigned to yet."""
@@ -191,11 +210,13 @@ class Writer:
         for variable, constant in zip(jaxpr.constvars, closed.consts, strict=True):
             array = np.asarray(constant)
             self._operands[variable] = Operand(self.constant(array), array.shape)
-        uses = uses_of(jaxpr)
+        equations, same = distinct(live_equations(jaxpr))
+        self._same.update(same)
+        uses = Counter(self._same.get(atom, atom) for atom in [*read_by(equations), *jaxpr.outvars] if is_variable(atom))
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
-        for equation in live_equations(jaxpr):
+        for equation in equations:
             self._equation(equation, uses)
         return [self.operand(atom) for atom in jaxpr.outvars]
 
@@ -204,7 +225,7 @@ class Writer:
         if isinstance(atom, Literal):
             array = np.asarray(atom.val, atom.aval.dtype)  # type: ignore[attr-defined]
             return Operand(self.literal(array), array.shape)
-        return self._operands[atom]
+        return self._operands[self._same.get(atom, atom)]
 
     def literal(self, array: np.ndarray) -> str:
         """The name of a constant; single numbers are told apart by what they are."""
@@ -220,7 +241,8 @@ class Writer:
             raise Unwritable(equation.primitive.name)
         seen = Equation(equation, [self.operand(atom) for atom in equation.invars])
         lines = len(self.lines)
-        written = rule(self, seen)
+        same = unchanged(self, seen)
+        written = rule(self, seen) if same is None else same
         results = [written] if isinstance(written, (str, Operand)) else list(written)
         for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
             operand = result if isinstance(result, Operand) else Operand(result, shape)
@@ -228,9 +250,31 @@ class Writer:
                 operand = self._folded(operand)
             if (uses[variable] > 1 or len(operand.source) > LONGEST) and not operand.source.isidentifier():
                 operand = operand._replace(source=self.assigned(operand.source))
+            operand = operand._replace(source=self._assigned.get(operand.source, operand.source))
             if not any(operand.source == given.source for given in seen.operands):
                 self._origins.setdefault(operand.source, seen)
             self._operands[variable] = operand
+
+
+UNITS = {"mul": 1, "div": 1, "max": -np.inf, "min": np.inf, "and": -1, "or": 0, "xor": 0}
+"""Numbers that change nothing; they may stand on both sides, but for ``div``. To add 0 would change -0."""
+
+
+def unchanged(writer: Writer, equation: Equation) -> Operand | None:
+    """The input that an equation gives as it is, if that is known: ``x * 1``, or a sum over no dimensions."""
+    if equation.params.get("axes") == () and equation.primitive.startswith("reduce_"):
+        return equation.operands[0]
+    unit = UNITS.get(equation.primitive)
+    if unit is None:
+        return None
+    dtype = np.dtype(equation.aval.dtype)
+    if dtype.kind not in "fc" if equation.primitive in ("max", "min") else dtype.kind not in "biufc":
+        return None
+    for index in (1, 0) if equation.primitive != "div" else (1,):
+        known = writer.known(equation.operands[index])
+        if known is not None and known.size == 1 and known.dtype == dtype and known.item() == np.array(unit, dtype).item():
+            return equation.operands[1 - index] if known.ndim == 0 else None
+    return None
 
 
 NAMES = re.compile(r"\b[vx]\d+\b")
@@ -299,10 +343,35 @@ def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [tuple(atom.aval.shape) for atom in atoms]
 
 
-def uses_of(jaxpr: Jaxpr) -> Counter:
-    """How often each variable of a jaxpr is read."""
-    read = [atom for equation in live_equations(jaxpr) for atom in equation.invars]
-    return Counter(atom for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
+def is_variable(atom: Any) -> bool:
+    """Whether an atom of a jaxpr is a variable, and no constant."""
+    return isinstance(atom, Var)
+
+
+def read_by(equations: Sequence[JaxprEqn]) -> list[Any]:
+    """All that equations read, as often as they do."""
+    return [atom for equation in equations for atom in equation.invars]
+
+
+def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, Var]]:
+    """Equations without those that compute once more what one before them does; and whose variables stand for theirs."""
+    first: dict[Any, JaxprEqn] = {}
+    same: dict[Var, Var] = {}
+    kept = []
+    for equation in equations:
+        atoms = tuple(
+            same.get(atom, atom) if is_variable(atom) else (np.asarray(atom.val, atom.aval.dtype).tobytes(), str(atom.aval))
+            for atom in equation.invars
+        )
+        try:
+            before = first.setdefault((equation.primitive.name, tuple(sorted(equation.params.items())), atoms), equation)
+        except TypeError:
+            before = equation
+        if before is equation or equation.effects:
+            kept.append(equation)
+        else:
+            same.update(zip(equation.outvars, before.outvars, strict=True))
+    return kept, same
 
 
 def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
