@@ -241,8 +241,7 @@ class Writer:
             raise Unwritable(equation.primitive.name)
         seen = Equation(equation, [self.operand(atom) for atom in equation.invars])
         lines = len(self.lines)
-        same = unchanged(self, seen)
-        written = rule(self, seen) if same is None else same
+        written = rule(self, seen)
         results = [written] if isinstance(written, (str, Operand)) else list(written)
         for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
             operand = result if isinstance(result, Operand) else Operand(result, shape)
@@ -254,27 +253,6 @@ class Writer:
             if not any(operand.source == given.source for given in seen.operands):
                 self._origins.setdefault(operand.source, seen)
             self._operands[variable] = operand
-
-
-UNITS = {"mul": 1, "div": 1, "max": -np.inf, "min": np.inf, "and": -1, "or": 0, "xor": 0}
-"""Numbers that change nothing; they may stand on both sides, but for ``div``. To add 0 would change -0."""
-
-
-def unchanged(writer: Writer, equation: Equation) -> Operand | None:
-    """The input that an equation gives as it is, if that is known: ``x * 1``, or a sum over no dimensions."""
-    if equation.params.get("axes") == () and equation.primitive.startswith("reduce_"):
-        return equation.operands[0]
-    unit = UNITS.get(equation.primitive)
-    if unit is None:
-        return None
-    dtype = np.dtype(equation.aval.dtype)
-    if dtype.kind not in "fc" if equation.primitive in ("max", "min") else dtype.kind not in "biufc":
-        return None
-    for index in (1, 0) if equation.primitive != "div" else (1,):
-        known = writer.known(equation.operands[index])
-        if known is not None and known.size == 1 and known.dtype == dtype and known.item() == np.array(unit, dtype).item():
-            return equation.operands[1 - index] if known.ndim == 0 else None
-    return None
 
 
 NAMES = re.compile(r"\b[vx]\d+\b")
