@@ -76,7 +76,8 @@ def scan(writer: Any, equation: Any) -> Any:
     params = equation.params
     consts, carried = params["num_consts"], params["num_consts"] + params["num_carry"]
     stacked = "".join(
-        f"({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)}), " for aval in equation.results[params["num_carry"] :]
+        f"({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)}), "
+        for aval in equation.results[params["num_carry"] :]
     )
     groups = [
         arguments(writer, equation, 0, consts),

@@ -212,7 +212,9 @@ class Writer:
             self._operands[variable] = Operand(self.constant(array), array.shape)
         equations, same = distinct(live_equations(jaxpr))
         self._same.update(same)
-        uses = Counter(self._same.get(atom, atom) for atom in [*read_by(equations), *jaxpr.outvars] if is_variable(atom))
+        uses = Counter(
+            self._same.get(atom, atom) for atom in [*read_by(equations), *jaxpr.outvars] if is_variable(atom)
+        )
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
@@ -245,7 +247,11 @@ class Writer:
         results = [written] if isinstance(written, (str, Operand)) else list(written)
         for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
             operand = result if isinstance(result, Operand) else Operand(result, shape)
-            if len(self.lines) == lines and not equation.effects and all(self.known(given) is not None for given in seen.operands):
+            if (
+                len(self.lines) == lines
+                and not equation.effects
+                and all(self.known(given) is not None for given in seen.operands)
+            ):
                 operand = self._folded(operand)
             if (uses[variable] > 1 or len(operand.source) > LONGEST) and not operand.source.isidentifier():
                 operand = operand._replace(source=self.assigned(operand.source))
@@ -332,17 +338,21 @@ def read_by(equations: Sequence[JaxprEqn]) -> list[Any]:
 
 
 def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, Var]]:
-    """Equations without those that compute once more what one before them does; and whose variables stand for theirs."""
+    """Equations without those that compute what one before them does; and whose variables stand for theirs."""
     first: dict[Any, JaxprEqn] = {}
     same: dict[Var, Var] = {}
     kept = []
     for equation in equations:
         atoms = tuple(
-            same.get(atom, atom) if is_variable(atom) else (np.asarray(atom.val, atom.aval.dtype).tobytes(), str(atom.aval))
+            same.get(atom, atom)
+            if is_variable(atom)
+            else (np.asarray(atom.val, atom.aval.dtype).tobytes(), str(atom.aval))
             for atom in equation.invars
         )
         try:
-            before = first.setdefault((equation.primitive.name, tuple(sorted(equation.params.items())), atoms), equation)
+            before = first.setdefault(
+                (equation.primitive.name, tuple(sorted(equation.params.items())), atoms), equation
+            )
         except TypeError:
             before = equation
         if before is equation or equation.effects:
@@ -416,20 +426,30 @@ def written(function: Callable, arguments: Sequence[Any]) -> Written:
         return asarray(reduce_add(multiply(x0, x1), (0,)))
     """
     closed, tree = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    return written_jaxpr(closed, tree)
+    return written_jaxpr(closed, tree, [argument is not None for argument in arguments])
 
 
-def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
-    """A jaxpr, written for the host; ``tree`` is one thing, or a tuple of those that it computes and of Nones."""
+def written_jaxpr(closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None) -> Written:
+    """A jaxpr, written for the host.
+
+    Args:
+        tree: one thing, or a tuple of those that it computes and of Nones.
+        given: for each argument of the function, whether it is one of the jaxpr's, and not None; all are, by default.
+    """
     names: dict[str, Any] = {}
     writer = Writer(names)
-    arguments = [f"x{index}" for index in range(len(closed.jaxpr.invars))]
-    operands = list(map(Operand, arguments, shapes_of(closed.jaxpr.invars)))
+    given = [True] * len(closed.jaxpr.invars) if given is None else given
+    arguments = [f"x{index}" for index in range(len(given))]
+    sources = [argument for argument, is_given in zip(arguments, given, strict=True) if is_given]
+    operands = list(map(Operand, sources, shapes_of(closed.jaxpr.invars)))
     results = iter(writer.jaxpr(closed, operands))
     shapes = iter(shapes_of(closed.jaxpr.outvars))
     single = not isinstance(tree, (tuple, list))
     leaves = [tree] if single else tree
     items = ["None" if leaf is None else writer.broadcast(next(results), next(shapes)) for leaf in leaves]
-    given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
-    lines = [f"def body({', '.join(arguments)}):", *(f"    {line}" for line in [*needed(writer.lines, given), f"return {given}"])]
+    result = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
+    lines = [
+        f"def body({', '.join(arguments)}):",
+        *(f"    {line}" for line in [*needed(writer.lines, result), f"return {result}"]),
+    ]
     return Written(defined(lines, "body", names), "\n".join(lines))
