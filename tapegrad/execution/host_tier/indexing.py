@@ -14,7 +14,7 @@ taken as they are, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +63,7 @@ class Windows(NamedTuple):
 
 
 def windows_of(
-    writer: Any, equation: Any, sizes: Sequence[Any], gone: Sequence[int], places: Sequence[int], result: Any
+    writer: Any, equation: Any, sizes: Sequence[Any], gone: Collection[int], places: Sequence[int], result: Any
 ) -> Windows:
     """The windows of a gather or a scatter.
 
@@ -210,7 +210,7 @@ def inside(writer: Any, equation: Any, windows: Windows) -> Operand | None:
         last = limits(windows, axis)
         if within(writer, column, last):
             continue
-        tests = [(np.greater_equal, number(writer, 0, dtype))] if dtype.kind == "i" else []
+        tests: list[tuple[np.ufunc, str]] = [(np.greater_equal, number(writer, 0, dtype))] if dtype.kind == "i" else []
         if not isinstance(last, int) or last <= np.iinfo(dtype).max:
             tests.append((np.less_equal, number(writer, last, dtype)))
         for function, limit in tests:

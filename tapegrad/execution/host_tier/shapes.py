@@ -284,8 +284,8 @@ def pad(writer: Any, equation: Any) -> Any:
         return equation.operands[0]
     given = equation.avals[0].shape
     places = [
-        (padded_places(writer, *sizes, size, whole))
-        for sizes, size, whole in zip(config, given, equation.aval.shape, strict=True)
+        padded_places(writer, low, high, inner, size, whole)
+        for (low, high, inner), size, whole in zip(config, given, equation.aval.shape, strict=True)
     ]
     if all(place is not None and place[1] == ":" for place in places):
         return sliced(writer.full(equation, 0), [place[0] for place in places if place])

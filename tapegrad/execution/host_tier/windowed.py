@@ -33,9 +33,13 @@ def padded(array: np.ndarray, padding: Pairs, dilation: Numbers, fill: Any) -> n
     widths = [(max(low, 0), max(high, 0)) for low, high in padding]
     shape = [low + size + high for size, (low, high) in zip(sizes, widths, strict=True)]
     whole = np.full((*array.shape[:first], *shape), fill, array.dtype)
-    inside = [slice(low, low + size, step) for size, (low, _), step in zip(sizes, widths, dilation, strict=True)]
+    inside: list[Any] = [
+        slice(low, low + size, step) for size, (low, _), step in zip(sizes, widths, dilation, strict=True)
+    ]
     whole[(..., *inside)] = array
-    cut = [slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(shape, padding, strict=True)]
+    cut: list[Any] = [
+        slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(shape, padding, strict=True)
+    ]
     return np.ascontiguousarray(whole[(..., *cut)])
 
 

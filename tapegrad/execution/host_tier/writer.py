@@ -212,9 +212,8 @@ class Writer:
             self._operands[variable] = Operand(self.constant(array), array.shape)
         equations, same = distinct(live_equations(jaxpr))
         self._same.update(same)
-        uses = Counter(
-            self._same.get(atom, atom) for atom in [*read_by(equations), *jaxpr.outvars] if is_variable(atom)
-        )
+        read = [atom for equation in equations for atom in equation.invars]
+        uses = Counter(same.get(atom, atom) for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
@@ -327,16 +326,6 @@ def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [tuple(atom.aval.shape) for atom in atoms]
 
 
-def is_variable(atom: Any) -> bool:
-    """Whether an atom of a jaxpr is a variable, and no constant."""
-    return isinstance(atom, Var)
-
-
-def read_by(equations: Sequence[JaxprEqn]) -> list[Any]:
-    """All that equations read, as often as they do."""
-    return [atom for equation in equations for atom in equation.invars]
-
-
 def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, Var]]:
     """Equations without those that compute what one before them does; and whose variables stand for theirs."""
     first: dict[Any, JaxprEqn] = {}
@@ -344,9 +333,7 @@ def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, V
     kept = []
     for equation in equations:
         atoms = tuple(
-            same.get(atom, atom)
-            if is_variable(atom)
-            else (np.asarray(atom.val, atom.aval.dtype).tobytes(), str(atom.aval))
+            same.get(atom, atom) if isinstance(atom, Var) else (np.asarray(atom.val).tobytes(), str(atom.aval))
             for atom in equation.invars
         )
         try:
