@@ -363,6 +363,13 @@ def test_writing_at_places_that_are_data(name, places):
             agrees(written_by(way, mode), Y, *PLACES[places], tolerance=tolerance)
 
 
+def test_sums_of_many_rows():
+    rows = np.random.default_rng(0).integers(-50, 50, (30, 10))
+    values = drawn(30, 10, 4, 5)
+    for places in (rows, rows.astype("int32"), np.where(rows == 3, 50, rows), np.where(rows == 3, -51, rows)):
+        agrees(lambda x, i, v: x.at[i].add(v, mode="drop"), drawn(50, 4, 5), places, values, tolerance=1e-4)
+
+
 def test_writing_where_nan_is():
     x, places = np.array([1, np.nan, 3], "float32"), np.array([0, 1, 1, 2, 2])
     values = np.array([np.nan, 1, 2, 5, 4], "float32")

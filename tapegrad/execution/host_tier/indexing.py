@@ -418,8 +418,33 @@ def write(
     places = ", ".join(parts) or "..."
     if combine is None:
         return f"{result}[{places}] = {written.source}"
+    if is_take(windows) and 0 in columns and len(windows.shape) > 1 and written.shape:
+        return f"{writer.helper(at_rows)}({writer.helper(combine)}, {result}, {parts[0]}, {written.source})"
     places = f"({places},)" if ":" not in places and "..." not in places else as_objects(writer, parts)
     return f"{writer.helper(combine)}.at({result}, {places}, {written.source})"
+
+
+FEW = 1 << 12
+"""Up to so many elements ``ufunc.at`` is quicker with rows than with single elements."""
+
+
+def at_rows(combine: np.ufunc, array: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+    """``combine.at(array, rows, values)``, by elements of a flat array where they are many: NumPy has a loop for these.
+
+    Raises:
+        IndexError: there is no such row.
+
+    >>> array = np.zeros((2, 1))
+    >>> at_rows(np.add, array, np.array([-1, 1]), np.array([[1.], [2.]]))
+    >>> array.ravel()
+    array([0., 3.])
+    """
+    width = array[:1].size
+    if values.size <= FEW or values.size != rows.size * width:
+        combine.at(array, (rows,), values)
+    else:
+        places = rows.astype(np.int64).reshape(-1, 1) * width + np.arange(width)
+        combine.at(array.reshape(-1), places.reshape(-1), values.reshape(-1))
 
 
 def as_objects(writer: Any, parts: Sequence[str]) -> str:
