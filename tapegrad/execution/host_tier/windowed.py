@@ -33,9 +33,13 @@ def padded(array: np.ndarray, padding: Pairs, dilation: Numbers, fill: Any) -> n
     widths = [(max(low, 0), max(high, 0)) for low, high in padding]
     shape = [low + size + high for size, (low, high) in zip(sizes, widths, strict=True)]
     whole = np.full((*array.shape[:first], *shape), fill, array.dtype)
-    inside = [slice(low, low + size, step) for size, (low, _), step in zip(sizes, widths, dilation, strict=True)]
+    inside: list[Any] = [
+        slice(low, low + size, step) for size, (low, _), step in zip(sizes, widths, dilation, strict=True)
+    ]
     whole[(..., *inside)] = array
-    cut = [slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(shape, padding, strict=True)]
+    cut: list[Any] = [
+        slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(shape, padding, strict=True)
+    ]
     return np.ascontiguousarray(whole[(..., *cut)])
 
 
@@ -79,7 +83,10 @@ def convolved(
     if batch_groups > 1:
         batch, channels, *sizes = array.shape
         parts = array.reshape(batch_groups, batch // batch_groups, channels, *sizes)
-        array, groups = parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes), batch_groups
+        array, groups = (
+            parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes),
+            batch_groups,
+        )
     outputs, _, *width = kernel.shape
     windows = sliding(padded(array, padding, dilations[0], 0), width, strides, dilations[1])
     places = windows.shape[2 + len(width) :]

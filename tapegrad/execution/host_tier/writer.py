@@ -27,7 +27,8 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
 
@@ -61,6 +62,8 @@ class Writer:
         self.names = names
         self._operands: dict[Var, Operand] = {}
         self._origins: dict[str, Equation] = {}
+        self._assigned: dict[str, str] = {}
+        self._same: dict[Var, Var] = {}
         self._variables = 0
 
     # -- what rules call -----------------------------------------------------------------------------------------------
@@ -95,10 +98,26 @@ class Writer:
         return f"({''.join(f'{self.size(size)}, ' for size in shape)})"
 
     def assigned(self, source: str) -> str:
-        """A variable that holds what an expression gives."""
+        """A variable that holds what an expression gives; the same one for the same expression."""
+        name = self._assigned.get(source)
+        if name is None:
+            name = self._assigned[source] = self.new(source)
+        return name
+
+    def new(self, source: str) -> str:
+        """A variable of its own for an expression, to be written to."""
         name = self.variable()
         self.lines.append(f"{name} = {source}")
         return name
+
+    @contextmanager
+    def block(self, heading: str) -> Iterator[None]:
+        """Lines that are written meanwhile belong to a heading; what they assign is not known outside."""
+        lines, assigned = self.lines, self._assigned
+        self.lines, self._assigned = [], dict(assigned)
+        yield
+        lines += [heading, *(f"    {line}" for line in self.lines)]
+        self.lines, self._assigned = lines, assigned
 
     def variable(self) -> str:
         """The name of a variable that nothing is assigned to yet."""
@@ -182,25 +201,28 @@ class Writer:
         defined(lines, name, self.names)
         return name
 
-    def function_lines(self, name: str, closed: ClosedJaxpr, tree: Any) -> tuple[list[str], list[str]]:
+    def function_lines(
+        self, name: str, closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None
+    ) -> tuple[list[str], list[str]]:
         """The lines of a function that computes what a jaxpr does, and the symbols that are its first arguments.
 
         These are the ones that it needs and that are no lengths of its other arguments. ``tree`` is None for no result,
-        anything else for one; or a list or a tuple of such.
+        anything else for one; or a list or a tuple of such. ``given`` says for each argument whether the jaxpr has it.
         """
         shapes, results = shapes_of(closed.jaxpr.invars), shapes_of(closed.jaxpr.outvars)
-        arguments = [f"x{index}" for index in range(len(shapes))]
-        operands = self.jaxpr(closed, list(map(Operand, arguments, shapes)))
-        given = (self.broadcast(operand, shape) for operand, shape in zip(operands, results, strict=True))
+        arguments = [f"x{index}" for index in range(len(shapes if given is None else given))]
+        sources = [x for x, is_given in zip(arguments, given or [True] * len(arguments), strict=True) if is_given]
+        operands = self.jaxpr(closed, list(map(Operand, sources, shapes)))
+        broadcast = (self.broadcast(operand, shape) for operand, shape in zip(operands, results, strict=True))
         single = not isinstance(tree, (tuple, list))
-        items = ["None" if leaf is None else next(given) for leaf in ([tree] if single else tree)]
+        items = ["None" if leaf is None else next(broadcast) for leaf in ([tree] if single else tree)]
         items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another
-        given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
-        lines = [*needed(self.lines, given), f"return {given}"]
+        result = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
+        lines = [*needed(self.lines, result), f"return {result}"]
         wanted, places = sorted(set(SYMBOLS.findall("\n".join(lines)))), symbols_of(shapes)
         free = [symbol for symbol in wanted if symbol not in places]
         read = [(symbol, *places[symbol]) for symbol in wanted if symbol in places]
-        sizes = [f"{symbol} = x{index}.shape[{axis}]" for symbol, index, axis in read]
+        sizes = [f"{symbol} = {sources[index]}.shape[{axis}]" for symbol, index, axis in read]
         return [f"def {name}({', '.join([*free, *arguments])}):", *(f"    {line}" for line in [*sizes, *lines])], free
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
@@ -212,11 +234,14 @@ class Writer:
         for variable, constant in zip(jaxpr.constvars, closed.consts, strict=True):
             array = np.asarray(constant)
             self._operands[variable] = Operand(self.constant(array), array.shape)
-        uses = uses_of(jaxpr)
+        equations, same = distinct(live_equations(jaxpr))
+        self._same.update(same)
+        read = [atom for equation in equations for atom in equation.invars]
+        uses = Counter(same.get(atom, atom) for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
-        for equation in live_equations(jaxpr):
+        for equation in equations:
             self._equation(equation, uses)
         return [self.operand(atom) for atom in jaxpr.outvars]
 
@@ -225,7 +250,7 @@ class Writer:
         if isinstance(atom, Literal):
             array = np.asarray(atom.val, atom.aval.dtype)  # type: ignore[attr-defined]
             return Operand(self.literal(array), array.shape)
-        return self._operands[atom]
+        return self._operands[self._same.get(atom, atom)]
 
     def literal(self, array: np.ndarray) -> str:
         """The name of a constant; single numbers are told apart by what they are."""
@@ -245,10 +270,15 @@ class Writer:
         results = [written] if isinstance(written, (str, Operand)) else list(written)
         for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
             operand = result if isinstance(result, Operand) else Operand(result, shape)
-            if len(self.lines) == lines and not equation.effects and all(self.known(given) is not None for given in seen.operands):
+            if (
+                len(self.lines) == lines
+                and not equation.effects
+                and all(self.known(given) is not None for given in seen.operands)
+            ):
                 operand = self._folded(operand)
             if (uses[variable] > 1 or len(operand.source) > LONGEST) and not operand.source.isidentifier():
                 operand = operand._replace(source=self.assigned(operand.source))
+            operand = operand._replace(source=self._assigned.get(operand.source, operand.source))
             if not any(operand.source == given.source for given in seen.operands):
                 self._origins.setdefault(operand.source, seen)
             self._operands[variable] = operand
@@ -358,10 +388,27 @@ def symbols_of(shapes: Sequence[Sequence[Any]]) -> dict[str, tuple[int, int]]:
     return places
 
 
-def uses_of(jaxpr: Jaxpr) -> Counter:
-    """How often each variable of a jaxpr is read."""
-    read = [atom for equation in live_equations(jaxpr) for atom in equation.invars]
-    return Counter(atom for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
+def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, Var]]:
+    """Equations without those that compute what one before them does; and whose variables stand for theirs."""
+    first: dict[Any, JaxprEqn] = {}
+    same: dict[Var, Var] = {}
+    kept = []
+    for equation in equations:
+        atoms = tuple(
+            same.get(atom, atom) if isinstance(atom, Var) else (np.asarray(atom.val).tobytes(), str(atom.aval))
+            for atom in equation.invars
+        )
+        try:
+            before = first.setdefault(
+                (equation.primitive.name, tuple(sorted(equation.params.items())), atoms), equation
+            )
+        except TypeError:
+            before = equation
+        if before is equation or equation.effects:
+            kept.append(equation)
+        else:
+            same.update(zip(equation.outvars, before.outvars, strict=True))
+    return kept, same
 
 
 def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
@@ -430,11 +477,16 @@ def written(function: Callable, arguments: Sequence[Any]) -> Written:
         return asarray(reduce_add(multiply(x0, x1), (0,)))
     """
     closed, tree = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    return written_jaxpr(closed, tree)
+    return written_jaxpr(closed, tree, [argument is not None for argument in arguments])
 
 
-def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
-    """A jaxpr, written for the host; ``tree`` is one thing, or a tuple of those that it computes and of Nones."""
+def written_jaxpr(closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None) -> Written:
+    """A jaxpr, written for the host.
+
+    Args:
+        tree: one thing, or a tuple of those that it computes and of Nones.
+        given: for each argument of the function, whether it is one of the jaxpr's, and not None; all are, by default.
+    """
     names: dict[str, Any] = {}
-    lines, free = Writer(names).function_lines("body", closed, tree)
+    lines, free = Writer(names).function_lines("body", closed, tree, given)
     return Written(defined(lines, "body", names), "\n".join(lines), tuple(free))
