@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 from tapegrad.ops.operator import TABLE, Linear, Multilinear, Operator
 
-BY_XLA: dict[str, str] = {}
+BY_XLA = {
+    "eig": "lu", "matrix_exp": "lu", "solve_ex": "lu", "inv": "lu", "lu_factor": "lu", "lu": "lu", "det": "lu",
+    "slogdet": "lu", "adjugate_derivative": "lu", "geqrf": "geqrf", "householder_product": "householder_product",
+    "ormqr": "ormqr", "ldl_factor": "pure_callback", "ldl_solve": "pure_callback", "standard_gamma": "random_gamma",
+    "sample_dirichlet": "random_gamma",
+}  # fmt: skip
 """The operators whose kernels, or whose backward, XLA computes whatever their size, and the primitives for which there
 is no rule that NumPy can follow. See Note [The host tier] in ``execution/host_tier/writer.py``."""
 

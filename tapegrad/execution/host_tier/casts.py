@@ -28,7 +28,8 @@ def convert_element_type(writer: Any, equation: Any) -> Operand:
 def as_integers(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Towards zero; the nearest integer that there is for those too large, 0 for nan.
 
-    >>> as_integers(np.array([-1.7, 300.0, np.nan, -np.inf]), np.dtype("int8"))
+    >>> with np.errstate(all="ignore"):
+    ...     as_integers(np.array([-1.7, 300.0, np.nan, -np.inf]), np.dtype("int8"))
     array([  -1,  127,    0, -128], dtype=int8)
     """
     if x.dtype.itemsize == 2:

@@ -51,7 +51,24 @@ def sort(writer: Any, equation: Any) -> Any:
     operands = [writer.named(operand) for operand in operands]
     order = writer.assigned(f"{writer.helper(order_of)}(({', '.join(operands[:count])},), {axis})")
     take = writer.helper(taken)
-    return tuple(f"{take}({operand}, {order}, {axis})" for operand in operands)
+    return tuple(
+        f"{order}.astype({writer.dtype(aval.dtype)})"
+        if index >= count and counts_places(writer.names.get(equation.operands[index].source), aval.shape, axis)
+        else f"{take}({operands[index]}, {order}, {axis})"
+        for index, aval in enumerate(equation.avals)
+    )
+
+
+def counts_places(constant: Any, shape: tuple[Any, ...], axis: int) -> bool:
+    """Whether an operand is a constant that numbers the places along a dimension: sorted, it is the order itself.
+
+    >>> counts_places(np.array([[0], [1], [2]]), (3, 5), 0), counts_places(np.arange(3), (3,), 0)
+    (True, True)
+    """
+    if not isinstance(constant, np.ndarray) or constant.dtype.kind not in "iu" or constant.size != shape[axis]:
+        return False
+    counted = [size if place == axis else 1 for place, size in enumerate(shape)][len(shape) - constant.ndim :]
+    return list(constant.shape) == counted and bool((constant.ravel() == np.arange(constant.size)).all())
 
 
 def sorted_values(x: np.ndarray, axis: int) -> np.ndarray:
