@@ -64,7 +64,7 @@ def while_(writer: Any, equation: Any) -> Any:
     params = equation.params
     asked, done = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     test, body = writer.function(params["cond_jaxpr"]), writer.function(params["body_jaxpr"])
-    carried = writer.assigned(f"({arguments(writer, equation, done)})")
+    carried = writer.new(f"({arguments(writer, equation, done)})")
     writer.lines.append(f"while {test}({arguments(writer, equation, 0, asked)}*{carried})[0]:")
     writer.lines.append(f"    {carried} = {body}({arguments(writer, equation, asked, done)}*{carried})")
     return tuple(f"{carried}[{index}]" for index in range(len(equation.results)))
@@ -76,7 +76,8 @@ def scan(writer: Any, equation: Any) -> Any:
     params = equation.params
     consts, carried = params["num_consts"], params["num_consts"] + params["num_carry"]
     stacked = "".join(
-        f"({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)}), " for aval in equation.results[params["num_carry"] :]
+        f"({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)}), "
+        for aval in equation.results[params["num_carry"] :]
     )
     groups = [
         arguments(writer, equation, 0, consts),

@@ -8,13 +8,13 @@ front, if a slice stands between two of them.
 
 ``jax.numpy`` counts negative places from the end before it gathers, which NumPy does by itself, and what is beyond the
 end after that, which XLA moves inside or fills, is an ``IndexError``. So the short form is tried first, with the places
-as they were given; what says it exactly comes after ``except IndexError``.
+as they were given; what says it exactly comes after ``except IndexError``. Places that are promised to lie inside are
+taken as they are, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,9 +94,9 @@ def columns_of(writer: Any, equation: Any) -> list[Operand]:
     if count == 1:
         return [without_last(writer, operand, batch)]
     made = writer.origin(operand)
-    if made is not None and made.primitive == "concatenate" and made.params["dimension"] == len(batch):
-        if all(part.shape[-1] == 1 for part in made.avals):
-            return [without_last(writer, part, batch) for part in made.operands]
+    joined = made is not None and made.primitive == "concatenate" and made.params["dimension"] == len(batch)
+    if made is not None and joined and all(part.shape[-1] == 1 for part in made.avals):
+        return [without_last(writer, part, batch) for part in made.operands]
     known = writer.known(operand)
     if known is not None:
         whole = np.broadcast_to(known, aval.shape)
@@ -108,9 +108,8 @@ def columns_of(writer: Any, equation: Any) -> list[Operand]:
 def without_last(writer: Any, operand: Operand, batch: Sequence[Any]) -> Operand:
     """An operand without its last dimension, which has one element."""
     made = writer.origin(operand)
-    if made is not None and made.primitive in ("broadcast_in_dim", "reshape") and len(made.avals[0].shape) == len(batch):
-        if tuple(made.avals[0].shape) == tuple(batch):
-            return made.operands[0]
+    if made is not None and made.primitive in ("broadcast_in_dim", "reshape") and made.avals[0].shape == tuple(batch):
+        return made.operands[0]
     if not operand.shape:
         return operand
     known = writer.known(operand)
@@ -283,15 +282,6 @@ def order(windows: Windows, labels: Sequence[tuple[str, int]]) -> list[int]:
     return [labels.index(wanted[place]) for place in sorted(wanted) if wanted[place] not in singles]
 
 
-@contextmanager
-def indented(writer: Any, heading: str) -> Iterator[None]:
-    """Lines that are written meanwhile belong to a heading."""
-    outer, writer.lines = writer.lines, []
-    yield
-    lines, writer.lines = writer.lines, outer
-    writer.lines += [heading, *(f"    {line}" for line in lines)]
-
-
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
@@ -311,9 +301,9 @@ def gather(writer: Any, equation: Any) -> str:
             return read(writer, operand, windows, given)
         operand = operand._replace(source=writer.named(operand.source))
         result = writer.variable()
-        with indented(writer, "try:"):
+        with writer.block("try:"):
             writer.lines.append(f"{result} = {read(writer, operand, windows, given)}")
-        with indented(writer, "except IndexError:"):
+        with writer.block("except IndexError:"):
             writer.lines.append(f"{result} = {read_exactly(writer, equation, operand, windows)}")
         return result
     return read_exactly(writer, equation, operand, windows)
@@ -407,9 +397,9 @@ def scatter(writer: Any, equation: Any) -> str:
     if all(writer.known(column) is not None for column in given.values()):
         writer.lines.append(write(writer, result, windows, given, written, combine))
         return result
-    with indented(writer, "try:"):
+    with writer.block("try:"):
         writer.lines.append(write(writer, result, windows, given, written, combine))
-    with indented(writer, "except IndexError:"):
+    with writer.block("except IndexError:"):
         writer.lines.append(f"{result} = {write_exactly(writer, equation, windows, written)}")
     return result
 
@@ -488,20 +478,22 @@ def in_result(writer: Any, windows: Windows, array: Operand) -> Operand:
 
 def place_in_result(writer: Any, windows: Windows, columns: dict[int, Operand], axis: int) -> Operand | None:
     """Where in a dimension each element is written, as 64-bit integers; ``None`` if all at the first place."""
+    rank = len(windows.result)
     start: Operand | None = None
     if axis in columns:
         start = in_result(writer, windows, columns[axis])
         start = Operand(f"{start.source}.astype({writer.dtype('int64')})", start.shape)
     if axis in windows.batched:
-        place = windows.batch_places()[windows.batched[axis]]
-        start = counting(writer, windows.shape[axis],
-                         [windows.shape[axis] if other == place else 1 for other in range(len(windows.result))])  # fmt: skip
+        start = counting_along(writer, windows.shape[axis], windows.batch_places()[windows.batched[axis]], rank)
     if axis not in windows.kept or windows.sizes[axis] == 1:
         return start
-    place = windows.kept[axis]
-    width = windows.sizes[axis]
-    steps = counting(writer, width, [width if other == place else 1 for other in range(len(windows.result))])
+    steps = counting_along(writer, windows.sizes[axis], windows.kept[axis], rank)
     return steps if start is None else both(writer, np.add, start, steps)
+
+
+def counting_along(writer: Any, size: Any, place: int, rank: int) -> Operand:
+    """0, 1, 2, ... along one of some dimensions."""
+    return counting(writer, size, [size if other == place else 1 for other in range(rank)])
 
 
 def write_flat(
@@ -521,5 +513,3 @@ def write_flat(
         flat[places.reshape(-1)] = values.reshape(-1)
     else:
         combine.at(flat, places.reshape(-1), values.reshape(-1))
-
-

@@ -87,7 +87,9 @@ def seeded(seeds: np.ndarray) -> np.ndarray:
 def words_of_seeds(seeds: np.ndarray) -> Pair:
     """The upper and the lower words of integers; those of 32 bits have no upper word."""
     bits = seeds.dtype.itemsize * 8
-    upper = (seeds.astype(np.uint64) >> np.uint64(32)).astype(np.uint32) if bits > 32 else np.zeros_like(seeds, "uint32")
+    upper = (
+        (seeds.astype(np.uint64) >> np.uint64(32)).astype(np.uint32) if bits > 32 else np.zeros_like(seeds, "uint32")
+    )
     return upper, seeds.astype(np.uint32)
 
 

@@ -21,7 +21,7 @@ def broadcast_in_dim(writer: Any, equation: Any) -> Any:
     shape, places = equation.params["shape"], equation.params["broadcast_dimensions"]
     if len(equation.operands) > 1:
         raise Unwritable("broadcast_in_dim: sizes that are known only when it is run")
-    source, given = equation.operands[0]
+    given = equation.operands[0].shape
     given = (1,) * (len(places) - len(given)) + tuple(given)
     first = min(places, default=len(shape))
     new = [1] * (len(shape) - first)
@@ -33,7 +33,9 @@ def broadcast_in_dim(writer: Any, equation: Any) -> Any:
 @rule("reshape", "squeeze", "expand_dims")
 def reshape(writer: Any, equation: Any) -> Any:
     """``numpy.ndarray.reshape``; late, where an array gets dimensions of one element in front."""
-    if len(equation.operands) > 1 or equation.params.get("dimensions") is not None and equation.primitive == "reshape":
+    if len(equation.operands) > 1 or (
+        equation.primitive == "reshape" and equation.params.get("dimensions") is not None
+    ):
         raise Unwritable("reshape: in another order, or to sizes that are known only when it is run")
     operand, shape = equation.operands[0], tuple(equation.aval.shape)
     picked = picked_at_once(writer, equation) if equation.primitive == "squeeze" else None
@@ -312,8 +314,8 @@ def filled(writer: Any, value: Operand, aval: Any) -> str:
     """A new array, a variable to write to, with one number everywhere."""
     known = writer.known(value)
     if known is not None and not known.tobytes().strip(b"\0"):
-        return writer.assigned(f"{writer.helper(np.zeros)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
-    result = writer.assigned(f"{writer.helper(np.empty)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
+        return writer.new(f"{writer.helper(np.zeros)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
+    result = writer.new(f"{writer.helper(np.empty)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
     writer.lines.append(f"{result}[...] = {value.source}")
     return result
 
@@ -322,7 +324,7 @@ def fresh(writer: Any, equation: Any, index: int) -> str:
     """A copy of an input, a variable to write to."""
     operand, aval = equation.operands[index], equation.avals[index]
     if tuple(operand.shape) == tuple(aval.shape):
-        return writer.assigned(f"{operand.source}.copy()")
+        return writer.new(f"{operand.source}.copy()")
     return filled(writer, operand, aval)
 
 

@@ -79,7 +79,10 @@ def convolved(
     if batch_groups > 1:
         batch, channels, *sizes = array.shape
         parts = array.reshape(batch_groups, batch // batch_groups, channels, *sizes)
-        array, groups = parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes), batch_groups
+        array, groups = (
+            parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes),
+            batch_groups,
+        )
     outputs, _, *width = kernel.shape
     windows = sliding(padded(array, padding, dilations[0], 0), width, strides, dilations[1])
     places = windows.shape[2 + len(width) :]

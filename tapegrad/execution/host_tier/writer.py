@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
 
@@ -60,6 +61,8 @@ class Writer:
         self.names = names
         self._operands: dict[Var, Operand] = {}
         self._origins: dict[str, Equation] = {}
+        self._assigned: dict[str, str] = {}
+        self._same: dict[Var, Var] = {}
         self._variables = 0
 
     # -- what rules call -----------------------------------------------------------------------------------------------
@@ -94,10 +97,26 @@ class Writer:
         return f"({''.join(f'{self.size(size)}, ' for size in shape)})"
 
     def assigned(self, source: str) -> str:
-        """A variable that holds what an expression gives."""
+        """A variable that holds what an expression gives; the same one for the same expression."""
+        name = self._assigned.get(source)
+        if name is None:
+            name = self._assigned[source] = self.new(source)
+        return name
+
+    def new(self, source: str) -> str:
+        """A variable of its own for an expression, to be written to."""
         name = self.variable()
         self.lines.append(f"{name} = {source}")
         return name
+
+    @contextmanager
+    def block(self, heading: str) -> Iterator[None]:
+        """Lines that are written meanwhile belong to a heading; what they assign is not known outside."""
+        lines, assigned = self.lines, self._assigned
+        self.lines, self._assigned = [], dict(assigned)
+        yield
+        lines += [heading, *(f"    {line}" for line in self.lines)]
+        self.lines, self._assigned = lines, assigned
 
     def variable(self) -> str:
         """The name of a variable that nothing is assigned to yet."""
@@ -191,11 +210,15 @@ class Writer:
         for variable, constant in zip(jaxpr.constvars, closed.consts, strict=True):
             array = np.asarray(constant)
             self._operands[variable] = Operand(self.constant(array), array.shape)
-        uses = uses_of(jaxpr)
+        equations, same = distinct(live_equations(jaxpr))
+        self._same.update(same)
+        uses = Counter(
+            self._same.get(atom, atom) for atom in [*read_by(equations), *jaxpr.outvars] if is_variable(atom)
+        )
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
-        for equation in live_equations(jaxpr):
+        for equation in equations:
             self._equation(equation, uses)
         return [self.operand(atom) for atom in jaxpr.outvars]
 
@@ -204,7 +227,7 @@ class Writer:
         if isinstance(atom, Literal):
             array = np.asarray(atom.val, atom.aval.dtype)  # type: ignore[attr-defined]
             return Operand(self.literal(array), array.shape)
-        return self._operands[atom]
+        return self._operands[self._same.get(atom, atom)]
 
     def literal(self, array: np.ndarray) -> str:
         """The name of a constant; single numbers are told apart by what they are."""
@@ -224,10 +247,15 @@ class Writer:
         results = [written] if isinstance(written, (str, Operand)) else list(written)
         for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
             operand = result if isinstance(result, Operand) else Operand(result, shape)
-            if len(self.lines) == lines and not equation.effects and all(self.known(given) is not None for given in seen.operands):
+            if (
+                len(self.lines) == lines
+                and not equation.effects
+                and all(self.known(given) is not None for given in seen.operands)
+            ):
                 operand = self._folded(operand)
             if (uses[variable] > 1 or len(operand.source) > LONGEST) and not operand.source.isidentifier():
                 operand = operand._replace(source=self.assigned(operand.source))
+            operand = operand._replace(source=self._assigned.get(operand.source, operand.source))
             if not any(operand.source == given.source for given in seen.operands):
                 self._origins.setdefault(operand.source, seen)
             self._operands[variable] = operand
@@ -299,10 +327,39 @@ def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [tuple(atom.aval.shape) for atom in atoms]
 
 
-def uses_of(jaxpr: Jaxpr) -> Counter:
-    """How often each variable of a jaxpr is read."""
-    read = [atom for equation in live_equations(jaxpr) for atom in equation.invars]
-    return Counter(atom for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
+def is_variable(atom: Any) -> bool:
+    """Whether an atom of a jaxpr is a variable, and no constant."""
+    return isinstance(atom, Var)
+
+
+def read_by(equations: Sequence[JaxprEqn]) -> list[Any]:
+    """All that equations read, as often as they do."""
+    return [atom for equation in equations for atom in equation.invars]
+
+
+def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, Var]]:
+    """Equations without those that compute what one before them does; and whose variables stand for theirs."""
+    first: dict[Any, JaxprEqn] = {}
+    same: dict[Var, Var] = {}
+    kept = []
+    for equation in equations:
+        atoms = tuple(
+            same.get(atom, atom)
+            if is_variable(atom)
+            else (np.asarray(atom.val, atom.aval.dtype).tobytes(), str(atom.aval))
+            for atom in equation.invars
+        )
+        try:
+            before = first.setdefault(
+                (equation.primitive.name, tuple(sorted(equation.params.items())), atoms), equation
+            )
+        except TypeError:
+            before = equation
+        if before is equation or equation.effects:
+            kept.append(equation)
+        else:
+            same.update(zip(equation.outvars, before.outvars, strict=True))
+    return kept, same
 
 
 def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
@@ -369,21 +426,31 @@ def written(function: Callable, arguments: Sequence[Any]) -> Written:
         return asarray(reduce_add(multiply(x0, x1), (0,)))
     """
     closed, tree = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    return written_jaxpr(closed, tree)
+    return written_jaxpr(closed, tree, [argument is not None for argument in arguments])
 
 
-def written_jaxpr(closed: ClosedJaxpr, tree: Any) -> Written:
-    """A jaxpr, written for the host; ``tree`` is one thing, or a tuple of those that it computes and of Nones."""
+def written_jaxpr(closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None) -> Written:
+    """A jaxpr, written for the host.
+
+    Args:
+        tree: one thing, or a tuple of those that it computes and of Nones.
+        given: for each argument of the function, whether it is one of the jaxpr's, and not None; all are, by default.
+    """
     names: dict[str, Any] = {}
     writer = Writer(names)
-    arguments = [f"x{index}" for index in range(len(closed.jaxpr.invars))]
-    operands = list(map(Operand, arguments, shapes_of(closed.jaxpr.invars)))
+    given = [True] * len(closed.jaxpr.invars) if given is None else given
+    arguments = [f"x{index}" for index in range(len(given))]
+    sources = [argument for argument, is_given in zip(arguments, given, strict=True) if is_given]
+    operands = list(map(Operand, sources, shapes_of(closed.jaxpr.invars)))
     results = iter(writer.jaxpr(closed, operands))
     shapes = iter(shapes_of(closed.jaxpr.outvars))
     single = not isinstance(tree, (tuple, list))
     leaves = [tree] if single else tree
     items = ["None" if leaf is None else writer.broadcast(next(results), next(shapes)) for leaf in leaves]
     items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another value
-    given = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
-    lines = [f"def body({', '.join(arguments)}):", *(f"    {line}" for line in [*needed(writer.lines, given), f"return {given}"])]
+    result = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
+    lines = [
+        f"def body({', '.join(arguments)}):",
+        *(f"    {line}" for line in [*needed(writer.lines, result), f"return {result}"]),
+    ]
     return Written(defined(lines, "body", names), "\n".join(lines))
