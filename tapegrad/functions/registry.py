@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.functions.parser import check_call, overloads_of, type_name, with_plain_numbers
+from tapegrad.functions.parser import check_call, is_outdated, overloads_of, respelled, type_name
 from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NATIVE_IN_NN
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
@@ -245,7 +245,7 @@ class Signature:
         lasting = True
         if self.native and not (self.method and (not args or not isinstance(args[0], Tensor))):
             lasting = check_call(self.called, self.method, args[self.method :], kwargs)
-        if not fits:
+        if not fits and not (self.native and is_outdated(self.called, self.method, args[self.method :], kwargs)):
             raise self.refusal(args)
         if not self.native or not overloads_of(self.called, self.method):
             self.check_truths(args, kwargs)
@@ -262,8 +262,7 @@ class Signature:
     def explain(self, error: Exception, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
         """Raise what PyTorch's parser says of a call that failed, if it has a say; or that there was no memory.
 
-        Returns the arguments with which to try again, if there are tensors or NumPy's numbers where PyTorch takes them
-        for numbers.
+        Returns the arguments with which to try again, if PyTorch takes what they are for something else.
         """
         if isinstance(error, MEMORY_ERRORS):
             raise out_of_memory(error) from None
@@ -272,11 +271,14 @@ class Signature:
         except (TypeError, ValueError, OverflowError) as better:
             if str(better) != str(error):
                 raise better from None
+            return None
         if not self.native:
             if not isinstance(error, TypeError):
                 self.check_optional(args, kwargs)
             return None
-        rest, named = with_plain_numbers(self.called, self.method, args[self.method :], kwargs)
+        parameters = parameters_of(self.function)
+        most = len(args) if parameters.variadic else len(parameters.positional) - self.method
+        rest, named = respelled(self.called, self.method, args[self.method :], kwargs, most)
         return None if rest is None else ((*args[: self.method], *rest), named)
 
     def check_optional(self, args: tuple, kwargs: dict[str, Any]) -> None:
