@@ -24,7 +24,7 @@ import numpy as np
 
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NUMBERS_AS_TENSORS, OPTIONS
+from tapegrad.functions.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
 
@@ -128,6 +128,8 @@ def parsed(function: str, text: str) -> Overload:
 @cache
 def overloads_of(function: str, method: bool) -> tuple[Overload, ...]:
     """The signatures of a function, or of a method, in the order in which PyTorch tries them; none if it has none."""
+    if method and function in METHODS_IN_PYTHON:
+        return ()
     texts = METHODS.get(function) if method else FUNCTIONS.get(function)
     if texts is None and method and function in FUNCTIONS:
         texts = " | ".join(_without_tensor(text) for text in FUNCTIONS[function].split(" | "))
@@ -375,6 +377,23 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     return not any(isinstance(value, Tensor) and parameter.type not in _TENSORS for parameter, value in given.items())
 
 
+def check_inner(function: str, given: dict[str, Any]) -> None:
+    """Refuse what a function in Python is given and PyTorch's one in C++, which it calls by the same name, won't take.
+
+    >>> check_inner("group_norm", {"input": Tensor, "weight": 1.5})
+    Traceback (most recent call last):
+    TypeError: group_norm(): argument 'weight' (position 3) must be Tensor, not float
+    """
+    for overload in overloads_of(function, False)[:1]:
+        for position, parameter in enumerate(overload.parameters):
+            value = given.get(parameter.name)
+            if value is not None and parameter.name not in ("input", "reduction"):
+                try:
+                    unpacked(overload, {parameter: _judged(overload, parameter, value, position)})
+                except Refused as error:
+                    raise TypeError(*error.args) from None
+
+
 def respelled(
     function: str, method: bool, args: Sequence, kwargs: dict[str, Any], most: int
 ) -> tuple[tuple | None, dict[str, Any]]:
@@ -413,7 +432,7 @@ def _is_disguised(value: Any, parameter: Parameter) -> bool:
     """Whether a number is given as a tensor or one of NumPy's, or as an int that no kernel takes for a float."""
     if isinstance(value, (Tensor, np.generic)):
         return parameter.type not in _TENSORS
-    return parameter.type == "float" and type(value) is int and not -(2**63) <= value < 2**63
+    return parameter.type == "float" and is_large(value)
 
 
 def _outdated(overload: Overload, overloads: Sequence[Overload]) -> str:
@@ -422,6 +441,17 @@ def _outdated(overload: Overload, overloads: Sequence[Overload]) -> str:
         f"This overload of {overload.function} is deprecated:\n\t{overload.function}{overload}\n"
         f"Consider using one of the following signatures instead:{others}"
     )
+
+
+def is_large(value: Any) -> bool:
+    """Whether a value is an int of more than 64 bits with its sign."""
+    return type(value) is int and not -(2**63) <= value < 2**63
+
+
+def has_number(function: str, method: bool, args: Sequence, kwargs: dict[str, Any]) -> bool:
+    """Whether an int stands for any number in a call that passes."""
+    given = chosen(overloads_of(function, method), args, kwargs)[1]
+    return any(type(value) is int and parameter.type in ("Number", "float") for parameter, value in given.items())
 
 
 def is_outdated(function: str, method: bool, args: Sequence, kwargs: dict[str, Any]) -> bool:

@@ -861,6 +861,9 @@ NUMBERS_AS_TENSORS = frozenset((
 ))
 """Functions for which a number will do where their signatures have a tensor."""
 
+METHODS_IN_PYTHON = frozenset(("istft", "norm", "split", "unflatten", "unique", "unique_consecutive"))
+"""Methods that are written in Python though there are functions by their names in C++."""
+
 NATIVE_IN_NN = frozenset((
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",

@@ -7,6 +7,7 @@ import os
 import warnings
 from typing import Any
 
+from tapegrad.functions.parser import type_name
 from tapegrad.functions.registry import public
 
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -96,6 +97,8 @@ def set_float32_matmul_precision(precision: str) -> None:
 @public("torch", out=False, asks="nobody")
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Keep whether results must be the same each time. On the CPU they are, whatever was set."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type_name(mode)}")
     _kept["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
 
 
