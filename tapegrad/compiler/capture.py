@@ -148,6 +148,10 @@ class Capture(Program):
             if seen.grad is not None:
                 self.note(seen.grad, before)
 
+    def moves(self, number: Any) -> bool:
+        """Whether a number is one that moves."""
+        return type(number) is float and self.numbers is not None and self.numbers.has(number)
+
     def operand(self, value: Any) -> int:
         """As of any program; that there was a tracer is noted, and numbers that move have slots of their own."""
         if type(value) is float and self.numbers is not None:

@@ -209,6 +209,10 @@ class Program:
         self.held = False
         self.unseen: tuple[range, Sequence[int]] = (range(0), ())
 
+    def moves(self, number: Any) -> bool:
+        """Whether a number is another one in each call of a step that is captured."""
+        return False
+
     def operand(self, given: Any) -> int:
         """The slot of an argument of the next instruction.
 
@@ -455,6 +459,11 @@ class _Recording(threading.local):
 
 
 recording = _Recording()
+
+
+def moves(number: Any) -> bool:
+    """Whether a number is to be a kernel's argument, whatever it is: Note [Numbers that move], ``compiler/moving.py``."""
+    return recording.program.moves(number)
 
 runners: list[Callable[[Program, bytes], None]] = []
 """What runs a program; ``programs.py`` puts it here."""
