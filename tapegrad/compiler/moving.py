@@ -58,7 +58,7 @@ BY_NUMBERS = frozenset("""
     eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__
     fmod remainder __mod__ __rmod__ xlogy copysign where masked_fill masked_fill_ fill fill_ full full_like new_full
 """.split())  # noqa: SIM905 - a table is easier to read without the quotes
-"""Functions of tensors that hand a float on to their kernel, and do nothing else with it, but what is in ``CHECKED``."""
+"""Functions of tensors that hand a float on to their kernel, and do nothing else with it, but for ``CHECKED``."""
 
 CHECKED = frozenset("""
     clamp clip clamp_min clamp_max clamp_ clip_ clamp_min_ clamp_max_ where masked_fill masked_fill_ fill fill_ full
@@ -359,7 +359,7 @@ def _all_fit(function: str, tree: Any) -> bool:
 
 
 def _holding(leaves: Sequence[Any]) -> set[Callable[[float], bool]]:
-    """What tells whether a number fits the dtypes of tensors among the arguments, or the one that is given or default."""
+    """What tells whether a number fits the dtypes of tensors among the arguments, or the one given, or the default."""
     dtypes = [leaf.dtype if isinstance(leaf, Tensor) else leaf for leaf in leaves if isinstance(leaf, (Tensor, dtype))]
     return {HOLDS[name] for name in {d.to_real().name for d in dtypes or [get_default_dtype()]} if name in HOLDS}
 

@@ -1,4 +1,4 @@
-"""The options of PyTorch 2.13's own compiler, which mean nothing here: which there are, and what type of value they take.
+"""The options of PyTorch 2.13's own compiler, which mean nothing here: which there are, and what types they take.
 
 Generated from ``torch._inductor.config``; those that take several types stand under "any".
 """

@@ -462,7 +462,7 @@ recording = _Recording()
 
 
 def moves(number: Any) -> bool:
-    """Whether a number is to be a kernel's argument, whatever it is: Note [Numbers that move], ``compiler/moving.py``."""
+    """Whether a number is to be an argument of kernels whatever it is. See Note [Numbers that move]."""
     return recording.program.moves(number)
 
 runners: list[Callable[[Program, bytes], None]] = []

@@ -95,10 +95,11 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 @public("torch", out=False, asks="nobody")
-def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     """Keep whether results must be the same each time. On the CPU they are, whatever was set."""
     if not isinstance(mode, bool):
-        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type_name(mode)}")
+        what = f"must be bool, not {type_name(mode)}"
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) {what}")
     _kept["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
 
 
