@@ -38,7 +38,7 @@ LEFT: list[tuple[str, str, str]] = [
         "before inside other transforms; here its derivative has derivatives",
     ),
     (
-        r"_\([\s\S]*(dual|jvp)|(dual|jvp)[\s\S]*_\(",
+        r"_\([\s\S]*(dual|jvp|jacfwd|hessian)|(dual|jvp)[\s\S]*_\(",
         "numbers",
         "PyTorch's tangent of a write of a tensor to itself reads what was written",
     ),
@@ -55,8 +55,8 @@ LEFT: list[tuple[str, str, str]] = [
     ),
     (
         r"functionalize",
-        "raised nothing for",
-        "inside functionalize PyTorch has no tape; here it is the function itself",
+        "raised nothing for|numbers",
+        "inside functionalize PyTorch has no tape, and forgets that of clamp_; here it is the function itself",
     ),
     (
         r"",
@@ -81,7 +81,7 @@ LEFT: list[tuple[str, str, str]] = [
     (r"logsigmoid", "log: length", "PyTorch's kernel for the CPU saves a buffer of its own"),
     (
         r"\b0, 3|\[1:\]|det|linalg",
-        "not implemented for '(Half|Bool)'",
+        "not implemented for '(Half|BFloat.*|Bool)'",
         "PyTorch does not look at the dtype of an empty matrix",
     ),
     (

@@ -62,6 +62,12 @@ class Player:
             if name not in self.reserved and len(name) == 1 and not callable(item)
         }  # fmt: skip
 
+    def names_of_same(self, names: Container[str]) -> set[str]:
+        """All names of the things that these are names of."""
+        pool = self.pool
+        things = {id(item) for name, item in pool.items() if name in names}
+        return {name for name, item in pool.items() if id(item) in things}
+
     def run(self, code: CodeType) -> Raised | None:
         """Run a statement; what it raised."""
         try:
@@ -181,8 +187,8 @@ def quiet() -> Iterator[None]:
 
 
 TAINTING = re.compile(r"\.grad\b|vmap|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
-ALIAS = re.compile(r"\w = (\w)(\[\d\])?$")
-"""Another name of a thing, or of a part of it."""
+ALIAS = re.compile(r"\w = (\w)\[\d\]$")
+"""A name of a part of a thing."""
 HIDDEN = ("version", "stride", "storage_offset", "output_nr")
 
 
@@ -216,6 +222,7 @@ def play(player: Player, text: str, watched: bool = True) -> tuple[Account, dict
             tainted_by(source, tainted)
             if TAINTING.search(source) or (ALIAS.match(source) and ALIAS.match(source)[1] in direct):
                 tainted_by(source, direct)
+            direct |= player.names_of_same(direct)
             look = watched or number == len(program)
             account.append((source, raised, player.marks(tainted, direct) if look else {}))
         return account, player.numbers()

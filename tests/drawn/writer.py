@@ -7,7 +7,7 @@ shares memory with them: PyTorch may give out the one that was given to it, or o
 tensor of its own.
 
 Note [Tame numbers]
-Numbers are kept small and finite: a step that makes large ones or nan is drawn again. What inf and nan do is swept
+Numbers are kept small and finite: a step that makes large ones or nan, or what can't be read, is drawn again. What inf and nan do is swept
 elsewhere, operator by operator; here they would only hide that something else is wrong.
 """
 
@@ -106,7 +106,7 @@ class Writer:
 
     def is_tame(self) -> bool:
         """See Note [Tame numbers]."""
-        return all(self.tame(x) for item in self.world.pool.values() for x in self.flat(item))
+        return all(attempt(self.tame, x) is True for item in self.world.pool.values() for x in self.flat(item))
 
     def flat(self, item: Any) -> list[Any]:
         if isinstance(item, self.module.Tensor):
