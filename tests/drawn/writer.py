@@ -7,8 +7,8 @@ shares memory with them: PyTorch may give out the one that was given to it, or o
 tensor of its own.
 
 Note [Tame numbers]
-Numbers are kept small and finite: a step that makes large ones or nan, or what can't be read, is drawn again. What inf and nan do is swept
-elsewhere, operator by operator; here they would only hide that something else is wrong.
+Numbers are kept small and finite: a step that makes large ones or nan, or what can't be read, is drawn again. What inf
+and nan do is swept elsewhere, operator by operator; here they would only hide that something else is wrong.
 """
 
 from __future__ import annotations
