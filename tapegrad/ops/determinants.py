@@ -101,6 +101,7 @@ def det(x):
 
 det.saved_names = {"A": "x", "LU": "lu", "result": "out"}
 det.looks = True
+det.flowing = 1
 
 
 def _singular(x):
@@ -211,3 +212,4 @@ def slogdet(x):
 
 slogdet.saved_names = {"A": "x", "LU": "lu"}
 slogdet.looks = True
+slogdet.flowing = 2
