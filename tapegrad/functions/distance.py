@@ -9,6 +9,7 @@ from tapegrad.execution.dtypes import FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.loss import no_cast, reduced, refuse_gradient, resolve_reduction
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import activations, elementwise, losses, reductions
@@ -145,7 +146,8 @@ def cosine_embedding_loss(
         )
     cosines = _cosines(input1, input2, target.ndim)
     together = elementwise.where(eq(target, 1), elementwise.sub(1.0, cosines), 0)
-    apart = elementwise.where(eq(target, -1), _above_zero(elementwise.sub(cosines, margin)), 0)
+    beyond = renamed(plus(cosines, -margin), "SubBackward1")
+    apart = elementwise.where(eq(target, -1), _above_zero(beyond), 0)
     return reduced(elementwise.add(together, apart), reduction)
 
 
