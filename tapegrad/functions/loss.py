@@ -494,7 +494,7 @@ def _smoothing_loss(
     if weight is not None:
         logarithms = elementwise.mul(logarithms, _class_shape(weight, logarithms.ndim, axis))
     spread = elementwise.neg(reductions.sum(logarithms, axis=(axis,), keepdims=False))
-    values = elementwise.where(eq(target, ignore_index), 0, spread)
+    values = elementwise.masked_fill(spread, eq(target, ignore_index), 0)
     if reduction == "none":
         return values
     total = reductions.sum_all(values)
