@@ -142,8 +142,10 @@ def far_apart(ours: np.ndarray, theirs: np.ndarray, scale: float) -> str:
     if odd.any() and not np.array_equal(ours[odd], theirs[odd], equal_nan=True):
         return "not finite"
     tolerance = BFLOAT if isinstance(theirs, Bfloat) else TOLERANCES[theirs.dtype]
-    near = np.abs(ours[~odd].astype(complex) - theirs[~odd]) <= tolerance * scale
-    return "" if near.all() else "numbers"
+    apart = np.abs(ours[~odd].astype(complex) - theirs[~odd]).max(initial=0) / scale
+    if apart <= tolerance:
+        return ""
+    return "digits of float32" if tolerance < 1e-6 and apart <= 1e-6 else "numbers"
 
 
 def magnitudes(item: Any) -> Iterator[float]:

@@ -193,13 +193,15 @@ HIDDEN = ("version", "stride", "storage_offset", "output_nr")
 
 
 def tainted_by(source: str, tainted: set[str]) -> None:
-    """Add to the names of gradients those that a statement gives to any. See Note [What is not compared]."""
-    if TAINTING.search(source) or tainted & set(re.findall(r"\b[a-z]\b", source)):
-        tainted |= {
-            name.id
-            for name in ast.walk(ast.parse(source))
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-        }
+    """Add to the names of gradients those that a statement gives to any, and to functions that give any.
+
+    See Note [What is not compared].
+    """
+    if TAINTING.search(source) or tainted & set(re.findall(r"\b[a-z]\d*\b", source)):
+        for part in ast.parse(source).body:
+            nodes = [] if isinstance(part, ast.FunctionDef) else ast.walk(part)
+            tainted |= {x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+            tainted |= {part.name} if isinstance(part, ast.FunctionDef) else set()
 
 
 Account = list[tuple[str, Raised | None, dict[str, Any]]]
