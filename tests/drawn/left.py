@@ -39,7 +39,7 @@ LEFT: list[tuple[str, str, str]] = [
     (r"vmap[^\n]*jac", "unsupported operation|view size", "what does not depend on the example is expanded here"),
     (
         r"linearize",
-        "numbers|requires_grad|nothing for",
+        "numbers|requires_grad|is_leaf|nothing for",
         "PyTorch takes the primals of linearize for constants, and gives what was in memory "
         "before inside other transforms; here its derivative has derivatives",
     ),
@@ -108,6 +108,7 @@ LEFT: list[tuple[str, str, str]] = [
         "Batching rule not implemented|could not generate a fallback",
         "PyTorch has no batching rule; every operator has one here",
     ),
+    (r"pool1d", "'SqueezeBackward#' for 'AsStrided", "PyTorch pools in two dimensions, and gives a view of that"),
     (r"logsigmoid", "log: length", "PyTorch's kernel for the CPU saves a buffer of its own"),
     (
         r"\b0, 3|\[1:\]|det|linalg",
