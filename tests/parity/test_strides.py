@@ -62,7 +62,8 @@ def what_index_tensors_pick(torch):
                a.expand(2, 2, 3, 4)]  # fmt: skip
     written = a.permute(2, 0, 1)[:, i]
     written[1:].mul_(2)[0, 0].zero_()
-    return [attempt(lambda x=x, at=at: layouts(x[at])) for x in sources for at in indices], written, written.mT.reshape(-1)
+    found = [attempt(lambda x=x, at=at: layouts(x[at])) for x in sources for at in indices]
+    return found, written, written.mT.reshape(-1)
 
 
 @program
