@@ -139,7 +139,8 @@ class Plan:
             for shape, dtype in outputs:
                 check_size(shape, dtype.itemsize, owned=False)
         self.num_outputs = len(outputs)
-        self.slots = max((i + 1 for i, (_, dtype) in enumerate(outputs) if dtype.category >= 2), default=1)
+        flowing = range(self.num_outputs if op.flowing is None else op.flowing)
+        self.slots = max((i + 1 for i in flowing if outputs[i][1].category >= 2), default=1)
         tensors = [spec for spec in specs if isinstance(spec, Spec)]
         self.device = max(tensors, key=lambda spec: op.moves or spec.ndim > 0 or spec.device.type != "cpu").device
         self.mixed = any(spec.device is not self.device for spec in tensors)
@@ -159,10 +160,11 @@ class Plan:
         self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
             Spec.of(
-                shape, dtype, self.device, recorded and dtype.category >= lowest, inference=modes.inference,
-                strides=op.output_strides(shape, specs), level=self.level, misfit=recorded and dtype.category < 2,
+                shape, dtype, self.device, recorded and i in flowing and dtype.category >= lowest,
+                inference=modes.inference, strides=op.output_strides(shape, specs), level=self.level,
+                misfit=recorded and dtype.category < 2,
             )
-            for shape, dtype in outputs
+            for i, (shape, dtype) in enumerate(outputs)
         )  # fmt: skip
         self.applier: Callable = self._first_applier
         self.saved_inputs: tuple[int, ...] = ()

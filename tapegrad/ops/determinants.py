@@ -105,6 +105,7 @@ def det(x):
 
 det.saved_names = {"A": "x", "LU": "lu", "result": "out"}
 det.looks = True
+det.flowing = 1
 
 
 def _singular(x):
@@ -230,3 +231,4 @@ def slogdet(x):
 
 slogdet.saved_names = {"A": "x", "LU": "lu"}
 slogdet.looks = True
+slogdet.flowing = 2

@@ -103,6 +103,8 @@ class Operator:
     """What its calls run in its place where jax's subgradients are chosen. See Note [Two conventions]."""
     looks = False
     """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
+    flowing: int | None = None
+    """How many of its outputs take gradients, if only the first of those that could do so."""
     broadcasts = False
     plain_inputs: frozenset[str] = frozenset()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
