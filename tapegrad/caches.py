@@ -14,7 +14,7 @@ used between the two.
 *What is forgotten.* Nothing, as long as all is within the limit, but from half of it on the memory turns now and then.
 Beyond, entries are forgotten that were not used since the last turn, until an eighth of the limit is free again. It
 turns only when two backward calls have ended since the last turn: one that is under way comes back to little of what it
-has made. So what a training step needs stays, though it is more than the limit, up to twice as much.
+has made. So what a training step needs stays, though it is more than the limit, up to four times as much.
 
 *No thrashing.* A loop over a little more than fits would find nothing, if always the oldest were forgotten: they are
 what comes next. So if it is not necessary to forget all older entries, those that go are picked evenly among them, and
@@ -39,10 +39,10 @@ from typing import Any, NamedTuple, TypeVar
 Made = TypeVar("Made")
 Maker = Callable[..., Made]
 
-ENTRIES, BYTES = 8192, 512 << 20
+ENTRIES, BYTES = 4096, 400 << 20
 """The limit, unless another one is set."""
 
-KEPT_IN_USE = 2
+KEPT_IN_USE = 4
 """Up to so many times the limit is kept of what was used since two backward calls."""
 
 ENTRY = 2 << 10
@@ -366,9 +366,9 @@ def set_cache_limit(*, entries: int | None = None, bytes: int | None = None) -> 
     """Set how much is remembered of calls: what was not used for the longest time is forgotten beyond.
 
     Args:
-        entries: how many things (plans, programs, ...); 8192 at first. None leaves that as it is.
-        bytes: about how many bytes they take, mostly what XLA has compiled, at 1.5 MB for a small kernel; 512 MB at
-            first. What the last backward calls used is kept up to twice as much.
+        entries: how many things (plans, programs, ...); 4096 at first. None leaves that as it is.
+        bytes: about how many bytes they take, mostly what XLA has compiled, at 1.5 MB for a small kernel; 400 MB at
+            first. What the last backward calls used is kept up to four times as much.
 
     Raises:
         ValueError: a limit below 1.

@@ -466,14 +466,14 @@ def test_a_program_that_grows_too_long_is_run(monkeypatch, fresh):
 
 
 def test_what_is_remembered_is_bounded(cache_limit, fresh):
-    cache_limit(entries=3)
+    cache_limit(entries=1)
     with torch.deferred():
-        for length in range(8):
+        for length in range(16):
             x = torch.zeros(3)
             for _ in range(length + 1):
                 x = x + 1
             assert x.tolist() == [length + 1] * 3
-    assert fresh().programs <= 6 and fresh().misses == 8
+    assert fresh().programs <= 5 and fresh().misses == 16
 
 
 def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, fresh):

@@ -38,7 +38,7 @@ from tapegrad.tape.modes import thread
 MOST_ALIKE = 16
 """How many structures are looked through that are as long, with the same results wanted, the same last instruction."""
 
-INSTRUCTION, COMPILED_INSTRUCTION = 256, 16 << 10
+INSTRUCTION, COMPILED_INSTRUCTION = 256, 48 << 10
 """About how many bytes an instruction takes that is remembered, and what XLA has compiled of one: measured."""
 
 SECONDS_PER_KERNEL = 0.035
