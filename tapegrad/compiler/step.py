@@ -142,7 +142,9 @@ class Compiled:
         kind 1: replayed
         """
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
-        for number, case in enumerate(self._cases.values(), 1):
+        known = self._cases.values()
+        last = [case for case in (self._last,) if case is not None and case not in known]  # forgotten
+        for number, case in enumerate(last + known, 1):
             lines.append(f"kind {number}: {'replayed' if case.replay else 'Python is run: ' + case.reason}")
         return "\n".join(lines)
 
