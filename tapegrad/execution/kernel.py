@@ -238,7 +238,7 @@ class Shaped:
 
     def __call__(self, value: Any, *others: Any) -> Any:
         key = value.shape, value.dtype
-        call = self._bound.get(key) or self._bound.keep(key, self.of(value).bind())
+        call = self._bound.recent.get(key) or self._bound.get(key) or self._bound.keep(key, self.of(value).bind())
         return call(value, *others)
 
 

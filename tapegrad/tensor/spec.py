@@ -140,7 +140,7 @@ class Spec:
     def replace(self, **changes: Any) -> Spec:
         """This spec with ``changes``; remembered, so that it is one look-up the next time."""
         key = (self, *changes.items())
-        changed = _recent.get(key) or _changed.get(key)
+        changed = _changed.recent.get(key) or _changed.get(key)
         if changed is None:
             fields = {name: getattr(self, name) for name in Spec.__slots__[:12]}
             changed = _changed.keep(key, Spec.of(**{**fields, **changes}))
@@ -149,27 +149,24 @@ class Spec:
     @property
     def bare(self) -> Spec:
         """This spec without its flags: what a compiled kernel depends on."""
-        key = self, "bare"
-        bare = _recent.get(key) or _changed.get(key)
-        return bare or _changed.keep(key, Spec.of(self.shape, self.dtype, self.device, level=self.level))
+        bare = _bare.recent.get(self) or _bare.get(self)
+        return bare or _bare.keep(self, Spec.of(self.shape, self.dtype, self.device, level=self.level))
 
     @property
     def fresh(self) -> Spec:
         """This spec for a value of its own: neither shared nor written, of no class, without gaps in memory."""
-        key = self, "fresh"
-        fresh = _recent.get(key) or _changed.get(key)
+        fresh = _fresh.recent.get(self) or _fresh.get(self)
         if fresh is None:
             dense = self.strides is None or is_dense(self.shape, self.strides)
             changes = {"plain": True, "window": False, "overrides": False, "strides": self.strides if dense else None}
-            fresh = _changed.keep(key, self.replace(**changes))
+            fresh = _fresh.keep(self, self.replace(**changes))
         return fresh
 
     @property
     def gradient(self) -> Spec:
         """The spec of a gradient that is kept for this one: without flags, in memory like it if that has no gaps."""
-        key = self, "gradient"
-        gradient = _recent.get(key) or _changed.get(key)
-        return gradient or _changed.keep(key, self.bare.replace(strides=self.fresh.strides))
+        gradient = _gradient.recent.get(self) or _gradient.get(self)
+        return gradient or _gradient.keep(self, self.bare.replace(strides=self.fresh.strides))
 
     @property
     def layout(self) -> tuple[int, ...]:
@@ -182,9 +179,8 @@ class Spec:
         return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"
 
 
-_changed = Cache("specs", nbytes=512)
-_recent = _changed.recent
-"""Specs by another one and what is to be different. Plans and tensors hold those that they need."""
+_changed, _bare, _fresh, _gradient = (Cache("specs", nbytes=512) for _ in range(4))
+"""Specs by another one, and what is to be different. Plans and tensors hold those that they need."""
 
 
 def named_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:
