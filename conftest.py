@@ -14,8 +14,9 @@ all processors of a kind give the same bits) this can't be.
 Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
 Note [What was compiled is dropped]
-A process compiles thousands of kernels. When it has grown to ``PLENTY`` they are dropped between two tests; what is
-needed again comes from the folder.
+A process compiles thousands of kernels, of which most are needed by many tests, and which take less memory than others
+(Note [One MLIR context]). So the limit of caches is as good as none (``caches``); but when the process has grown to
+``PLENTY``, all are emptied between two tests, those of jax too. What is needed again comes from the folder.
 
 Note [One MLIR context]
 For each function that JAX lowers it makes an MLIR context and loads all dialects into it. That takes a quarter of the
@@ -72,10 +73,12 @@ for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from t
 import pytest  # noqa: E402 - the environment comes first
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
+from tapegrad import caches  # noqa: E402
 from tapegrad.execution import host, pending, programs  # noqa: E402
 
 pytest.register_assert_rewrite("harness", "oracles")
 
+caches.memory.most = 1 << 20, 1 << 40
 programs.SEEN_ENOUGH = 3
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
@@ -133,6 +136,15 @@ def modes_are_left_as_they_were(execution):
     assert left_default is default, f"the test left {left_default} as the default dtype"
 
 
+@pytest.fixture
+def cache_limit():
+    """``torch.execution.set_cache_limit``, taken back after the test; nothing is remembered at first."""
+    tapegrad.execution.clear_caches()
+    before = caches.memory.most
+    yield tapegrad.execution.set_cache_limit
+    caches.memory.most = before
+
+
 @pytest.fixture(autouse=True)
 def memory_is_given_back():
     """See Note [What was compiled is dropped]."""
@@ -145,12 +157,7 @@ def give_memory_back():
     if resident() > PLENTY:
         import jax
 
-        from tapegrad.autograd import remembered
-        from tapegrad.ops import operator
-
-        remembered.forget_passes()
-        operator.forget_plans()
-        programs.forget_programs()
+        tapegrad.execution.clear_caches()
         jax.clear_caches()
         gc.unfreeze()
         gc.collect()

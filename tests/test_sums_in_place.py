@@ -21,7 +21,8 @@ SIZE = sums.WORTH_DONATING // 4
 @pytest.fixture
 def donated(monkeypatch):
     """What was given away: copies of the arrays, taken before."""
-    given, into = [], sums._into.function
+    given, kernel = [], sums._into.of(np.ones(SIZE, np.float32))
+    into = kernel.function
 
     def watched(left, right):
         given.append(np.array(left))
@@ -29,8 +30,9 @@ def donated(monkeypatch):
         assert left.is_deleted()
         return result
 
-    monkeypatch.setattr(sums._into, "function", watched)
-    monkeypatch.setattr(sums._into, "run", watched)
+    monkeypatch.setattr(kernel, "function", watched)
+    monkeypatch.setattr(kernel, "run", watched)
+    monkeypatch.setattr(sums._into, "of", lambda left: kernel)
     return given
 
 

@@ -20,6 +20,7 @@ from fake_nodes import Act, run
 
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
+from tapegrad.caches import Interned
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode, leaf_edge
 from tapegrad.dispatch.plan import Kernels
 from tapegrad.execution.devices import device
@@ -174,7 +175,7 @@ def test_plans_and_kernels():
 def test_kernels_shared_by_plans():
     def fresh(number):
         operator = copy.copy(sin)
-        operator.kernels = {}
+        operator.kernels = Interned()
         return operator
 
     spec = torch.ones(2)._spec

@@ -9,6 +9,7 @@ which inputs need a gradient, what to save, the node class, the backward kernels
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 from tapegrad.dispatch.appliers import applier
@@ -38,7 +39,7 @@ class Kernels:
         backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
     """
 
-    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "_recorded")
+    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "_recorded", "__weakref__")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
         function = op.prepare(specs, settings)
@@ -69,7 +70,7 @@ class Kernels:
         key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
         kernels = op.kernels.get(key)
         if kernels is None:
-            kernels = op.kernels.setdefault(key, cls(op, specs, settings))  # all threads use the same ones
+            kernels = op.kernels.only(key, cls(op, specs, settings))  # all threads use the same ones
         return kernels
 
     @property
@@ -77,7 +78,7 @@ class Kernels:
         """The function of values that computes a call's results now."""
         if not isinstance(self.forward, Kernel):
             return self.forward
-        self.forward.ran = True
+        self.forward.note_run()
         return self.forward.run
 
     def recorded(self, arity: int) -> Call | None:
@@ -166,7 +167,7 @@ class Plan:
             )
             for i, (shape, dtype) in enumerate(outputs)
         )  # fmt: skip
-        self.applier: Callable = self._first_applier
+        self.applier: Callable = first_applier
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self.sources: dict[int, list] = {}
@@ -268,26 +269,33 @@ class Plan:
         return backward
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
-        count = sum(defined)
+        count, formulas, node_name = sum(defined), self.formulas(), self.node_class.__name__
 
         def backward(*values: Any) -> tuple:
             given = iter(values[:count])
             grads = [next(given) if has else None for has in defined]
-            results = self.gradients(grads, values[count:], wanted)
-            for position, grad in zip(self.positions, results, strict=True):
+            results = formulas.gradients(grads, values[count:], wanted)
+            for position, grad in zip(formulas.positions, results, strict=True):
                 if grad is not None:
-                    check_gradient(self.node_class.__name__, position, grad, self.specs[position])
+                    check_gradient(node_name, position, grad, formulas.specs[position])
             return results
 
-        return Kernel(backward, name=self.node_class.__name__, wide=self.kernels.wide)
+        return Kernel(backward, name=node_name, wide=self.kernels.wide)
 
-    def _first_applier(self, node: OperatorNode, grads: list, saved: tuple) -> Sequence:
-        """Stands in for ``applier`` until its first use makes it."""
-        if any(grad is None for grad in grads):
-            return node.apply_some(grads, None)
-        self.applier = applier(self, [*grads, *node.saved_values()])
-        with quiet_numbers():
-            return self.applier(node, grads, saved)
+    def formulas(self) -> Plan:
+        """This plan without what is compiled for it, for what is compiled: so none of it holds itself."""
+        twin = copy(self)
+        twin.kernels = twin.applier = None  # type: ignore[assignment]
+        return twin
+
+
+def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
+    """Stands in for the ``applier`` of a plan until its first use makes it."""
+    if any(grad is None for grad in grads):
+        return node.apply_some(grads, None)
+    apply = node.plan.applier = applier(node.plan, [*grads, *node.saved_values()])
+    with quiet_numbers():
+        return apply(node, grads, saved)
 
 
 def is_number(spec: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.execution.kernel import WIDE, Kernel, add_values, is_here
+from tapegrad.execution.kernel import Shaped, add_values, is_here
 from tapegrad.tape.modes import thread
 
 WORTH_DONATING = 1 << 18
@@ -24,7 +24,7 @@ WORTH_DONATING = 1 << 18
 FEW = WORTH_DONATING // 16
 """So many numbers take as many bytes, or fewer."""
 
-_into, _into_wide = (Kernel(jnp.add, name="accumulate", wide=wide, reuse=True) for wide in (False, True))
+_into = Shaped(jnp.add, name="accumulate", reuse=True)
 
 
 def add_into(left: Any, right: Any, holder: Any = None) -> Any:
@@ -43,5 +43,5 @@ def add_into(left: Any, right: Any, holder: Any = None) -> Any:
         return add_values(left, right)
     if left.shape != right.shape or left.dtype != right.dtype:
         return add_values(left, right)
-    kernel = _into_wide if left.dtype in WIDE else _into
+    kernel = _into.of(left)
     return kernel.run(left, right) if holder is None else kernel.overwrite(holder, left, right)

@@ -37,6 +37,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad import dispatch
+from tapegrad.caches import Cache, Interned
 from tapegrad.dispatch.nodes import saved_properties
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
@@ -53,6 +54,9 @@ from tapegrad.tensor.tensor import Tensor, wrap
 
 TABLE: dict[str, Operator] = {}
 """Every operator of the house, by name. Tests are parametrized over it."""
+
+PLAN = 16 << 10
+"""About how many bytes a plan takes, with its runner, its kernels' traces and all: measured."""
 
 
 class Formula:
@@ -144,8 +148,9 @@ class Operator:
         without = [getattr(formula.function, "underivable", None) for formula in self.formulas.values()]
         self.underivable = next(filter(None, without), None)  # PyTorch's name of what has no derivative
         self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
-        self.plans: dict[tuple, Callable] = {}
-        self.kernels: dict[tuple, Any] = {}
+        self.plan_cache = Cache("plans", PLAN)
+        self.plans: dict[tuple, Callable] = self.plan_cache.recent
+        self.kernels = Interned()
         self.saved_names: dict[str, Any] = {}  # PyTorch's names of saved fields: our name, or what it always is
         self.keeps_layout = False  # whether an output lies in memory as the first input does
         self.records_integers = False  # whether integers that it gives require grad: see Note [Written integers]
@@ -667,7 +672,7 @@ def zeros_of(x, *, shape, dtype):
 def forget_plans() -> None:
     """Forget all that was decided and compiled for calls; it is made again when it is needed."""
     for operator in TABLE.values():
-        operator.plans.clear()
+        operator.plan_cache.clear()
         operator.kernels.clear()
         operator.__dict__.pop("variants", None)
 

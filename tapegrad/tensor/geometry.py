@@ -7,8 +7,9 @@ choices for dimensions of length 1 and for empty tensors included; they know not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
+
+from tapegrad.caches import tabulated
 
 Ints = tuple[int, ...]
 
@@ -21,7 +22,7 @@ class Geometry(NamedTuple):
     offset: int = 0
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def contiguous_strides(shape: Ints) -> Ints:
     """The strides of a row-major tensor.
 

@@ -63,9 +63,9 @@ def wrong_formula(monkeypatch):
     """The derivative of the sine has the wrong sign."""
     sine = elementwise.sin
     monkeypatch.setitem(sine.formulas, "x", Formula(lambda g, x: -g * elementwise.cos(x)))
-    sine.plans.clear(), sine.kernels.clear()
+    sine.plan_cache.clear(), sine.kernels.clear()
     yield
-    sine.plans.clear(), sine.kernels.clear()
+    sine.plan_cache.clear(), sine.kernels.clear()
 
 
 SINE = "a = torch.tensor([0.5, 1.0], requires_grad=True)\nb = a.sin()\nc = b * 2\nd = c + a\nd.sum().backward()"
