@@ -98,14 +98,14 @@ CHOSEN = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
 
 
 def pytest_addoption(parser):
-    help = "how much is run: first (seconds), default, full, everything; not said: full of what is named, else default"
+    help = "how much is run; if not said: of files that are named the whole, otherwise default. See tests/rings.py"
     parser.addoption("--ring", choices=rings.RINGS, help=help)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     named = config.args_source is pytest.Config.ArgsSource.ARGS
-    config.option.ring = config.option.ring or ("full" if named else "default")  # workers are told
+    config.option.ring = config.option.ring or ("whole" if named else "default")  # workers are told
 
 
 def pytest_report_header(config):

@@ -1,22 +1,22 @@
 """Which tests run, and which of them twice: rings, each of which has all tests of the one before. ``conftest.py`` asks.
 
 Note [Rings of tests]
-The whole of the tests takes most of an hour. What fails, fails early: a kind of check that finds nothing at the first
-of its cases seldom finds something at the others. So there are four rings; each has every kind of check that the next
-one has, at fewer cases:
+All tests together take the better part of an hour. What is broken shows early: a kind of check that finds nothing at
+the first of its cases seldom finds something at the last. So there are rings; each has every kind of check that the
+next one has, at fewer cases:
 
-- ``first``: the files and tests of ``FIRST``, which are of all kinds. It takes seconds. ``.ci/run`` also runs it with
-  the oldest jax and on the newest Python.
-- ``default``: of every test function the first case, and of the others one in ``SHARE``. Two or three minutes without
-  PyTorch.
-- ``full``: every case. This is what must pass before anything is published: ``.ci/run``.
-- ``everything``: also what takes long and has hardly ever found anything. Half an hour and more.
+- ``first``: a few files of the basics, in seconds. ``.ci/run`` runs it on other Pythons and with another jax, too.
+- ``default``: of every test function the first case, and one in ``IN_DEFAULT`` of the others. Three minutes without
+  PyTorch, installation included.
+- ``full``: every case; but of the files of ``DEAR``, which try operators in grids of arguments and wait for the
+  compiler at nearly each, one in ``IN_FULL``. This must pass before anything is published: ``.ci/run``.
+- ``whole``: really every case, both ways (see below).
+- ``everything``: also what takes minutes, and has hardly ever found anything.
 
-``--ring NAME`` chooses one. Without it the ring is ``default``, where no files or tests are named, and ``full`` where
-they are: who names a file wants all of it.
+``--ring NAME`` chooses one. Without it the ring is ``default``; but files or tests that are named run ``whole``.
 
-A case is a test function with its parameters; whether it is one of ``SHARE`` is said by a hash of its name, so that it
-stays what it is when others come and go, and all workers of pytest-xdist find the same ones. A test, or a case, that
+A case is a test function with its parameters. Which ones are drawn is said by a hash of their names, so that each stays
+what it is when others come and go, and all workers of pytest-xdist find the same ones. A test, or a case, that
 belongs elsewhere says so, ``ring(name)``, and one that can do more in wider rings than in others asks for the fixture
 ``ring``.
 
@@ -40,8 +40,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-RINGS = ("first", "default", "full", "everything")
-SHARE = 5
+RINGS = ("first", "default", "full", "whole", "everything")
+IN_DEFAULT, IN_FULL = 6, 3  # one in so many; the second divides the first, so that what is in one is in the other
 
 ALL = None
 FIRST: dict[str, tuple[str, ...] | None] = {
@@ -67,7 +67,21 @@ ORDERLESS = frozenset(f"tests/{name}.py" for name in """
     parity/test_sorting parity/test_special parity/test_strides parity/test_testing parity/test_windows
     test_compare test_demo test_dtypes test_gradcheck test_oracles_can_fail test_tape_picture
 """.split())  # fmt: skip  # noqa: SIM905 - a table is easier to read without the quotes
-"""The files whose tests are about operators, one by one."""
+"""The files whose tests are about operators, one by one, in no order."""
+
+DEAR = frozenset(f"tests/{name}.py" for name in """
+    parity/test_activations parity/test_beyond_database parity/test_decompositions parity/test_dtypes_of_two
+    parity/test_elementwise parity/test_extremes parity/test_fft parity/test_forward_ad parity/test_gradcheck_orders
+    parity/test_indexing parity/test_inplace parity/test_inplace_database parity/test_losses parity/test_lu
+    parity/test_masked parity/test_matmul parity/test_matrix_functions parity/test_moved_views
+    parity/test_nn_functional parity/test_nn_more parity/test_nn_more_layers parity/test_opinfo
+    parity/test_opinfo_errors parity/test_out parity/test_powers parity/test_promotion parity/test_random
+    parity/test_reductions parity/test_sampled parity/test_samplers parity/test_setitem parity/test_solving
+    parity/test_special parity/test_strides parity/test_view_aliasing parity/test_windows
+    test_every_op test_every_op_mapped test_gradcheck
+""".split())  # fmt: skip  # noqa: SIM905
+"""The files with many cases that take a twentieth of a second and more, alike in kind."""
+
 
 
 SECONDS_USUALLY = 0.05
@@ -116,14 +130,25 @@ def ring_of(case: Case) -> str:
     >>> ring_of(case)
     'default'
     """
-    if case.said is not None:
-        ring = case.said
-    elif FIRST.get(case.file, ()) is ALL or (case.leads and case.function in FIRST.get(case.file, ())):
-        ring = "first"
-    else:
-        ring = "default" if case.leads or is_drawn(case.name, SHARE) else "full"
-    later = case.execution == "deferred" and case.file in ORDERLESS
-    return RINGS[min(RINGS.index(ring) + later, len(RINGS) - 1)]
+    ring = case.said or ring_of_function(case) or ring_drawn(case)
+    if case.execution == "deferred" and case.file in ORDERLESS and not reaches(ring, "whole"):
+        return RINGS[RINGS.index(ring) + 1]
+    return ring
+
+
+def ring_of_function(case: Case) -> str | None:
+    """The ring of a whole test file, or of the first case of a test function."""
+    functions = FIRST.get(case.file, ())
+    if functions is ALL or (case.leads and case.function in functions):
+        return "first"
+    return "default" if case.leads else None
+
+
+def ring_drawn(case: Case) -> str:
+    """The ring of a case that isn't the first of its function."""
+    if is_drawn(case.name, IN_DEFAULT):
+        return "default"
+    return "full" if case.file not in DEAR or is_drawn(case.name, IN_FULL) else "whole"
 
 
 def is_drawn(name: str, share: int) -> bool:

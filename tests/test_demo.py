@@ -62,6 +62,7 @@ def test_batches_are_whole_and_shuffled():
     assert labels.tolist() != sorted(labels)
 
 
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_help_needs_nothing_but_python():
     done = subprocess.run([sys.executable, "-m", "tapegrad", "--help"], capture_output=True, text=True, check=True)
     assert "handwritten digits" in done.stdout

@@ -28,18 +28,16 @@ attention attention_by_parts
 
 
 FIRST = {sample.op: sample for sample in reversed(SAMPLES)}
-"""The sample at which an operator is examined, thoroughly from the ring ``full`` on; the others come in that ring."""
+"""The sample at which an operator is examined in the default ring, and thoroughly from the ring ``full`` on."""
 
 
-def ring_of(sample):
-    """The smallest ring in which a sample is tried. See Note [Rings of tests]."""
-    if sample is FIRST[sample.op]:
-        return "full" if sample.op in SLOW else "default"
-    return "everything" if sample.op in SLOW else "full"
-
-
-def in_its_ring(sample):
-    return pytest.param(sample, marks=pytest.mark.ring(ring_of(sample)), id=str(sample))
+def marked(sample):
+    """A sample with the smallest ring in which it is tried, if that isn't drawn. See Note [Rings of tests]."""
+    if sample.op in SLOW:
+        ring = "full" if sample is FIRST[sample.op] else "everything"
+    else:
+        ring = "default" if sample is FIRST[sample.op] else None
+    return pytest.param(sample, marks=pytest.mark.ring(ring) if ring else (), id=str(sample))
 
 
 def test_every_operator_has_samples():
@@ -50,7 +48,7 @@ def test_every_sample_names_an_operator():
     assert sorted({sample.op for sample in SAMPLES} - set(TABLE)) == []
 
 
-@pytest.mark.parametrize("sample", list(map(in_its_ring, SAMPLES)))
+@pytest.mark.parametrize("sample", list(map(marked, SAMPLES)))
 def test_operator(sample, ring):
     verdict = examine(TABLE[sample.op], sample, thorough=sample is FIRST[sample.op] and reaches(ring, "full"))
     assert not verdict.complaints, str(verdict)

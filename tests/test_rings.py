@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import rings
-from tests.rings import FIRST, ORDERLESS, RINGS, SECONDS, Case, is_drawn, reaches, ring_of
+from tests.rings import DEAR, FIRST, IN_DEFAULT, IN_FULL, ORDERLESS, RINGS, SECONDS, Case, is_drawn, reaches, ring_of
 
 pytestmark = pytest.mark.once("nothing is computed")
 
@@ -35,7 +35,7 @@ def test_each_ring_has_the_tests_of_the_one_before_and_the_last_has_all(cases):
 
 
 def test_the_tables_name_what_is_there():
-    files = {*FIRST, *ORDERLESS, *SECONDS}
+    files = {*FIRST, *ORDERLESS, *DEAR, *SECONDS}
     assert sorted(file for file in files if not (HERE / file).exists()) == []
     missing = [(file, name) for file, names in FIRST.items() for name in names or ()
                if f"def {name}(" not in (HERE / file).read_text()]  # fmt: skip
@@ -50,10 +50,10 @@ def test_what_is_drawn_depends_on_the_name_alone():
 
 
 def test_the_first_case_of_a_function_comes_before_the_others():
-    drawn, other = (next(one for one in map(case, map(str, range(99))) if is_drawn(one.name, rings.SHARE) == wanted)
-                    for wanted in (True, False))  # fmt: skip
-    assert ring_of(case(leads=True)) == ring_of(drawn) == "default"
-    assert ring_of(other) == "full"
+    assert ring_of(case(leads=True)) == "default"
+    assert {ring_of(case(n)) for n in range(99)} == {"default", "full"}
+    assert {ring_of(case(n, file=min(DEAR))) for n in range(99)} == {"default", "full", "whole"}
+    assert IN_DEFAULT % IN_FULL == 0
 
 
 def test_deferred_operators_come_later_where_order_does_not_matter():
@@ -61,6 +61,7 @@ def test_deferred_operators_come_later_where_order_does_not_matter():
     assert ring_of(case(leads=True, file=file)) == "default"
     assert ring_of(case(execution="deferred", leads=True, file=file)) == "full"
     assert ring_of(case(execution="deferred", leads=True)) == "default"
+    assert {ring_of(case(n, "deferred", file=file)) for n in range(99)} <= {"full", "whole"}
 
 
 @pytest.mark.parametrize("ring", RINGS)
