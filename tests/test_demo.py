@@ -10,6 +10,7 @@ import tapegrad as torch
 from tapegrad.demo import comparison, digits, network, run, training
 
 
+@pytest.mark.ring("full")
 def test_a_short_run_says_and_draws_everything(capsys, tmp_path):
     assert run.main(["--epochs", "2", "--out", str(tmp_path / "tape.svg")]) == 0
     said = capsys.readouterr().out
