@@ -50,6 +50,15 @@ FIRST: dict[str, tuple[str, ...] | None] = {
     "tests/test_jax_contracts.py": ALL,
     "tests/test_compile_python.py": ALL,
     "tests/test_interop_trees.py": ALL,
+    "tests/test_engine_runs.py": ALL,
+    "tests/test_error_lines.py": ALL,
+    "tests/test_every_op.py": ("test_every_operator_has_samples",),
+    "tests/test_graph_api.py": ALL,
+    "tests/test_saved_tensors.py": ALL,
+    "tests/test_seam.py": ALL,
+    "tests/test_tape.py": ALL,
+    "tests/test_threads.py": ("test_gradients_lose_no_update", "test_threads_may_call_one_compiled_function"),
+    "tests/test_views.py": ALL,
 }
 """The files of the first ring: all of one, or the first case of each of these test functions."""
 

@@ -31,12 +31,21 @@ FIRST = {sample.op: sample for sample in reversed(SAMPLES)}
 """The sample at which an operator is examined in the default ring, and thoroughly from the ring ``full`` on."""
 
 
-def marked(sample):
-    """A sample with the smallest ring in which it is tried, if that isn't drawn. See Note [Rings of tests]."""
+HANDFUL = {"add", "mul", "matmul", "sum", "amax", "where", "gather", "sort", "convolution", "softmax", "as_strided"}
+"""Operators of as many kinds, for the first ring."""
+
+
+def ring_of(sample):
+    """The smallest ring in which a sample is tried; None if that is drawn. See Note [Rings of tests]."""
+    if sample is not FIRST[sample.op]:
+        return "everything" if sample.op in SLOW else None
     if sample.op in SLOW:
-        ring = "full" if sample is FIRST[sample.op] else "everything"
-    else:
-        ring = "default" if sample is FIRST[sample.op] else None
+        return "full"
+    return "first" if sample.op in HANDFUL else "default"
+
+
+def marked(sample):
+    ring = ring_of(sample)
     return pytest.param(sample, marks=pytest.mark.ring(ring) if ring else (), id=str(sample))
 
 

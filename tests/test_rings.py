@@ -4,9 +4,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
-from tests import rings
-from tests.rings import DEAR, FIRST, IN_DEFAULT, IN_FULL, ORDERLESS, RINGS, SECONDS, Case, is_drawn, reaches, ring_of
+import rings
+from rings import DEAR, FIRST, IN_DEFAULT, IN_FULL, ORDERLESS, RINGS, SECONDS, Case, is_drawn, reaches, ring_of
 
 pytestmark = pytest.mark.once("nothing is computed")
 
