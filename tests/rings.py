@@ -55,7 +55,6 @@ FIRST: dict[str, tuple[str, ...] | None] = {
     "tests/test_every_op.py": ("test_every_operator_has_samples",),
     "tests/test_graph_api.py": ALL,
     "tests/test_saved_tensors.py": ALL,
-    "tests/test_seam.py": ALL,
     "tests/test_tape.py": ALL,
     "tests/test_threads.py": ("test_gradients_lose_no_update", "test_threads_may_call_one_compiled_function"),
     "tests/test_views.py": ALL,
