@@ -58,6 +58,13 @@ FIRST: dict[str, tuple[str, ...] | None] = {
     "tests/test_tape.py": ALL,
     "tests/test_threads.py": ("test_gradients_lose_no_update", "test_threads_may_call_one_compiled_function"),
     "tests/test_views.py": ALL,
+    "tests/parity/test_engine_programs.py": ("test_program",),
+    "tests/parity/test_hooks.py": ("test_hooks",),
+    "tests/parity/test_lifetimes.py": ("test_program",),
+    "tests/parity/test_programs.py": ("test_program",),
+    "tests/parity/test_saved_hooks.py": ("test_program",),
+    "tests/parity/test_versions.py": ("test_program",),
+    "tests/parity/test_view_history.py": ("test_program",),
 }
 """The files of the first ring: all of one, or the first case of each of these test functions."""
 
