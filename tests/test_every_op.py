@@ -26,6 +26,11 @@ attention attention_by_parts
 """.split())  # noqa: SIM905 - a table is easier to read without the quotes
 """Operators whose programs take XLA a second: of their samples only the first is run, but in the ring of everything."""
 
+SERIES = frozenset("""
+adjugate_derivative airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 igamma igammac log_ndtr ndtri number_zeta zeta
+""".split())  # noqa: SIM905
+"""Operators that take XLA half a second, of which there are cheaper ones alike: they come in the full ring."""
+
 
 FIRST = {sample.op: sample for sample in reversed(SAMPLES)}
 """The sample at which an operator is examined in the default ring, and thoroughly from the ring ``full`` on."""
@@ -39,7 +44,7 @@ def ring_of(sample):
     """The smallest ring in which a sample is tried; None if that is drawn. See Note [Rings of tests]."""
     if sample is not FIRST[sample.op]:
         return "everything" if sample.op in SLOW else None
-    if sample.op in SLOW:
+    if sample.op in SLOW | SERIES:
         return "full"
     return "first" if sample.op in HANDFUL else "default"
 

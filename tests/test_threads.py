@@ -570,6 +570,7 @@ print(str(x.grad.device), str(y.grad.device), [round(v, 2) for v in (x.grad[0].i
 """
 
 
+@pytest.mark.ring("full")
 @pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_two_devices_two_threads():
     """Where the second CPU device is treated as an accelerator would be."""
