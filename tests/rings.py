@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import Any
 
 RINGS = ("first", "default", "full", "whole", "everything")
-IN_DEFAULT, IN_FULL = 6, 3  # one in so many; the second divides the first, so that what is in one is in the other
+IN_DEFAULT, IN_FULL = 8, 4  # one in so many; the second divides the first, so that what is in one is in the other
 
 ALL = None
 FIRST: dict[str, tuple[str, ...] | None] = {
@@ -86,14 +86,15 @@ ORDERLESS = frozenset(f"tests/{name}.py" for name in """
 
 DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_activations parity/test_beyond_database parity/test_decompositions parity/test_dtypes_of_two
-    parity/test_elementwise parity/test_extremes parity/test_fft parity/test_forward_ad parity/test_gradcheck_orders
-    parity/test_indexing parity/test_inplace parity/test_inplace_database parity/test_losses parity/test_lu
-    parity/test_masked parity/test_matmul parity/test_matrix_functions parity/test_moved_views
-    parity/test_nn_functional parity/test_nn_more parity/test_nn_more_layers parity/test_opinfo
-    parity/test_opinfo_errors parity/test_out parity/test_powers parity/test_promotion parity/test_random
-    parity/test_reductions parity/test_sampled parity/test_samplers parity/test_setitem parity/test_solving
-    parity/test_special parity/test_strides parity/test_view_aliasing parity/test_windows
-    test_every_op test_every_op_mapped test_gradcheck
+    parity/test_elementwise parity/test_extremes parity/test_fft parity/test_forward_ad parity/test_forward_ad_programs
+    parity/test_gradcheck_orders parity/test_indexing parity/test_inplace parity/test_inplace_database
+    parity/test_losses parity/test_lu parity/test_masked parity/test_matmul parity/test_matrix_functions
+    parity/test_moved_views parity/test_nn_functional parity/test_nn_more parity/test_nn_more_layers
+    parity/test_opinfo parity/test_opinfo_errors parity/test_out parity/test_powers parity/test_promotion
+    parity/test_random parity/test_reductions parity/test_sampled parity/test_samplers parity/test_setitem
+    parity/test_shape parity/test_solving parity/test_special parity/test_strides parity/test_view_aliasing
+    parity/test_view_functions parity/test_vmap_writes parity/test_windows test_every_op test_every_op_mapped
+    test_gradcheck
 """.split())  # fmt: skip  # noqa: SIM905
 """The files with many cases that take a twentieth of a second and more, alike in kind."""
 
