@@ -54,6 +54,7 @@ def test_a_workload_is_the_same_in_every_mode_of_ours(name, mode, compiled_by_ja
     same(after_two_steps(name, mode), compiled_by_jax[name])
 
 
+@pytest.mark.ring("full")
 def test_blocks_in_half_precision_are_the_same_in_jax():
     workload = of_model("blocks", transformer(2, 8, 4, 3, 2, "bfloat16"))
     ours, theirs = (MODES[mode](workload, mode) for mode in (COMPILED, JAX_JIT))
@@ -94,6 +95,7 @@ def test_a_workload_and_its_floors():
     assert text.splitlines()[3].split() == ["JAX", "eager", "4.00", "4.00", "0.50", "0.00"]
 
 
+@pytest.mark.ring("full")
 def test_a_contestant_in_a_process_of_its_own():
     with apart.case_apart(SHORT_CHAIN, [JAX_JIT], small=True) as case:
         timings = timing.take_turns(list(case.contestants), rounds=2, warmups=1)
@@ -161,6 +163,7 @@ def fake(seconds, warming=0.0):
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ring("full")
 def test_memory_is_that_of_a_fresh_process():
     found = memory.in_fresh_process(memory.STEP, JAX_JIT, 2, 8, 4)
     assert found["process"] > found["step"] >= 0
@@ -224,6 +227,7 @@ def test_every_target_is_about_something_that_is_measured():
     assert {target.mode for target in targets.TARGETS} <= set(OURS)
 
 
+@pytest.mark.ring("full")
 def test_the_picture_has_a_line_for_each_workload_that_was_run_in_modes(tmp_path):
     case = Case("a step", "ms", 1e3, ())
     timings = {mode: fake(float(place + 1)) for place, mode in enumerate(MODES)}
@@ -254,6 +258,7 @@ def run_command(monkeypatch, tmp_path, *options):
     return json.loads(target.read_text())
 
 
+@pytest.mark.ring("full")
 def test_the_command_prints_tables_and_writes_numbers_and_a_picture(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(command, "workloads", lambda small: {SHORT_CHAIN: SMALL[SHORT_CHAIN]})
     together = lambda name, modes, small: nullcontext(workload_case(SMALL[name], modes))

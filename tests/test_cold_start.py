@@ -186,6 +186,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
         assert first[0] == str(tmp_path / "tapegrad")
 
 
+@pytest.mark.ring("full")
 def test_broken_entries_are_compiled_again_with_a_warning(tmp_path):
     place, _, compiled, _ = printed(STEP, XDG_CACHE_HOME=str(tmp_path))
     for entry in Path(place).iterdir():
@@ -233,6 +234,7 @@ def test_a_directory_that_cannot_be_made(tmp_path):
 # -- the benchmark -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ring("full")
 def test_a_life_is_measured(tmp_path):
     taken = measured(Fresh("tapegrad immediate", COLD), str(tmp_path), quick=True)
     assert set(taken) == {"import", "import over jax", "setup", "first step", "work", "second step"}

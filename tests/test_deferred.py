@@ -491,7 +491,7 @@ def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, f
     assert len(programs._executables) <= 2 * fresh().programs + 2 * 8  # and those of the programs that were last
 
 
-@pytest.mark.slow
+@pytest.mark.ring("everything")
 def test_a_million_programs_keep_memory_flat(monkeypatch, fresh):
     monkeypatch.setattr(programs, "SEEN_ENOUGH", 10**9)  # compiling what comes again would take hours
     monkeypatch.setattr(programs, "SECONDS_PER_PIECE", 10**9)

@@ -532,6 +532,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 @pytest.mark.parametrize("fails", [False, True], ids=["", "raises"])
 @pytest.mark.parametrize("where", SCRIPTS)
 def test_a_fresh_interpreter_exits_cleanly(where, fails):
@@ -570,6 +571,8 @@ print(str(x.grad.device), str(y.grad.device), [round(v, 2) for v in (x.grad[0].i
 """
 
 
+@pytest.mark.ring("full")
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_two_devices_two_threads():
     """Where the second CPU device is treated as an accelerator would be."""
     result = subprocess.run(

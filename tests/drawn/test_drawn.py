@@ -31,6 +31,7 @@ def test_a_seed_draws_one_program():
     assert Hunt(module).program("ring:1") == Hunt(module).program("ring:1") != Hunt(module).program("ring:2")
 
 
+@pytest.mark.ring("full")
 def test_what_matters_is_drawn():
     module = right_module()
     text = "\n".join(Hunt(module, frozenset({feature})).program(f"ring:{n}") for feature in FEATURES for n in range(6))
