@@ -18,7 +18,7 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks import cold_start, memory, plot, targets, under_jit
+from benchmarks import cold_start, dynamic, memory, plot, targets, under_jit
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, MODES, TORCH_COMPILE, cores
@@ -44,6 +44,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--under-jit", action="store_true", help="the tape under jax.jit, and nothing else")
     parser.add_argument("--memory", action="store_true", help="peak memory in fresh processes, and nothing else")
     parser.add_argument("--cold-start", action="store_true", help="the first step of fresh processes, and nothing else")
+    parser.add_argument("--dynamic", action="store_true", help="programs that always change, and nothing else")
+    parser.add_argument("--limit", type=float, help="seconds after which a program that changes is not waited for")
     parser.add_argument("--no-torch-compile", action="store_true", help="leave torch.compile out: minutes of compiling")
     parser.add_argument("--no-plot", action="store_true", help="draw nothing")
     parser.add_argument("--rounds", type=int, help="measurements per contestant (default 15, quick 3)")
@@ -103,7 +105,17 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         return of_memory(found, options.quick)
     if options.cold_start:
         return of_cold_start(min(rounds, 5), options.quick)
+    if options.dynamic:
+        return of_dynamic(min(rounds, 3), options.limit or dynamic.LIMIT, options.quick)
     return of_workloads(options, found, rounds)
+
+
+def of_dynamic(rounds: int, limit: float, quick: bool) -> dict[str, Any]:
+    """Measure programs that always change and print what was found."""
+    measured = dynamic.dynamic(rounds=rounds, limit=limit, few=quick)
+    rows = [] if quick else targets.dynamic_rows(measured)
+    print("", dynamic.summary(measured, limit), targets.lines(rows), sep="\n")
+    return {"dynamic": dynamic.as_json(measured), "targets": rows}
 
 
 def of_memory(found: Modules, quick: bool) -> dict[str, Any]:

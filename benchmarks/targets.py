@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, OURS, TORCH_COMPILE
@@ -84,6 +85,16 @@ def cold_rows(results: list[dict[str, Any]]) -> list[Row]:
     found = [(one, f"{one['mode']}, {one['cache']}") for one in results if one["mode"] in OURS]
     added = [row(f"import, s: {who} - jax", one["import over jax"], 0.15) for one, who in found]
     return added + [row(f"first step: {who} / {JAX_JIT}", one["ratio"], 1.0) for one, who in found]
+
+
+def dynamic_rows(measured: dict[str, dict[str, float]]) -> list[Row]:
+    """The promises about programs that always change: ``measured[program][contestant]`` seconds."""
+    promised = []
+    for mode in (IMMEDIATE, DEFERRED):
+        ratios = [seconds[mode] / seconds[EAGER] for seconds in measured.values() if EAGER in seconds]
+        for what, bound, of in (("median", 2.0, median), ("worst", 10.0, max)):
+            promised += [row(f"dynamic programs, {what}: {mode} / {EAGER}", of(ratios), bound)] if ratios else []
+    return promised
 
 
 def lines(found: list[Row]) -> str:
