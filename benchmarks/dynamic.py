@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.dynamic_programs import PROGRAMS
-from benchmarks.fresh import DEFERRED, EAGER, IMMEDIATE, JAX, Nursery, cpu_seconds, found, nurseries, serve, started
+from benchmarks.fresh import EAGER, JAX, Nursery, cpu_seconds, found, nurseries, serve, started
 
 LIMIT = 45.0
 """Seconds after which a program is not waited for any longer."""
@@ -82,26 +82,26 @@ def dynamic(*, rounds: int = 3, limit: float = LIMIT, few: bool = False) -> dict
 
 def head(everybody: list[str]) -> str:
     """The title and the columns of the table."""
-    titles = "".join(f"{who:>24}" for who in everybody)
-    return f"dynamic programs: CPU seconds in a fresh process (times {EAGER})\n  {'':30}{titles}"
+    titles = "".join(f"{who:>22}" for who in everybody)
+    return f"dynamic programs: CPU seconds in a fresh process (times {EAGER})\n  {'':29}{titles}"
 
 
 def line(name: str, seconds: Seconds, limit: float) -> str:
     """A program's line: seconds, and times PyTorch's.
 
-    >>> print(line("a loop", {EAGER: 0.5, IMMEDIATE: 1.0, DEFERRED: math.inf, JAX: math.nan}, 45.0))
-      a loop                                       0.500            1.000   (2.0)             > 45 s (> 90)                       –
+    >>> print(line("a loop", {EAGER: 0.5, "mine": 1.0, "his": math.inf, JAX: math.nan}, 45.0))
+      a loop             0.500          1.000   (2.0)         > 45 s (> 90)         -
     """
     cells = []
     for who, taken in seconds.items():
         peer = seconds.get(EAGER, math.nan)
         if math.isnan(taken):
-            cells.append("–")
+            cells.append("-")
         elif math.isinf(taken):
             cells.append(f"> {limit:g} s (> {limit / peer:.0f})")
         else:
             cells.append(f"{taken:.3f}" if who == EAGER else f"{taken:.3f} {f'({taken / peer:.1f})':>7}")
-    return f"  {name:30}" + "".join(f"{cell:>24}" for cell in cells)
+    return f"  {name:29}" + "".join(f"{cell:>22}" for cell in cells)
 
 
 def ratios(measured: dict[str, Seconds], who: str) -> dict[str, float]:

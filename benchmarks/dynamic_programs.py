@@ -1,7 +1,7 @@
 """Programs that are another one at each turn: shapes, settings, lengths of loops and graphs that change.
 
-Each is ``program(torch, n)``, for whatever module speaks PyTorch's language, and returns a number that does not depend on
-the library; ``n`` says how often something changes. Only NumPy is imported here, for a process must not have what it
+Each is ``program(torch, n)``, for whatever module speaks PyTorch's language, and returns a number that does not depend
+on the library; ``n`` says how often something changes. Only NumPy is imported here, for a process must not have what it
 does not measure. What somebody would write in JAX stands in ``dynamic_jax.py``.
 """
 

@@ -52,13 +52,19 @@ def one_core() -> set[int]:
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """Processes that are started in the block, and their threads, have one core; where the system can't, all of them."""
+    """Processes that are started in the block have one core, if the system can keep them on one."""
     before = one_core()
     try:
         yield
     finally:
         if before:
             os.sched_setaffinity(0, before)
+
+
+def again_on_one_core() -> None:
+    """Start this command again on one core, if it has more: libraries count cores when they are imported."""
+    if len(one_core()) > 1:
+        os.execv(sys.executable, sys.orig_argv)
 
 
 def found() -> list[str]:
@@ -78,9 +84,7 @@ class Nursery:
         command = [sys.executable, "-m", module, who]
         pipe = subprocess.PIPE
         with on_one_core():
-            self.process = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=environment()
-            )
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=environment())
         self.who = who
 
     def ask(self, limit: float, *question: Any) -> dict[str, Any] | None:
@@ -143,7 +147,7 @@ def limited(seconds: float) -> None:
 
 
 def started(who: str) -> Any:
-    """The module that speaks PyTorch's language, or jax, when it has summed two numbers, in the mode that ``who`` is."""
+    """What ``who`` computes with, a module that speaks PyTorch's language or jax, after it has summed two numbers."""
     if who == JAX:
         jax = import_module("jax")
         float(jax.numpy.ones(2).sum())
