@@ -72,7 +72,7 @@ def case_apart(workload: str, modes: Iterable[str], small: bool, cpu: bool = Fal
         there.close()  # so that the end of the process is the end of the connection
         processes.append(process)
     try:
-        contestants = tuple(Apart(name, int, answer(name, one), one) for name, one in connections.items())
+        contestants = tuple(Apart(name, int, answer(name, one), connection=one) for name, one in connections.items())
         yield Case(known.title, known.unit, known.scale, contestants)
     finally:
         for connection in connections.values():
