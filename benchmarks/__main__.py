@@ -179,7 +179,7 @@ def of_dynamic(rounds: int, limit: float, quick: bool) -> dict[str, Any]:
     """Measure programs that always change and print what was found."""
     measured = dynamic.dynamic(rounds=rounds, limit=limit, few=quick)
     rows = [] if quick else targets.dynamic_rows(measured)
-    print("", dynamic.summary(measured, limit), targets.lines(rows), sep="\n")
+    print("", f"times {EAGER}", dynamic.summary(measured, limit), targets.lines(rows), sep="\n")
     return {"dynamic": dynamic.as_json(measured), "targets": rows}
 
 

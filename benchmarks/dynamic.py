@@ -104,9 +104,10 @@ def line(name: str, seconds: Seconds, limit: float) -> str:
     return f"  {name:29}" + "".join(f"{cell:>22}" for cell in cells)
 
 
-def ratios(measured: dict[str, Seconds], who: str) -> dict[str, float]:
-    """Times PyTorch's seconds, program by program."""
-    return {name: seconds[who] / seconds[EAGER] for name, seconds in measured.items() if not math.isnan(seconds[who])}
+def ratios(measured: dict[str, Seconds], who: str, never: float = math.inf) -> dict[str, float]:
+    """Times PyTorch's seconds, program by program; who has not ended has taken ``never`` seconds."""
+    taken = {name: (seconds[who], seconds[EAGER]) for name, seconds in measured.items() if not math.isnan(seconds[who])}
+    return {name: min(mine, never) / its for name, (mine, its) in taken.items()}
 
 
 def summary(measured: dict[str, Seconds], limit: float) -> str:
@@ -114,22 +115,18 @@ def summary(measured: dict[str, Seconds], limit: float) -> str:
     everybody = next(iter(measured.values()))
     if EAGER not in everybody:
         return f"no ratios without {EAGER}"
-    lines = []
-    for who in everybody:
-        if who != EAGER:
-            found_ratios = ratios(measured, who)
-            ended = sum(map(math.isfinite, found_ratios.values()))
-            worst = max(found_ratios, key=lambda name: found_ratios[name])
-            lines.append(
-                f"  {who + ' / ' + EAGER:40}median {told(median(found_ratios.values()))}, worst "
-                f"{told(found_ratios[worst])} ({worst}); {ended} of {len(found_ratios)} ended within {limit:g} s"
-            )
-    return "\n".join(lines)
+    return "\n".join(summary_line(measured, who, limit) for who in everybody if who != EAGER)
 
 
-def told(ratio: float) -> str:
-    """A ratio, if there is one."""
-    return f"{ratio:.1f}" if math.isfinite(ratio) else "not ended"
+def summary_line(measured: dict[str, Seconds], who: str, limit: float) -> str:
+    """The same of one contestant; a median of programs that have not ended is more than what is told."""
+    of = ratios(measured, who)
+    ended = {name: ratio for name, ratio in of.items() if math.isfinite(ratio)}
+    middle = median(of.values())
+    typical = f"{middle:.1f}" if math.isfinite(middle) else f"> {median(ratios(measured, who, limit).values()):.0f}"
+    worst = max(of, key=lambda name: of[name])
+    slowest = f"{of[worst]:.1f} ({worst})" if len(ended) == len(of) else "not ended"
+    return f"  {who:20} median {typical}, worst {slowest}; {len(ended)} of {len(of)} ended within {limit:g} s"
 
 
 def as_json(measured: dict[str, Seconds]) -> list[dict[str, Any]]:
