@@ -24,7 +24,7 @@ from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores
 from benchmarks.fresh import again_on_one_core, on_one_core
-from benchmarks.operators import PROGRAMS
+from benchmarks.operators import PROGRAMS, Program
 from benchmarks.report import (
     Measured,
     Timings,
@@ -54,7 +54,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny models, few rounds: does everything work?")
-    parser.add_argument("--only", metavar="TEXT", help="the workloads with TEXT in their names, and nothing else")
+    parser.add_argument("--only", metavar="TEXT", help="the workloads, or operators, with TEXT in their names")
     parser.add_argument("--operators", action="store_true", help="the operators, family by family, and nothing else")
     parser.add_argument("--under-jit", action="store_true", help="the tape under jax.jit, and nothing else")
     parser.add_argument("--memory", action="store_true", help="peak memory in fresh processes, and nothing else")
@@ -125,7 +125,7 @@ def main() -> None:
 def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str, Any]:
     """Run the part that the command line asks for."""
     if options.operators:
-        return of_operators(found, min(rounds, 7), options.quick)
+        return of_operators(found, min(rounds, 7), options.quick, options.only or "")
     if options.under_jit:
         return {"cases": [under_jit.as_json(result) for result in under_jit.under_jit(rounds, options.quick)]}
     if options.memory:
@@ -138,7 +138,7 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         count, limit = 6 if options.quick else options.lengths, options.limit or lengths.LIMIT
         return of_lengths(count, limit, options.quick)
     if options.at_once:
-        return of_what_runs_at_once(found, rounds, options.quick)
+        return of_what_runs_at_once(found, rounds, options.quick, options.only or "")
     if options.first_step:
         return of_first_step(min(rounds, 3), options.quick)
     return of_workloads(options, found, rounds)
@@ -152,12 +152,12 @@ def of_lengths(count: int, limit: float, quick: bool) -> dict[str, Any]:
     return {"lengths": measured, "targets": rows}
 
 
-def of_what_runs_at_once(found: Modules, rounds: int, quick: bool) -> dict[str, Any]:
+def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
     """Measure a chain and steps of training on one core, operators computed at once, and print what was found."""
     modes = [mode for mode in (IMMEDIATE, EAGER, JAX_EAGER) if mode in available(found)]
     timings: dict[str, Timings] = {}
     cases = []
-    for name in targets.AT_ONCE:
+    for name in [name for name in targets.AT_ONCE if only in name]:
         with on_one_core(), case_apart(name, modes, quick, cpu=True) as case:
             (timings[name],) = told([case], rounds)
         cases.append(case)
@@ -205,23 +205,29 @@ def available(found: Modules) -> list[str]:
     return [mode for mode in MODES if mode not in (EAGER, TORCH_COMPILE) or EAGER in found]
 
 
-def of_operators(found: Modules, rounds: int, quick: bool) -> dict[str, Any]:
-    """Measure every operator and print what was found, a table for each family."""
+def of_operators(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
+    """Measure every operator with ``only`` in its name and print what was found, a table for each family."""
     gc.collect()
     gc.freeze()  # what was imported is not collected before each of thousands of measurements
     everything: list[Measured] = []
     for family, programs in PROGRAMS.items():
-        measured = {
-            name: [(case, take_turns(list(case.contestants), rounds=rounds, budget=SHORT_BUDGET)) for case in cases]
-            for name, program in programs.items()
-            for cases in [operator_cases(found, name, program)]
-        }
-        print(family_table(family, measured), end="\n\n", flush=True)
+        chosen = {name: program for name, program in programs.items() if only in name}
+        measured = {name: operator_timings(found, name, program, rounds) for name, program in chosen.items()}
+        if measured:
+            print(family_table(family, measured), end="\n\n", flush=True)
         everything += [one for members in measured.values() for one in members]
+    if not everything:
+        raise SystemExit(f"no operator has {only!r} in its name")
     cases, timings = map(list, zip(*everything, strict=True))
-    rows = [] if quick or EAGER not in found else targets.operator_rows(ratios_by_size(everything, EAGER))
+    rows = [] if quick or only or EAGER not in found else targets.operator_rows(ratios_by_size(everything, EAGER))
     print(worst(cases, timings), sizes_table(everything), targets.lines(rows), sep="\n\n")
     return {"cases": saved(cases, timings), "targets": rows}
+
+
+def operator_timings(found: Modules, name: str, program: Program, rounds: int) -> list[Measured]:
+    """Measure an operator in all sizes."""
+    cases = operator_cases(found, name, program)
+    return [(case, take_turns(list(case.contestants), rounds=rounds, budget=SHORT_BUDGET)) for case in cases]
 
 
 def of_workloads(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ third time are *known*. Seconds are those of the CPU, all threads together, on o
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from statistics import mean, median
 from typing import Any
 
@@ -161,7 +162,8 @@ def lived(step: Step, count: int, limit: float) -> Lived:
 
     Returns:
         ``lengths`` that there was time for, CPU seconds of the median one and of the mean one while ``new``, of the
-        median one when ``known``, MiB that the process had after the first ones and after all, and the first loss.
+        median one when ``known``, MiB that the process had before them, after the first ``FIRST``, after all, and at
+        last, and the first loss.
     """
     loss = 0.0
     memory: list[float] = []
@@ -182,9 +184,10 @@ def lived(step: Step, count: int, limit: float) -> Lived:
 
     lengths = shuffled(count)
     first_loss = step(lengths[0])
+    before = resident()
     new = taken(lengths[1:])
     seen = lengths[1 : len(new) + 1]
-    after = {"first": memory[min(FIRST, len(memory)) - 1], "all": memory[-1]}
+    after = {"before": before, "first": memory[min(FIRST, len(memory)) - 1], "all": memory[-1]}
     taken(seen)
     known = taken(seen)
     times = {"new": median(new), "mean new": mean(new), "known": median(known)}
@@ -205,27 +208,35 @@ def lengths(count: int = COUNT, limit: float = LIMIT) -> dict[str, dict[str, Liv
     return measured
 
 
+def grown(one: Lived) -> float:
+    """MiB that were taken after the ``FIRST`` new lengths; infinite for who had not the time for more."""
+    return one["at last"] - one["first"] if one["lengths"] > FIRST else inf
+
+
 def table(name: str, found: dict[str, Lived | None], count: int) -> str:
     """A net: milliseconds a step, times PyTorch's, and memory.
 
-    >>> one = {"lengths": 9, "new": 2e-3, "mean new": 3e-3, "known": 1e-3, "first": 50.0, "all": 60.0, "at last": 61.0}
-    >>> print(table("a net", {EAGER: one, JAX: None}, 10))
-    a net, 10 lengths                new, ms      mean     times  known, ms     times  MiB after 10  more after all
-      PyTorch eager                    2.000     3.000      1.00      1.000      1.00            50              11
-      JAX                          not ended
+    >>> times, memory = {"new": 2e-3, "mean new": 3e-3, "known": 1e-3}, {"before": 30.0, "first": 50.0, "at last": 61.0}
+    >>> one = {"lengths": 19, **times, **memory, "all": 60.0}
+    >>> print(table("a net", {EAGER: one, "mine": {**one, "lengths": 3}, JAX: None}, 20))
+    a net, 20 lengths      new, ms      mean     times  known, ms     times  MiB a length  after 10, in all
+      PyTorch eager          2.000     3.000      1.00      1.000      1.00          1.58                11
+      mine                   2.000     3.000      1.00      1.000      1.00         10.00              3 lengths in time
+      JAX                 not ended
     """
     heads = f"{'new, ms':>10}{'mean':>10}{'times':>10}{'known, ms':>11}{'times':>10}"
-    told = [f"{f'{name}, {count} lengths':30}{heads}{f'MiB after {FIRST}':>14}{'more after all':>16}"]
+    told = [f"{f'{name}, {count} lengths':45}{heads}{'MiB a length':>14}{f'after {FIRST}, in all':>18}"]
     peer = found.get(EAGER)
     for who, one in found.items():
         if one is None:
-            told.append(f"  {who:28} not ended")
+            told.append(f"  {who:43} not ended")
             continue
         new, known = (f"{one[what] / peer[what]:10.2f}" if peer else f"{'':10}" for what in ("new", "known"))
         times = f"{one['new'] * 1e3:10.3f}{one['mean new'] * 1e3:10.3f}{new}{one['known'] * 1e3:11.3f}{known}"
-        memory = f"{one['first']:14.0f}{one['at last'] - one['first']:16.0f}"
+        more = f"{grown(one):.0f}" if one["lengths"] > FIRST else ""
+        memory = f"{(one['all'] - one['before']) / one['lengths']:14.2f}{more:>18}"
         ended = f"  {one['lengths']} lengths in time" if one["lengths"] < count - 1 else ""
-        told.append(f"  {who:28}{times}{memory}{ended}")
+        told.append(f"  {who:43}{times}{memory}{ended}")
     return "\n".join(told)
 
 

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, OURS, TORCH_COMPILE
+from benchmarks.lengths import grown
 from benchmarks.models import CONV_NET, LSTM, MLP, SCALAR_MLP, TRANSFORMER
 from benchmarks.timing import Timing
 from benchmarks.workloads import FLOOR, FORWARD, GPT2, GPT2_HALF, LONG_CHAIN, SHORT_CHAIN, TWO_FLOORS
@@ -113,13 +114,13 @@ def at_once_rows(timings: Mapping[str, Mapping[str, Timing]]) -> list[Row]:
 
 def length_rows(measured: Mapping[str, Mapping[str, Mapping[str, float] | None]]) -> list[Row]:
     """The promises about new lengths: ``measured[net][contestant]``; infinite for who has not ended."""
-    never = {"new": inf, "first": 0.0, "at last": inf}
+    never = {"new": inf, "lengths": 0}
     promised = []
     for net, found in measured.items():
         for mode in (IMMEDIATE, DEFERRED):
             mine, peer = found[mode] or never, found.get(EAGER)
             promised += [row(f"{net}, new length: {mode} / {EAGER}", mine["new"] / peer["new"], 20.0)] if peer else []
-            promised.append(row(f"{net}, all lengths, MiB: {mode}", mine["at last"] - mine["first"], 200.0))
+            promised.append(row(f"{net}, all lengths, MiB: {mode}", grown(mine), 200.0))
     return promised
 
 

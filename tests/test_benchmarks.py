@@ -260,11 +260,12 @@ def test_lengths_are_new_once_and_then_known(monkeypatch):
     found = lengths.lived(step, count=20, limit=30.0)
     assert len(set(taken)) == 1 + 8 and taken[1:9] == taken[9:17] == taken[17:]  # 8 are begun in 30 seconds
     assert (found["lengths"], found["new"], found["mean new"], found["known"], found["loss"]) == (8, 4.0, 4.0, 1.0, 0.5)
-    assert (found["first"], found["all"], found["at last"]) == (90.0, 90.0, 250.0)
+    assert [found[when] for when in ("before", "first", "all", "at last")] == [10.0, 90.0, 90.0, 250.0]
+    assert lengths.grown(found) == math.inf and lengths.grown(found | {"lengths": 11}) == 160.0
 
 
 def test_promises_about_lengths():
-    one = {"new": 2.0, "first": 100.0, "at last": 250.0}
+    one = {"new": 2.0, "first": 100.0, "at last": 250.0, "lengths": 11}
     rows = targets.length_rows({"a net": {IMMEDIATE: one, DEFERRED: None, EAGER: one | {"new": 0.5}}})
     assert [(row["measured"], row["met"]) for row in rows] == [
         (4.0, True), (150.0, True), (math.inf, False), (math.inf, False)
