@@ -22,7 +22,7 @@ import tapegrad
 from benchmarks import cold_start, dynamic, lengths, memory, plot, targets, under_jit
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, write_cases
-from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores
+from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
 from benchmarks.fresh import again_on_one_core, on_one_core
 from benchmarks.operators import PROGRAMS, Program
 from benchmarks.report import (
@@ -158,7 +158,7 @@ def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) ->
     timings: dict[str, Timings] = {}
     cases = []
     for name in [name for name in targets.AT_ONCE if only in name]:
-        with on_one_core(), case_apart(name, modes, quick, cpu=True) as case:
+        with on_one_core(), case_apart(name, modes, quick, cpu=not on_gpu()) as case:
             (timings[name],) = told([case], rounds)
         cases.append(case)
     rows = [] if quick else targets.at_once_rows(timings)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import around, operators, writes
-from benchmarks.contest import MODES, OURS, Workload
+from benchmarks.contest import MODES, OURS, Workload, on_gpu
 from benchmarks.timing import Contestant
 
 TAPEGRAD = "tapegrad"
@@ -88,5 +88,5 @@ def operator_cases(modules: Modules, name: str, program: operators.Program) -> I
             runs = {who: operators.torch_run(module, program, floats, backward) for who, module in modules.items()}
             runs["JAX eager"] = operators.jax_run(program, floats, backward)
             times = 20 if floats < 100_000 else 1
-            contestants = tuple(Contestant(who, repeated(run, times), times, cpu=True) for who, run in runs.items())
+            contestants = tuple(Contestant(who, repeated(run, times), times, not on_gpu()) for who, run in runs.items())
             yield Case(title, "us each", 1e6, contestants)

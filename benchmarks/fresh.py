@@ -1,8 +1,8 @@
 """Processes that have done nothing yet but import a library: they are forked by one that waits, a *nursery*.
 
 So what is measured is cold, and is not charged for the import. Seconds are those of the CPU, of all threads: a nursery
-is told to keep to one core, where they are what a clock shows as long as nobody else is there, and a busy machine does
-not prolong them. Who has used up his seconds is ended by the system, wherever he is: in a compiler, too.
+keeps to one core, where they are what a clock shows as long as nobody else is there, and a busy machine prolongs them
+less. Who has used up his seconds is ended by the system, wherever he is: in a compiler, too.
 
 Modules whose functions are run here import nothing that is measured; what they need they import when they run.
 """
@@ -81,10 +81,10 @@ class Nursery:
     """
 
     def __init__(self, module: str, who: str) -> None:
-        command = [sys.executable, "-m", module, who]
-        pipe = subprocess.PIPE
+        on_cpu = environment() | {"JAX_PLATFORMS": "cpu"}
+        command, pipe = [sys.executable, "-m", module, who], subprocess.PIPE
         with on_one_core():
-            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=environment())
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=on_cpu)
         self.who = who
 
     def ask(self, limit: float, *question: Any) -> dict[str, Any] | None:
