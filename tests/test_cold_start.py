@@ -237,7 +237,9 @@ def test_a_directory_that_cannot_be_made(tmp_path):
 @pytest.mark.ring("full")
 def test_a_life_is_measured(tmp_path):
     taken = measured(Fresh("tapegrad immediate", COLD), str(tmp_path), quick=True)
-    assert set(taken) == {"import", "import over jax", "setup", "first step", "work", "second step"}
+    alone = {"import over jax", "setup", "first step", "work", "second step"}
+    assert set(taken) == {"import", "whole", "whole work"} | alone
+    assert taken["whole"] > taken["import"] + taken["first step"] and taken["whole work"] > taken["work"]
     assert all(seconds > 0 for seconds in taken.values())
     with pytest.raises(RuntimeError, match=r"(?s)no such mode, nothing kept: .*invalid choice"):
         measured(Fresh("no such mode", COLD), str(tmp_path), quick=True)
