@@ -15,7 +15,11 @@ LEFT: list[tuple[str, str, str]] = [
         "raised nothing for .*(unsupported operation: more than one|Nested forward mode)",
         "PyTorch can't hold tangents of expanded tensors, nor nest forward mode in a dual level",
     ),
-    (r"cummin|cummax", "(log|grad): False for True|is_leaf: False for True", "the gradient of nothing requires grad in PyTorch"),
+    (
+        r"cummin|cummax",
+        "(log|grad): False for True|is_leaf: False for True",
+        "the gradient of nothing requires grad in PyTorch",
+    ),
     (
         r"jvp|vjp|vmap|jac|hessian|func\.|functional\.",
         "raised nothing for RuntimeError: (view size|unsupported operation)",
