@@ -14,8 +14,9 @@ all processors of a kind give the same bits) this can't be.
 Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
 Note [What was compiled is dropped]
-A process compiles thousands of kernels. When it has grown to ``PLENTY`` they are dropped between two tests; what is
-needed again comes from the folder.
+A process compiles thousands of kernels, of which most are needed by many tests, and which take less memory than others
+(Note [One MLIR context]). So the limit of caches is as good as none (``caches``); but when the process has grown to
+``PLENTY``, all are emptied between two tests, those of jax too. What is needed again comes from the folder.
 
 Note [One MLIR context]
 For each function that JAX lowers it makes an MLIR context and loads all dialects into it. That takes a quarter of the
@@ -28,12 +29,7 @@ Many tests collect garbage to see what is freed. A collection looks at all that 
 tests themselves and what jax remembers are millions of objects: a quarter of a second each time. So what is alive when
 the tests start, and after each module, is frozen: it is freed when nobody refers to it, but no longer searched.
 
-Note [Both executions]
-Every test runs twice, one right after the other: with operators that are computed at once, and deferred. The second
-time most of what jax has to trace and to compile is there; what costs are the programs that come again and are
-compiled, which here is when they come for the third time. ``once(reason)`` marks tests that run at once only, because
-they compute nothing, or choose for themselves when. ``TAPEGRAD_EXECUTION=immediate`` (or ``deferred``) runs all of them
-that way only. Of doctests there is one run, the first.
+Which tests run, and which of them twice, is said in ``tests/rings.py``: Note [Rings of tests], Note [Both executions].
 
 Note [Parity tests without PyTorch]
 Tests under ``parity/`` compare with PyTorch and are marked so. Without PyTorch their modules can't be imported: they
@@ -72,10 +68,13 @@ for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from t
 import pytest  # noqa: E402 - the environment comes first
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
+from tapegrad import caches  # noqa: E402
 from tapegrad.execution import host, pending, programs, tiering  # noqa: E402
+from tests import rings  # noqa: E402
 
 pytest.register_assert_rewrite("harness", "oracles")
 
+caches.memory.most = 1 << 20, 1 << 40
 programs.SEEN_ENOUGH = 3
 tiering.settings.background = False  # what is compiled, and when, is the same each time
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
@@ -97,8 +96,36 @@ PARITY = HERE / "tests" / "parity"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 PLENTY = 3 << 30
 DESELECTED = pytest.StashKey[int]()
+CASES = pytest.StashKey[list]()
 EXECUTIONS = {"both": ("immediate", "deferred"), "immediate": ("immediate",), "deferred": ("deferred",)}
 CHOSEN = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
+
+
+def pytest_addoption(parser):
+    help = "how much is run; if not said: of files that are named the whole, otherwise default. See tests/rings.py"
+    parser.addoption("--ring", choices=rings.RINGS, help=help)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    config.option.ring = config.option.ring or ("whole" if named else "default")  # workers are told
+
+
+def pytest_report_header(config):
+    return f"ring: {config.option.ring}, of {', '.join(rings.RINGS)}"
+
+
+@pytest.fixture(scope="session")
+def ring(pytestconfig):
+    """The ring that is run. A test that can do more in wide ones asks ``rings.reaches(ring, "full")``."""
+    return pytestconfig.option.ring
+
+
+@pytest.fixture(scope="session")
+def cases(pytestconfig):
+    """All tests that were collected, also those that aren't run in this ring."""
+    return pytestconfig.stash[CASES]
 
 
 @pytest.hookimpl(trylast=True)
@@ -134,6 +161,15 @@ def modes_are_left_as_they_were(execution):
     assert left_default is default, f"the test left {left_default} as the default dtype"
 
 
+@pytest.fixture
+def cache_limit():
+    """``torch.execution.set_cache_limit``, taken back after the test; nothing is remembered at first."""
+    tapegrad.execution.clear_caches()
+    before = caches.memory.most
+    yield tapegrad.execution.set_cache_limit
+    caches.memory.most = before
+
+
 @pytest.fixture(autouse=True)
 def memory_is_given_back():
     """See Note [What was compiled is dropped]."""
@@ -146,12 +182,7 @@ def give_memory_back():
     if resident() > PLENTY:
         import jax
 
-        from tapegrad.autograd import remembered
-        from tapegrad.ops import operator
-
-        remembered.forget_passes()
-        operator.forget_plans()
-        programs.forget_programs()
+        tapegrad.execution.clear_caches()
         jax.clear_caches()
         gc.unfreeze()
         gc.collect()
@@ -264,15 +295,24 @@ def pytest_collect_file(file_path, parent):
     return [UnreadableModule.from_parent(parent, path=file_path)] if file_path.match("test_*.py") else []
 
 
+def pytest_ignore_collect(collection_path, config):
+    """The first ring doesn't even look at files that have nothing for it."""
+    here = collection_path.is_relative_to(HERE) and collection_path.relative_to(HERE).as_posix() in rings.FIRST
+    return True if config.option.ring == "first" and collection_path.is_file() and not here else None
+
+
 def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.path.is_relative_to(PARITY):
             item.add_marker(pytest.mark.parity)
-    left_out = [] if HAS_TORCH else [item for item in items if item.get_closest_marker("parity")]
-    if left_out:
-        config.stash[DESELECTED] = len(left_out)
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("parity")]
+    comparable = [item for item in items if HAS_TORCH or not item.get_closest_marker("parity")]
+    config.stash[DESELECTED] = len(items) - len(comparable)
+    cases = dict(zip(comparable, rings.cases_of(comparable, both=len(CHOSEN) > 1), strict=True))
+    config.stash[CASES] = list(cases.values())
+    chosen = [item for item, case in cases.items() if rings.reaches(config.option.ring, rings.ring_of(case))]
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = rings.longest_first(chosen) if hasattr(config, "workerinput") else chosen
 
 
 def pytest_sessionfinish(session):

@@ -6,6 +6,7 @@ Without further options: chains and training steps in every mode, then features,
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib.util
 import json
 import os
@@ -18,18 +19,32 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks import cold_start, memory, plot, targets, under_jit
+from benchmarks import cold_start, dynamic, lengths, memory, plot, targets, under_jit
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, write_cases
-from benchmarks.contest import EAGER, MODES, TORCH_COMPILE, cores
-from benchmarks.operators import PROGRAMS
-from benchmarks.report import Timings, as_json, extra_costs, family_table, table, worst
+from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
+from benchmarks.fresh import again_on_one_core, on_one_core
+from benchmarks.operators import PROGRAMS, Program
+from benchmarks.report import (
+    Measured,
+    Timings,
+    as_json,
+    extra_costs,
+    family_table,
+    ratios_by_size,
+    sizes_table,
+    table,
+    worst,
+)
 from benchmarks.timing import take_turns
 from benchmarks.workloads import workloads
 
 BUDGET = 6.0
 """Seconds after which a contestant has been measured often enough, if that was three times."""
 
+
+SHORT_BUDGET = 0.25
+"""The same for an operator, of which there are hundreds."""
 
 MINUTES = ("long chain", "scalar MLP")
 """Workloads that take torch.compile minutes to compile: it joins in where ``--only`` asks for them."""
@@ -39,11 +54,23 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny models, few rounds: does everything work?")
-    parser.add_argument("--only", metavar="TEXT", help="the workloads with TEXT in their names, and nothing else")
+    parser.add_argument("--only", metavar="TEXT", help="the workloads, or operators, with TEXT in their names")
     parser.add_argument("--operators", action="store_true", help="the operators, family by family, and nothing else")
     parser.add_argument("--under-jit", action="store_true", help="the tape under jax.jit, and nothing else")
     parser.add_argument("--memory", action="store_true", help="peak memory in fresh processes, and nothing else")
     parser.add_argument("--cold-start", action="store_true", help="the first step of fresh processes, and nothing else")
+    parser.add_argument("--dynamic", action="store_true", help="programs that always change, and nothing else")
+    parser.add_argument(
+        "--lengths",
+        nargs="?",
+        type=int,
+        const=lengths.COUNT,
+        metavar="N",
+        help=f"nets at N lengths (default {lengths.COUNT}) that they have not seen, and nothing else",
+    )
+    parser.add_argument("--at-once", action="store_true", help="what is run at once, on one core, and nothing else")
+    parser.add_argument("--first-step", action="store_true", help="a cold start on one core, and nothing else")
+    parser.add_argument("--limit", type=float, help="seconds after which what changes is not waited for")
     parser.add_argument("--no-torch-compile", action="store_true", help="leave torch.compile out: minutes of compiling")
     parser.add_argument("--no-plot", action="store_true", help="draw nothing")
     parser.add_argument("--rounds", type=int, help="measurements per contestant (default 15, quick 3)")
@@ -84,6 +111,8 @@ def main() -> None:
     """Measure what was asked for, and report it."""
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # on a GPU there are others who need memory
     options = arguments()
+    if options.operators:
+        again_on_one_core()
     rounds = options.rounds or (3 if options.quick else 15)
     found = modules()
     about = machine(found)
@@ -96,14 +125,62 @@ def main() -> None:
 def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str, Any]:
     """Run the part that the command line asks for."""
     if options.operators:
-        return of_operators(found, rounds)
+        return of_operators(found, min(rounds, 7), options.quick, options.only or "")
     if options.under_jit:
         return {"cases": [under_jit.as_json(result) for result in under_jit.under_jit(rounds, options.quick)]}
     if options.memory:
         return of_memory(found, options.quick)
     if options.cold_start:
         return of_cold_start(min(rounds, 5), options.quick)
+    if options.dynamic:
+        return of_dynamic(min(rounds, 3), options.limit or dynamic.LIMIT, options.quick)
+    if options.lengths:
+        count, limit = 6 if options.quick else options.lengths, options.limit or lengths.LIMIT
+        return of_lengths(count, limit, options.quick)
+    if options.at_once:
+        return of_what_runs_at_once(found, rounds, options.quick, options.only or "")
+    if options.first_step:
+        return of_first_step(min(rounds, 3), options.quick)
     return of_workloads(options, found, rounds)
+
+
+def of_lengths(count: int, limit: float, quick: bool) -> dict[str, Any]:
+    """Measure nets at lengths that they have not seen and print what was found."""
+    measured = lengths.lengths(count, limit)
+    rows = [] if quick else targets.length_rows(measured)
+    print(targets.lines(rows))
+    return {"lengths": measured, "targets": rows}
+
+
+def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
+    """Measure a chain and steps of training on one core, operators computed at once, and print what was found."""
+    modes = [mode for mode in (IMMEDIATE, EAGER, JAX_EAGER) if mode in available(found)]
+    timings: dict[str, Timings] = {}
+    cases = []
+    for name in [name for name in targets.AT_ONCE if only in name]:
+        with on_one_core(), case_apart(name, modes, quick, cpu=not on_gpu()) as case:
+            (timings[name],) = told([case], rounds)
+        cases.append(case)
+    rows = [] if quick else targets.at_once_rows(timings)
+    print(targets.lines(rows))
+    return {"cases": saved(cases, list(timings.values())), "targets": rows}
+
+
+def of_first_step(rounds: int, quick: bool) -> dict[str, Any]:
+    """Measure the first step of fresh processes on one core and print what was found."""
+    with on_one_core():
+        results = cold_start.cold_start(rounds, quick, [cold_start.COLD])
+    rows = [] if quick else targets.first_step_rows(results)
+    print(cold_start.first_steps(results), targets.lines(rows), sep="\n\n")
+    return {"first_step": results, "targets": rows}
+
+
+def of_dynamic(rounds: int, limit: float, quick: bool) -> dict[str, Any]:
+    """Measure programs that always change and print what was found."""
+    measured = dynamic.dynamic(rounds=rounds, limit=limit, few=quick)
+    rows = [] if quick else targets.dynamic_rows(measured)
+    print("", f"times {EAGER}", dynamic.summary(measured, limit), targets.lines(rows), sep="\n")
+    return {"dynamic": dynamic.as_json(measured), "targets": rows}
 
 
 def of_memory(found: Modules, quick: bool) -> dict[str, Any]:
@@ -128,17 +205,29 @@ def available(found: Modules) -> list[str]:
     return [mode for mode in MODES if mode not in (EAGER, TORCH_COMPILE) or EAGER in found]
 
 
-def of_operators(found: Modules, rounds: int) -> dict[str, Any]:
-    """Measure every operator and print what was found, a table for each family."""
-    cases: list[Case] = []
-    timings: list[Timings] = []
-    for family in PROGRAMS:
-        members = operator_cases(found, family)
-        taken = [measure([case], rounds)[0] for case in members]
-        print(family_table(family, members, taken), end="\n\n")
-        cases, timings = cases + members, timings + taken
-    print(worst(cases, timings))
-    return {"cases": saved(cases, timings)}
+def of_operators(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
+    """Measure every operator with ``only`` in its name and print what was found, a table for each family."""
+    gc.collect()
+    gc.freeze()  # what was imported is not collected before each of thousands of measurements
+    everything: list[Measured] = []
+    for family, programs in PROGRAMS.items():
+        chosen = {name: program for name, program in programs.items() if only in name}
+        measured = {name: operator_timings(found, name, program, rounds) for name, program in chosen.items()}
+        if measured:
+            print(family_table(family, measured), end="\n\n", flush=True)
+        everything += [one for members in measured.values() for one in members]
+    if not everything:
+        raise SystemExit(f"no operator has {only!r} in its name")
+    cases, timings = map(list, zip(*everything, strict=True))
+    rows = [] if quick or only or EAGER not in found else targets.operator_rows(ratios_by_size(everything, EAGER))
+    print(worst(cases, timings), sizes_table(everything), targets.lines(rows), sep="\n\n")
+    return {"cases": saved(cases, timings), "targets": rows}
+
+
+def operator_timings(found: Modules, name: str, program: Program, rounds: int) -> list[Measured]:
+    """Measure an operator in all sizes."""
+    cases = operator_cases(found, name, program)
+    return [(case, take_turns(list(case.contestants), rounds=rounds, budget=SHORT_BUDGET)) for case in cases]
 
 
 def of_workloads(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -44,10 +44,11 @@ def answer(name: str, connection: Connection) -> Any:
         raise RuntimeError(f"{name}: its process failed") from None
 
 
-def serve(connection: Connection, workload: str, small: bool, name: str) -> None:
+def serve(connection: Connection, workload: str, small: bool, name: str, cpu: bool) -> None:
     """What the process does: make the contestant ready, say how much work a call is, and measure when it is told to."""
     case = workload_case(workloads(small)[workload], [name] if name in MODES else [])
     contestant = next(one for one in case.contestants if one.name == name)
+    contestant = replace(contestant, cpu=cpu)
     connection.send(contestant.units)
     with suppress(EOFError):  # nobody asks any more
         while connection.recv():
@@ -55,20 +56,23 @@ def serve(connection: Connection, workload: str, small: bool, name: str) -> None
 
 
 @contextmanager
-def case_apart(workload: str, modes: Iterable[str], small: bool) -> Iterator[Case]:
-    """A workload in some of the modes, and its floors, each in a process that ends with the block."""
+def case_apart(workload: str, modes: Iterable[str], small: bool, cpu: bool = False) -> Iterator[Case]:
+    """A workload in some of the modes, and its floors, each in a process that ends with the block.
+
+    With ``cpu``, seconds are those of the CPU.
+    """
     known = workloads(small)[workload]
     context = multiprocessing.get_context("spawn")
     connections: dict[str, Connection] = {}
     processes = []
     for name in (*modes, *known.floors):
         connections[name], there = context.Pipe()
-        process = context.Process(target=serve, args=(there, workload, small, name), name=name, daemon=True)
+        process = context.Process(target=serve, args=(there, workload, small, name, cpu), name=name, daemon=True)
         process.start()
         there.close()  # so that the end of the process is the end of the connection
         processes.append(process)
     try:
-        contestants = tuple(Apart(name, int, answer(name, one), one) for name, one in connections.items())
+        contestants = tuple(Apart(name, int, answer(name, one), connection=one) for name, one in connections.items())
         yield Case(known.title, known.unit, known.scale, contestants)
     finally:
         for connection in connections.values():

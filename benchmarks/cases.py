@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import around, operators, writes
-from benchmarks.contest import MODES, OURS, Workload
+from benchmarks.contest import MODES, OURS, Workload, on_gpu
 from benchmarks.timing import Contestant
 
 TAPEGRAD = "tapegrad"
@@ -80,15 +80,13 @@ def write_cases(modules: Modules) -> list[Case]:
     return cases
 
 
-def operator_cases(modules: Modules, family: str) -> list[Case]:
-    """The operators of a family, forward and with backward, small and large; one unit is one call."""
-    cases = []
-    for name, program in operators.PROGRAMS[family].items():
-        for large, backward in ((False, False), (False, True), (True, False), (True, True)):
-            runs = {title: operators.torch_run(module, program, large, backward) for title, module in modules.items()}
-            runs["JAX eager"] = operators.jax_run(program, large, backward)
-            times = 1 if large else 20
-            contestants = tuple(Contestant(title, repeated(run, times), times) for title, run in runs.items())
-            title = f"{name}, {'1M' if large else '1k'} floats, forward{' and backward' if backward else ''}"
-            cases.append(Case(title, "us each", 1e6, contestants))
-    return cases
+def operator_cases(modules: Modules, name: str, program: operators.Program) -> Iterator[Case]:
+    """An operator in all sizes, forward and with backward, each made when it is its turn; one unit is one call."""
+    for floats, size in operators.SIZES.items():
+        for backward in (False, True)[: 1 + program.differentiable]:
+            title = f"{name}, {size} floats, forward{' and backward' if backward else ''}"
+            runs = {who: operators.torch_run(module, program, floats, backward) for who, module in modules.items()}
+            runs["JAX eager"] = operators.jax_run(program, floats, backward)
+            times = 20 if floats < 100_000 else 1
+            contestants = tuple(Contestant(who, repeated(run, times), times, not on_gpu()) for who, run in runs.items())
+            yield Case(title, "us each", 1e6, contestants)

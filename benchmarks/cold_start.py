@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -59,22 +60,28 @@ def seconds_to_import(module: str) -> float:
 
 
 def lived(mode: str, cache: str | None, quick: bool) -> dict[str, float]:
-    """Import what the mode needs, set the model up, and take two steps; the seconds of each."""
+    """Import what the mode needs, set the model up, and take two steps; the seconds of each.
+
+    The *whole* is import, setup and first step; *work* is the seconds of all cores.
+    """
+    began = process_time()
     taken = {"import": seconds_to_import(OTHERS.get(mode, "jax.numpy"))}
     if mode not in OTHERS:
         taken["import over jax"] = seconds_to_import("tapegrad")
         taken["import"] += taken["import over jax"]
+    importing = process_time() - began
     contest, workloads = import_module("benchmarks.contest"), import_module("benchmarks.workloads")
     if cache:
         import_module("tapegrad.execution.persistent").persistent_cache(cache)
     workload = replace(workloads.workloads(small=quick)["MLP"], steps=1)
-    start = perf_counter()
+    start, began = perf_counter(), process_time()
     running = contest.MODES[mode](workload, mode)
     ready, worked = perf_counter(), process_time()
     running.run()
-    first, worked = perf_counter(), process_time() - worked
+    first, ended = perf_counter(), process_time()
     running.run()
-    taken |= {"setup": ready - start, "first step": first - ready, "work": worked}
+    taken |= {"setup": ready - start, "first step": first - ready, "work": ended - worked}
+    taken |= {"whole": taken["import"] + first - start, "whole work": importing + ended - began}
     return taken | {"second step": perf_counter() - first}
 
 
@@ -91,11 +98,11 @@ def main() -> None:
 # -- in the process that measures --------------------------------------------------------------------------------------
 
 
-def contestants() -> list[Fresh]:
+def contestants(caches: Iterable[str] = (COLD, WARM)) -> list[Fresh]:
     """All that can run here: PyTorch may be missing, and so may a mode of ours."""
     ours = import_module("tapegrad")
     modes = [mode for mode, needs in MINE.items() if hasattr(ours, needs)]
-    found = [Fresh(mode, cache) for cache in (COLD, WARM) for mode in [*modes, "jax.jit"]]
+    found = [Fresh(mode, cache) for cache in caches for mode in [*modes, "jax.jit"]]
     return [*found, Fresh("PyTorch eager", COLD)] if importlib.util.find_spec("torch") else found
 
 
@@ -115,17 +122,17 @@ def measured(contestant: Fresh, directory: str, quick: bool) -> dict[str, float]
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def cold_start(rounds: int, quick: bool = False) -> Results:
-    """Measure all contestants ``rounds`` times in alternating order.
+def cold_start(rounds: int, quick: bool = False, caches: Iterable[str] = (COLD, WARM)) -> Results:
+    """Measure all contestants that find one of the ``caches``, ``rounds`` times in alternating order.
 
     Before that each lives once for nothing, so that the cache is warm and Python has compiled all sources.
 
     Returns:
         For each contestant its ``mode`` and ``cache``, medians of seconds by what they were taken for, ``rounds`` with
         the seconds of each, and the first step over that of ``jax.jit`` in the same round: ``ratio``, and
-        ``work ratio``, by the seconds of all cores.
+        ``work ratio``, by the seconds of all cores; ``whole ratio`` and ``whole work ratio`` count import and setup.
     """
-    everybody = contestants()
+    everybody = contestants(caches)
     seconds: dict[Fresh, list[dict[str, float]]] = {one: [] for one in everybody}
     with tempfile.TemporaryDirectory() as directory:
         for one in everybody:
@@ -140,9 +147,9 @@ def _summary(one: Fresh, taken: list[dict[str, float]], jax_taken: list[dict[str
     medians = {what: median(each[what] for each in taken) for what in taken[0]}
     ratios = [
         median(mine[what] / its[what] for mine, its in zip(taken, jax_taken, strict=True))
-        for what in ("first step", "work")
+        for what in ("first step", "work", "whole", "whole work")
     ]
-    names = dict(zip(("ratio", "work ratio"), ratios, strict=True))
+    names = dict(zip(("ratio", "work ratio", "whole ratio", "whole work ratio"), ratios, strict=True))
     return {"mode": one.mode, "cache": one.cache, **medians, **names, "rounds": taken}
 
 
@@ -162,6 +169,23 @@ def table(results: Results) -> str:
         numbers = [_column(name, f"{one[name]:.4f}" if name in one else "") for name in COLUMNS]
         ratios = f"  {one['ratio']:.2f}x work {one['work ratio']:.2f}x"
         lines.append(f"{one['cache']:14s}{one['mode']:18s}{''.join(numbers)}{ratios}")
+    return "\n".join(lines)
+
+
+def first_steps(results: Results) -> str:
+    """The first step alone, and with import and setup, as text.
+
+    >>> print(first_steps([{"mode": "jax.jit", "first step": 0.3, "work": 0.4, "whole": 0.8, "whole work": 0.9,
+    ...                     "ratio": 1.0, "work ratio": 1.0, "whole ratio": 1.0, "whole work ratio": 1.0}]))
+    seconds in a fresh process  first step    work  over jax.jit's   with import    work  over jax.jit's
+    jax.jit                         0.3000  0.4000  1.00 work 1.00        0.8000  0.9000  1.00 work 1.00
+    """
+    half = "{:>8}  over jax.jit's"
+    lines = [f"{'seconds in a fresh process':28}first step{half.format('work')}   with import{half.format('work')}"]
+    for one in results:
+        step = f"{one['first step']:10.4f}{one['work']:8.4f}  {one['ratio']:.2f} work {one['work ratio']:.2f}"
+        whole = f"{one['whole']:14.4f}{one['whole work']:8.4f}  {one['whole ratio']:.2f}"
+        lines.append(f"{one['mode']:28}{step}{whole} work {one['whole work ratio']:.2f}")
     return "\n".join(lines)
 
 

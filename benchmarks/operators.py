@@ -1,4 +1,4 @@
-"""The operators, family by family: forward, and forward with backward, on about a thousand and a million floats.
+"""The operators, family by family: forward, and with backward, on about 10, 1,000, 100,000 and a million floats.
 
 Each is written twice: as a PyTorch program, run by tapegrad and by PyTorch, and as somebody would write it in JAX, run
 one call at a time. Random numbers are the same for all; matrices to be solved or factorized come in batches of 16 x 16.
@@ -16,81 +16,104 @@ import jax.scipy.special
 import numpy as np
 
 Run = Callable[[], object]
-Inputs = Callable[[np.random.Generator, bool], list[np.ndarray]]
+Inputs = Callable[[np.random.Generator, int], list[np.ndarray]]
+
+SIZES = {10: "10", 1_000: "1k", 100_000: "100k", 1_000_000: "1M"}
+"""About how many floats an input has, and what the report calls that."""
+
+SIDES = {10: 3, 1_000: 32, 100_000: 316, 1_000_000: 1024}
+IMAGES = {10: (1, 1, 3, 3), 1_000: (1, 4, 16, 16), 100_000: (4, 8, 56, 56), 1_000_000: (16, 16, 64, 64)}
+HEADS = {10: (1, 1, 5, 2), 1_000: (1, 2, 32, 16), 100_000: (2, 4, 192, 64), 1_000_000: (8, 8, 256, 64)}
+"""The side of a square matrix, and shapes of images, and of queries, keys and values, by size."""
 
 
 # -- inputs ------------------------------------------------------------------------------------------------------------
 
 
-def square(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def square(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """Two square matrices of positive numbers."""
-    n = 1024 if large else 32
+    n = SIDES[floats]
     return [rng.uniform(0.5, 1.5, (n, n)).astype("float32") for _ in range(2)]
 
 
-def positive(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def positive(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A square matrix of positive numbers."""
-    return square(rng, large)[:1]
+    return square(rng, floats)[:1]
 
 
-def one(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def one(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """One square matrix of normal numbers."""
-    n = 1024 if large else 32
+    n = SIDES[floats]
     return [rng.standard_normal((n, n)).astype("float32")]
 
 
-def rows(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def rows(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A square matrix, and the numbers of rows, in any order, some twice."""
-    (x,) = one(rng, large)
+    (x,) = one(rng, floats)
     return [x, rng.integers(0, len(x), len(x))]
 
 
-def places(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def places(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A square matrix, and for each element the number of a row."""
-    (x,) = one(rng, large)
+    (x,) = one(rng, floats)
     return [x, rng.integers(0, len(x), x.shape)]
 
 
-def matrices(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def permuted(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
+    """A square matrix, and for each of its columns the numbers of rows in any order."""
+    (x,) = one(rng, floats)
+    return [x, rng.random(x.shape).argsort(0)]
+
+
+def matrices(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A batch of positive definite matrices of 16 x 16."""
-    x = rng.standard_normal((4096 if large else 4, 16, 16)).astype("float32")
+    x = rng.standard_normal((max(floats // 256, 1), 16, 16)).astype("float32")
     return [x @ x.mT + 16 * np.eye(16, dtype="float32")]
 
 
-def systems(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def systems(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A batch of matrices, and one of right sides."""
-    (a,) = matrices(rng, large)
+    (a,) = matrices(rng, floats)
     return [a, rng.standard_normal(a.shape).astype("float32")]
 
 
-def image(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def image(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A batch of images."""
-    shape = (16, 16, 64, 64) if large else (1, 4, 16, 16)
-    return [rng.standard_normal(shape).astype("float32")]
+    return [rng.standard_normal(IMAGES[floats]).astype("float32")]
 
 
-def filtered(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def filtered(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A batch of images, and a filter of 3 x 3."""
-    (x,) = image(rng, large)
+    (x,) = image(rng, floats)
     return [x, rng.standard_normal((x.shape[1], x.shape[1], 3, 3)).astype("float32")]
 
 
-def scaled(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def scaled(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """A batch of images, and a weight and a bias for each channel."""
-    (x,) = image(rng, large)
+    (x,) = image(rng, floats)
     return [x, *rng.uniform(0.5, 1.5, (2, x.shape[1])).astype("float32")]
 
 
-def heads(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def heads(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """Queries, keys and values."""
-    shape = (8, 8, 256, 64) if large else (1, 2, 32, 16)
-    return [rng.standard_normal(shape).astype("float32") for _ in range(3)]
+    return [rng.standard_normal(HEADS[floats]).astype("float32") for _ in range(3)]
 
 
-def labelled(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
+def labelled(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """Scores of classes, and the right ones."""
-    (x,) = one(rng, large)
+    (x,) = one(rng, floats)
     return [x, rng.integers(0, x.shape[1], len(x))]
+
+
+def bins(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
+    """A matrix, and a sorted row of bounds."""
+    (x,) = one(rng, floats)
+    return [x, np.sort(x[0])]
+
+
+def few_values(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
+    """Whole numbers, each some ten times."""
+    return [rng.integers(0, floats // 10 + 1, floats).astype("int32")]
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------
@@ -98,11 +121,12 @@ def labelled(rng: np.random.Generator, large: bool) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Program:
-    """One operator: what it is given, and how it is called."""
+    """One operator: what it is given, how it is called, and whether it has a gradient."""
 
     inputs: Inputs
     torch: Callable
     jax: Callable
+    differentiable: bool = True
 
 
 def _conv(x: Any, w: Any) -> Any:
@@ -111,6 +135,10 @@ def _conv(x: Any, w: Any) -> Any:
 
 def _pool(x: Any) -> Any:
     return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "valid")
+
+
+def _avg_pool(x: Any) -> Any:
+    return jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "valid") / 4
 
 
 def _batch_norm(x: Any, weight: Any, bias: Any) -> Any:
@@ -140,6 +168,11 @@ PROGRAMS: dict[str, dict[str, Program]] = {
         "x * 2.0": Program(one, lambda t, x: x * 2.0, lambda x: x * 2.0),
         "x / y": Program(square, lambda t, x, y: x / y, lambda x, y: x / y),
         "x ** y": Program(square, lambda t, x, y: x**y, lambda x, y: x**y),
+        "sqrt": Program(positive, lambda t, x: x.sqrt(), jnp.sqrt),
+        "relu": Program(one, lambda t, x: x.relu(), jax.nn.relu),
+        "sigmoid": Program(one, lambda t, x: x.sigmoid(), jax.nn.sigmoid),
+        "maximum": Program(square, lambda t, x, y: t.maximum(x, y), jnp.maximum),
+        "x + row": Program(square, lambda t, x, y: x + y[0], lambda x, y: x + y[0]),
         "exp": Program(one, lambda t, x: x.exp(), jnp.exp),
         "tanh": Program(one, lambda t, x: x.tanh(), jnp.tanh),
         "clamp": Program(one, lambda t, x: x.clamp(-1, 1), lambda x: jnp.clip(x, -1, 1)),
@@ -151,6 +184,7 @@ PROGRAMS: dict[str, dict[str, Program]] = {
         "sum": Program(one, lambda t, x: x.sum(), jnp.sum),
         "mean(1)": Program(one, lambda t, x: x.mean(1), lambda x: x.mean(1)),
         "max(1)": Program(one, lambda t, x: x.max(1)[0], lambda x: x.max(1)),
+        "argmax(1)": Program(one, lambda t, x: x.argmax(1), lambda x: x.argmax(1), False),
         "var": Program(one, lambda t, x: x.var(), lambda x: x.var(ddof=1)),
         "prod(1)": Program(positive, lambda t, x: x.prod(1), lambda x: x.prod(1)),
         "logsumexp(1)": Program(one, lambda t, x: x.logsumexp(1), lambda x: jax.nn.logsumexp(x, 1)),
@@ -161,7 +195,10 @@ PROGRAMS: dict[str, dict[str, Program]] = {
         "cumsum(1)": Program(one, lambda t, x: x.cumsum(1), lambda x: jnp.cumsum(x, 1)),
         "cumprod(1)": Program(positive, lambda t, x: x.cumprod(1), lambda x: jnp.cumprod(x, 1)),
         "sort": Program(one, lambda t, x: x.sort()[0], jnp.sort),
-        "topk(8)": Program(one, lambda t, x: x.topk(8)[0], lambda x: jax.lax.top_k(x, 8)[0]),
+        "argsort": Program(one, lambda t, x: x.argsort(), jnp.argsort, False),
+        "topk(3)": Program(one, lambda t, x: x.topk(3)[0], lambda x: jax.lax.top_k(x, 3)[0]),
+        "searchsorted": Program(bins, lambda t, x, y: t.searchsorted(y, x), lambda x, y: jnp.searchsorted(y, x), False),
+        "unique": Program(few_values, lambda t, x: x.unique(), jnp.unique, False),
         "median(1)": Program(one, lambda t, x: x.median(1)[0], lambda x: jnp.sort(x, 1)[:, (x.shape[1] - 1) // 2]),
     },
     "shape and joining": {
@@ -176,6 +213,9 @@ PROGRAMS: dict[str, dict[str, Program]] = {
     "indexing": {
         "x[rows]": Program(rows, lambda t, x, i: x[i], lambda x, i: x[i]),
         "gather": Program(places, lambda t, x, i: x.gather(0, i), lambda x, i: jnp.take_along_axis(x, i, 0)),
+        "x[mask]": Program(one, lambda t, x: x[x > 0], lambda x: x[x > 0]),
+        "scatter": Program(permuted, lambda t, x, i: x.scatter(0, i, x),
+                           lambda x, i: x.at[i, jnp.arange(x.shape[1])].set(x)),
         "index_add": Program(rows, lambda t, x, i: x.index_add(0, i, x), lambda x, i: x.at[i].add(x)),
         "scatter_add": Program(places, lambda t, x, i: x.scatter_add(0, i, x),
                                lambda x, i: x.at[i, jnp.arange(x.shape[1])].add(x)),
@@ -204,6 +244,8 @@ PROGRAMS: dict[str, dict[str, Program]] = {
     "nn.functional": {
         "conv2d": Program(filtered, lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1), _conv),
         "max_pool2d": Program(image, lambda t, x: t.nn.functional.max_pool2d(x, 2), _pool),
+        "avg_pool2d": Program(image, lambda t, x: t.nn.functional.avg_pool2d(x, 2), _avg_pool),
+        "mse_loss": Program(square, lambda t, x, y: t.nn.functional.mse_loss(x, y), lambda x, y: ((x - y) ** 2).mean()),
         "batch_norm": Program(scaled, lambda t, x, w, b: t.nn.functional.batch_norm(x, None, None, w, b, True),
                               _batch_norm),
         "layer_norm": Program(one, lambda t, x: t.nn.functional.layer_norm(x, x.shape[-1:]), _layer_norm),
@@ -218,9 +260,9 @@ PROGRAMS: dict[str, dict[str, Program]] = {
 """By family and operator."""
 
 
-def torch_run(torch: Any, program: Program, large: bool, backward: bool) -> Run:
+def torch_run(torch: Any, program: Program, floats: int, backward: bool) -> Run:
     """The program for a module that speaks PyTorch's language; it returns when its results are there."""
-    arrays = program.inputs(np.random.default_rng(0), large)
+    arrays = program.inputs(np.random.default_rng(0), floats)
     inputs = [torch.tensor(array) for array in arrays]
     leaves = [x.requires_grad_() for x in inputs if x.dtype.is_floating_point] if backward else []
 
@@ -238,12 +280,12 @@ def torch_run(torch: Any, program: Program, large: bool, backward: bool) -> Run:
 def ready(tensor: Any) -> Any:
     """A tensor whose elements have been computed."""
     value = getattr(tensor, "_value", None)
-    return tensor if value is None else value.block_until_ready()
+    return tensor if value is None else jax.block_until_ready(value)
 
 
-def jax_run(program: Program, large: bool, backward: bool) -> Run:
+def jax_run(program: Program, floats: int, backward: bool) -> Run:
     """The program in JAX, one call at a time."""
-    arrays = [jnp.asarray(array) for array in program.inputs(np.random.default_rng(0), large)]
+    arrays = [jnp.asarray(array) for array in program.inputs(np.random.default_rng(0), floats)]
     if not backward:
         return lambda: program.jax(*arrays).block_until_ready()
     places = [i for i, array in enumerate(arrays) if jnp.issubdtype(array.dtype, jnp.floating)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from benchmarks.cases import TAPEGRAD, Case, is_ours
 from benchmarks.timing import Timing
 
 Timings = dict[str, Timing]
+
+Measured = tuple[Case, Timings]
+"""A case, and what its contestants took."""
 
 
 def table(case: Case, timings: Timings) -> str:
@@ -34,18 +38,54 @@ def extra_costs(cases: list[Case], timings: list[Timings]) -> str:
     return "\n".join(lines)
 
 
-def family_table(family: str, cases: list[Case], timings: list[Timings]) -> str:
-    """One family: a line for each operator, with microseconds and how many times as long as the others each takes."""
-    others = [name for name in timings[0] if name != TAPEGRAD]
-    heads = [case.title.partition(", ")[2] for case in cases[:4]]
-    lines = [f"{family}: us, and times {', '.join(others)}", f"  {'':16}" + "".join(f"{head:>34}" for head in heads)]
-    for first in range(0, len(cases), 4):
-        line = f"  {cases[first].title.partition(', ')[0]:16}"
-        for timing in timings[first : first + 4]:
-            ratios = "".join(f"{timing[TAPEGRAD].ratio_to(timing[name]):9.2f}" for name in others)
-            line += f"{timing[TAPEGRAD].median * 1e6:{34 - len(ratios)}.1f}{ratios}"
-        lines.append(line)
+def family_table(family: str, operators: dict[str, list[Measured]]) -> str:
+    """One family: a line for each operator, with how many times as long as each of the others tapegrad takes."""
+    heads = list(dict.fromkeys(size_of(case) for found in operators.values() for case, _ in found))
+    others = others_of(next(iter(operators.values())))
+    lines = [f"{family}: times {' / '.join(others)}", f"  {'':16}" + "".join(f"{head:>18}" for head in heads)]
+    for name, found in operators.items():
+        cells = {size_of(case): "/".join(f"{ratio(timings, who):.2f}" for who in others) for case, timings in found}
+        lines.append(f"  {name:16}" + "".join(f"{cells.get(head, ''):>18}" for head in heads))
     return "\n".join(lines)
+
+
+def size_of(case: Case) -> str:
+    """What an operator was given, as the head of a column.
+
+    >>> size_of(Case("x + y, 1k floats, forward and backward", "us each", 1e6, ()))
+    '1k, backward'
+    """
+    _, size, direction = case.title.split(", ")
+    return size.removesuffix(" floats") + (", backward" if direction.endswith("backward") else "")
+
+
+def others_of(found: list[Measured]) -> list[str]:
+    """Who is measured beside tapegrad."""
+    return [name for name in found[0][1] if name != TAPEGRAD]
+
+
+def ratio(timings: Timings, who: str) -> float:
+    """How many times as long as another tapegrad takes, by the quickest rounds of both."""
+    return timings[TAPEGRAD].least_ratio_to(timings[who])
+
+
+def sizes_table(found: list[Measured]) -> str:
+    """Median and worst of all operators, in each size, beside each of the others."""
+    lines = []
+    for who in others_of(found):
+        lines.append(f"all operators, times {who}: median, worst")
+        for head, ratios in ratios_by_size(found, who).items():
+            slowest = max(ratios, key=lambda name: ratios[name])
+            lines.append(f"  {head:16}{median(ratios.values()):8.2f}{ratios[slowest]:10.2f}  ({slowest})")
+    return "\n".join(lines)
+
+
+def ratios_by_size(found: list[Measured], who: str) -> dict[str, dict[str, float]]:
+    """How many times as long as another tapegrad takes, by size and operator."""
+    columns: dict[str, dict[str, float]] = {}
+    for case, timings in found:
+        columns.setdefault(size_of(case), {})[case.title.partition(", ")[0]] = ratio(timings, who)
+    return columns
 
 
 def worst(cases: list[Case], timings: list[Timings], count: int = 10) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
+from statistics import median
 from typing import Any
 
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, OURS, TORCH_COMPILE
+from benchmarks.lengths import grown
 from benchmarks.models import CONV_NET, LSTM, MLP, SCALAR_MLP, TRANSFORMER
 from benchmarks.timing import Timing
 from benchmarks.workloads import FLOOR, FORWARD, GPT2, GPT2_HALF, LONG_CHAIN, SHORT_CHAIN, TWO_FLOORS
@@ -84,6 +87,62 @@ def cold_rows(results: list[dict[str, Any]]) -> list[Row]:
     found = [(one, f"{one['mode']}, {one['cache']}") for one in results if one["mode"] in OURS]
     added = [row(f"import, s: {who} - jax", one["import over jax"], 0.15) for one, who in found]
     return added + [row(f"first step: {who} / {JAX_JIT}", one["ratio"], 1.0) for one, who in found]
+
+
+def dynamic_rows(measured: dict[str, dict[str, float]]) -> list[Row]:
+    """The promises about programs that always change: ``measured[program][contestant]`` seconds."""
+    promised = []
+    for mode in (IMMEDIATE, DEFERRED):
+        ratios = [seconds[mode] / seconds[EAGER] for seconds in measured.values() if EAGER in seconds]
+        for what, bound, of in (("median", 2.0, median), ("worst", 10.0, max)):
+            promised += [row(f"dynamic programs, {what}: {mode} / {EAGER}", of(ratios), bound)] if ratios else []
+    return promised
+
+
+AT_ONCE = {SHORT_CHAIN: 1.0, SCALAR_MLP: 1.3, MLP: 0.6, CONV_NET: 0.95, LSTM: 1.0, TRANSFORMER: 0.9}
+"""What is run at once for comparison with PyTorch eager, and how many times as long it may take."""
+
+
+def at_once_rows(timings: Mapping[str, Mapping[str, Timing]]) -> list[Row]:
+    """The promises about what is run at once, on one core: ``timings[workload][contestant]``."""
+    return [
+        row(f"{name}, one core: {IMMEDIATE} / {EAGER}", of[IMMEDIATE].least_ratio_to(of[EAGER]), AT_ONCE[name])
+        for name, of in timings.items()
+        if EAGER in of
+    ]
+
+
+def length_rows(measured: Mapping[str, Mapping[str, Mapping[str, float] | None]]) -> list[Row]:
+    """The promises about new lengths: ``measured[net][contestant]``; infinite for who has not ended."""
+    never = {"new": inf, "lengths": 0}
+    promised = []
+    for net, found in measured.items():
+        for mode in (IMMEDIATE, DEFERRED):
+            mine, peer = found[mode] or never, found.get(EAGER)
+            promised += [row(f"{net}, new length: {mode} / {EAGER}", mine["new"] / peer["new"], 20.0)] if peer else []
+            promised.append(row(f"{net}, all lengths, MiB: {mode}", grown(mine), 200.0))
+    return promised
+
+
+def first_step_rows(results: list[dict[str, Any]]) -> list[Row]:
+    """The promises about the first step of a fresh process on one core, by the seconds of the CPU."""
+    ours = [one for one in results if one["mode"] in OURS]
+    return [row(f"first step: {one['mode']} / {JAX_JIT}", one["work ratio"], 0.5) for one in ours]
+
+
+OPERATORS = (("median", median, 1.3, ("1k", "1k, backward")), ("worst", max, 2.5, ("1k", "1k, backward")),
+             ("worst", max, 3.0, ("1M", "1M, backward")))  # fmt: skip
+"""What is promised of all operators in a size."""
+
+
+def operator_rows(ratios: Mapping[str, Mapping[str, float]]) -> list[Row]:
+    """The promises about operators at once: ``ratios[size][operator]``, times PyTorch eager."""
+    return [
+        row(f"operators, {size} floats, {what}: {IMMEDIATE} / {EAGER}", of(ratios[size].values()), bound)
+        for what, of, bound, sizes in OPERATORS
+        for size in sizes
+        if size in ratios
+    ]
 
 
 def lines(found: list[Row]) -> str:

@@ -6,20 +6,25 @@ import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A callable to time. One call does ``units`` pieces of work and returns when all of its results are there."""
+    """A callable to time. One call does ``units`` pieces of work and returns when all of its results are there.
+
+    With ``cpu`` it is charged the seconds of the CPU, all threads together: on one core that is what a clock shows as
+    long as nobody else is there, and where others are it says more.
+    """
 
     name: str
     run: Callable[[], object]
     units: int = 1
+    cpu: bool = False
 
     def seconds(self) -> float:
         """What one call takes."""
-        return seconds_of(self.run)
+        return cpu_seconds_of(self.run) if self.cpu else seconds_of(self.run)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,10 @@ class Timing:
         """How many times as long as ``other`` this took: the median over the rounds in which both ran."""
         return median(mine / its for mine, its in zip(self.seconds, other.seconds, strict=False))
 
+    def least_ratio_to(self, other: Timing) -> float:
+        """How many times as long the quickest round took as that of ``other``: for few and short rounds."""
+        return self.least / other.least
+
 
 def seconds_of(run: Callable[[], object]) -> float:
     """Wall-clock seconds of one call, starting from a collected heap; collections that it causes count."""
@@ -51,6 +60,14 @@ def seconds_of(run: Callable[[], object]) -> float:
     start = perf_counter()
     run()
     return perf_counter() - start
+
+
+def cpu_seconds_of(run: Callable[[], object]) -> float:
+    """The same in seconds of the CPU."""
+    gc.collect()
+    start = process_time()
+    run()
+    return process_time() - start
 
 
 def take_turns(

@@ -31,6 +31,7 @@ SAMPLES = [
     *(Sample(op, (A, DEGREES), constants=("x", "n")) for op in POLYNOMIALS),
     *(Sample("erfcx", (x,)) for x in (A, A * 9, array(), array(0, 3))),
     Sample("times", (A, 0.5)),
+    Sample("plus", (A, 0.5)),
     Sample("xlog1py_number", (A, 0.7)),
     Sample("number_xlog1py", (1.7, POSITIVE)),
     Sample("zeta_number", (np.array([[2, 3, 4], [5, 6, 7]]), 2.5)),

@@ -21,7 +21,7 @@ SAMPLES = [(0.5, -1.0, 1.0), (2.0, 0.25, -1.0), (-0.75, 1.5, 1.0)]
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
     monkeypatch.setattr(programs, "SEEN_ENOUGH", 2)
-    programs.forget_programs()
+    programs._structures.clear(), programs._recent.clear(), batching.machine.cache.clear()
     programs.reset_stats()
 
 
@@ -285,15 +285,12 @@ def test_the_first_time_kernels_run_one_by_one_the_second_time_one_program_is_co
 
 
 def test_what_is_compiled_is_shared_by_programs_of_about_the_same_length(batches):
-    before = batching.machine.cache_info()
     for count in (37, 60):
         for _ in range(2):
             with torch.deferred():
                 found = squares(count)
             assert found[-1].item() == (count - 1) ** 2
-    after = batching.machine.cache_info()
-    assert len(batches) == 2
-    assert (after.misses - before.misses, after.hits - before.hits) == (1, 1)
+    assert len(batches) == 2 and len(batching.machine.cache) == 1
 
 
 def test_depths_say_what_has_to_wait():

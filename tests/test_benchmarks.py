@@ -1,17 +1,37 @@
 """The benchmarks measure what they say they do."""
 
 import json
+import math
+import os
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count
 
+import jax
 import numpy as np
 import pytest
 
 import tapegrad
 from benchmarks import __main__ as command
-from benchmarks import apart, around, contest, memory, operators, plot, report, targets, timing, writes
+from benchmarks import (
+    apart,
+    around,
+    contest,
+    dynamic,
+    dynamic_jax,
+    dynamic_programs,
+    fresh,
+    lengths,
+    lengths_jax,
+    memory,
+    operators,
+    plot,
+    report,
+    targets,
+    timing,
+    writes,
+)
 from benchmarks.cases import TAPEGRAD, Case, workload_case
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_EAGER, JAX_JIT, MODES, OURS
 from benchmarks.models import transformer
@@ -54,6 +74,7 @@ def test_a_workload_is_the_same_in_every_mode_of_ours(name, mode, compiled_by_ja
     same(after_two_steps(name, mode), compiled_by_jax[name])
 
 
+@pytest.mark.ring("full")
 def test_blocks_in_half_precision_are_the_same_in_jax():
     workload = of_model("blocks", transformer(2, 8, 4, 3, 2, "bfloat16"))
     ours, theirs = (MODES[mode](workload, mode) for mode in (COMPILED, JAX_JIT))
@@ -94,6 +115,7 @@ def test_a_workload_and_its_floors():
     assert text.splitlines()[3].split() == ["JAX", "eager", "4.00", "4.00", "0.50", "0.00"]
 
 
+@pytest.mark.ring("full")
 def test_a_contestant_in_a_process_of_its_own():
     with apart.case_apart(SHORT_CHAIN, [JAX_JIT], small=True) as case:
         timings = timing.take_turns(list(case.contestants), rounds=2, warmups=1)
@@ -111,21 +133,145 @@ def test_writes_are_the_same_on_both(title):
 @pytest.mark.parametrize("family", operators.PROGRAMS)
 def test_operators_are_the_same_on_both(family):
     for name, program in operators.PROGRAMS[family].items():
-        ours = operators.torch_run(tapegrad, program, large=False, backward=False)()
-        theirs = operators.jax_run(program, large=False, backward=False)()
+        ours = operators.torch_run(tapegrad, program, 10, backward=False)()
+        theirs = operators.jax_run(program, 10, backward=False)()
         np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=2e-4, atol=2e-5, err_msg=name)
 
 
 def test_gradients_of_operators_are_the_same_on_both():
     for program in (operators.PROGRAMS["elementwise"]["x / y"], operators.PROGRAMS["indexing"]["index_add"]):
-        ours = operators.torch_run(tapegrad, program, large=False, backward=True)()
-        theirs = operators.jax_run(program, large=False, backward=True)()
+        ours = operators.torch_run(tapegrad, program, 10, backward=True)()
+        theirs = operators.jax_run(program, 10, backward=True)()
         np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-5)
 
 
 @pytest.mark.parametrize("feature", around.FEATURES)
 def test_a_feature_does_not_change_the_chain(feature):
     np.testing.assert_allclose(around.chain(tapegrad, 5, feature)(), np.full(4, 1.0001**5), rtol=1e-6)
+
+
+# -- programs that always change ---------------------------------------------------------------------------------------
+
+CHEAP = ("clamp to 600 bounds", "600 exponents", "10,000 leaves", "a fan-in of 10,000", "a loop of 5,000 scalars")
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_a_dynamic_program_is_the_same_in_jax(name):
+    program = dynamic_programs.PROGRAMS[name]
+    assert program.run(tapegrad, program.few) == pytest.approx(dynamic_jax.PURE[name](jax, program.few), rel=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parity
+@pytest.mark.parametrize("name", dynamic_programs.PROGRAMS)
+def test_a_dynamic_program_is_the_same_in_pytorch(name):
+    import torch
+
+    program = dynamic_programs.PROGRAMS[name]
+    theirs = program.run(torch, program.few)
+    assert program.run(tapegrad, program.few) == pytest.approx(theirs, rel=1e-4)
+    if name in dynamic_jax.PURE:
+        assert dynamic_jax.PURE[name](jax, program.few) == pytest.approx(theirs, rel=1e-4)
+
+
+def test_every_program_in_jax_has_one_to_be_compared_with():
+    assert set(dynamic_jax.PURE) < set(dynamic_programs.PROGRAMS) and len(dynamic_programs.PROGRAMS) == 26
+    assert set(lengths_jax.PURE) < set(lengths.PROGRAMS)
+
+
+def test_a_fresh_process_for_each_program_which_is_ended_at_its_limit():
+    with fresh.nurseries("benchmarks.dynamic", [fresh.JAX]) as opened:
+        nursery = opened[fresh.JAX]
+        assert nursery.ask(0.05, "10,000 leaves", False) is None
+        answer = nursery.ask(30, "clamp to 600 bounds", True)
+        assert answer["result"] == pytest.approx(78.3333, rel=1e-4) and 0 < answer["seconds"] < 30
+        assert math.isnan(nursery.ask(30, "200 trees", True)["seconds"])
+        with pytest.raises(RuntimeError, match="JAX: the process failed at 200 trees"):
+            nursery.ask(30, "200 trees")  # it is asked wrongly
+
+
+def test_processes_are_started_on_one_core():
+    before = contest.cores()
+    with fresh.on_one_core():
+        assert contest.cores() == (1 if hasattr(os, "sched_getaffinity") else before)
+    assert contest.cores() == before
+
+
+MEASURED = {
+    "a": {fresh.EAGER: 1.0, IMMEDIATE: 3.0, DEFERRED: 1.0, fresh.JAX: math.nan},
+    "b": {fresh.EAGER: 2.0, IMMEDIATE: 2.0, DEFERRED: math.inf, fresh.JAX: 8.0},
+    "c": {fresh.EAGER: 1.0, IMMEDIATE: 12.0, DEFERRED: math.inf, fresh.JAX: 1.0},
+}
+
+
+def test_what_is_told_of_dynamic_programs():
+    assert dynamic.summary(MEASURED, 45.0).splitlines() == [
+        "  tapegrad immediate   median 3.0, worst 12.0 (c); 3 of 3 ended within 45 s",
+        "  tapegrad deferred    median > 22, worst not ended; 1 of 3 ended within 45 s",
+        "  JAX                  median 2.5, worst 4.0 (b); 2 of 2 ended within 45 s",
+    ]
+    assert [(row["measured"], row["met"]) for row in targets.dynamic_rows(MEASURED)] == [
+        (3.0, False), (12.0, False), (math.inf, False), (math.inf, False)
+    ]  # fmt: skip
+    assert dynamic.as_json(MEASURED)[1]["seconds"] == {fresh.EAGER: 2.0, IMMEDIATE: 2.0, DEFERRED: None, fresh.JAX: 8.0}
+
+
+def test_who_is_slow_or_has_not_ended_is_not_asked_again():
+    class Nursery:
+        def __init__(self, *answers):
+            self.answers = [answer and {"seconds": answer} for answer in answers]
+
+        def ask(self, *question):
+            return self.answers.pop(0)
+
+    answers = {"quick": (3.0, 1.0, 2.0), "slow": (9.0,), "never": (None,), "later": (1.0, None)}
+    opened = {name: Nursery(*given) for name, given in answers.items()}
+    assert dynamic.program_seconds("a", opened, rounds=3, limit=45.0, few=True) == {
+        "quick": 1.0, "slow": 9.0, "never": math.inf, "later": math.inf
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parity
+@pytest.mark.parametrize("name", lengths.PROGRAMS)
+def test_a_net_is_the_same_in_pytorch(name):
+    import torch
+
+    theirs = lengths.PROGRAMS[name](torch)(3)
+    assert lengths.PROGRAMS[name](tapegrad)(3) == pytest.approx(theirs, rel=1e-4)
+    if name in lengths_jax.PURE:
+        assert lengths_jax.PURE[name](jax)(3) == pytest.approx(theirs, rel=1e-4)
+
+
+def test_a_net_is_the_same_in_jax():
+    ours, theirs = lengths.mlp(tapegrad), lengths_jax.mlp(jax)
+    for _ in range(2):
+        assert ours(3) == pytest.approx(theirs(3), rel=1e-4)
+
+
+def test_lengths_are_new_once_and_then_known(monkeypatch):
+    seconds, taken = [0.0], []
+
+    def step(length):
+        seconds[0] += 1.0 if taken.count(length) else 4.0
+        taken.append(length)
+        return 0.5
+
+    monkeypatch.setattr(lengths, "cpu_seconds", lambda: seconds[0])
+    monkeypatch.setattr(lengths, "resident", lambda: 10.0 * len(taken))
+    found = lengths.lived(step, count=20, limit=30.0)
+    assert len(set(taken)) == 1 + 8 and taken[1:9] == taken[9:17] == taken[17:]  # 8 are begun in 30 seconds
+    assert (found["lengths"], found["new"], found["mean new"], found["known"], found["loss"]) == (8, 4.0, 4.0, 1.0, 0.5)
+    assert [found[when] for when in ("before", "first", "all", "at last")] == [10.0, 90.0, 90.0, 250.0]
+    assert lengths.grown(found) == math.inf and lengths.grown(found | {"lengths": 11}) == 160.0
+
+
+def test_promises_about_lengths():
+    one = {"new": 2.0, "first": 100.0, "at last": 250.0, "lengths": 11}
+    rows = targets.length_rows({"a net": {IMMEDIATE: one, DEFERRED: None, EAGER: one | {"new": 0.5}}})
+    assert [(row["measured"], row["met"]) for row in rows] == [
+        (4.0, True), (150.0, True), (math.inf, False), (math.inf, False)
+    ]  # fmt: skip
 
 
 # -- time --------------------------------------------------------------------------------------------------------------
@@ -154,6 +300,12 @@ def test_who_is_slow_sits_out_and_warming_up_is_what_the_first_calls_lose(monkey
     assert result.ratio_to(fake(2.0)) == 0.5  # in the only round that both were in
 
 
+def test_seconds_of_the_cpu(monkeypatch):
+    ticks = count(0.0, 6.0)
+    monkeypatch.setattr(timing, "process_time", lambda: next(ticks))
+    assert timing.Contestant("a", int, cpu=True).seconds() == 6.0
+
+
 def fake(seconds, warming=0.0):
     return timing.Timing("", (seconds,), warming)
 
@@ -161,6 +313,7 @@ def fake(seconds, warming=0.0):
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ring("full")
 def test_memory_is_that_of_a_fresh_process():
     found = memory.in_fresh_process(memory.STEP, JAX_JIT, 2, 8, 4)
     assert found["process"] > found["step"] >= 0
@@ -198,6 +351,33 @@ def test_the_worst_operators_are_named():
     assert [line.split() for line in lines[1:]] == [["operator", "1", "9.00"], ["operator", "2", "4.00"]]
 
 
+def test_operators_are_told_by_family_and_by_size():
+    found = {
+        name: [
+            (Case(f"{name}, {size} floats, {how}", "us", 1e6, ()), {TAPEGRAD: fake(ours), EAGER: fake(2.0)})
+            for size, how in (("10", "forward"), ("1k", "forward and backward"))
+        ]
+        for name, ours in (("exp", 2.0), ("sort", 9.0), ("sum", 3.0))
+    }
+    lines = report.family_table("all", found).splitlines()
+    assert lines[1].split() == ["10", "1k,", "backward"] and lines[3].split() == ["sort", "4.50", "4.50"]
+    everything = [one for members in found.values() for one in members]
+    assert report.sizes_table(everything).splitlines()[2].split() == ["1k,", "backward", "1.50", "4.50", "(sort)"]
+    rows = targets.operator_rows(report.ratios_by_size(everything, EAGER))
+    assert [(row["measured"], row["target"], row["met"]) for row in rows] == [(1.5, 1.3, False), (4.5, 2.5, False)]
+
+
+def test_targets_of_what_runs_at_once():
+    slower, quicker = timing.Timing("", (3.0, 1.0), 0.0), timing.Timing("", (2.0, 4.0), 0.0)
+    (row,) = targets.at_once_rows({"MLP": {IMMEDIATE: slower, EAGER: quicker}, SHORT_CHAIN: {IMMEDIATE: slower}})
+    assert (row["measured"], row["met"]) == (0.5, True)  # by the quickest rounds
+
+
+def test_targets_of_first_steps():
+    rows = targets.first_step_rows([{"mode": IMMEDIATE, "work ratio": 0.4}, {"mode": JAX_JIT, "work ratio": 1.0}])
+    assert [(row["measured"], row["met"]) for row in rows] == [(0.4, True)]
+
+
 def test_targets_are_met_or_missed():
     rows = targets.rows(
         {
@@ -224,6 +404,7 @@ def test_every_target_is_about_something_that_is_measured():
     assert {target.mode for target in targets.TARGETS} <= set(OURS)
 
 
+@pytest.mark.ring("full")
 def test_the_picture_has_a_line_for_each_workload_that_was_run_in_modes(tmp_path):
     case = Case("a step", "ms", 1e3, ())
     timings = {mode: fake(float(place + 1)) for place, mode in enumerate(MODES)}
@@ -254,6 +435,7 @@ def run_command(monkeypatch, tmp_path, *options):
     return json.loads(target.read_text())
 
 
+@pytest.mark.ring("full")
 def test_the_command_prints_tables_and_writes_numbers_and_a_picture(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(command, "workloads", lambda small: {SHORT_CHAIN: SMALL[SHORT_CHAIN]})
     together = lambda name, modes, small: nullcontext(workload_case(SMALL[name], modes))
@@ -269,10 +451,44 @@ def test_the_command_prints_tables_and_writes_numbers_and_a_picture(monkeypatch,
 
 def test_the_command_measures_cold_starts(monkeypatch, tmp_path, capsys):
     times = {"import": 0.4, "setup": 0.1, "first step": 0.3, "work": 0.4, "second step": 0.001}
+    times |= {"whole": 0.8, "whole work": 0.9}
     monkeypatch.setattr(command.cold_start, "measured", lambda contestant, directory, quick: times)
     numbers = run_command(monkeypatch, tmp_path, "--cold-start")
     assert [one["ratio"] for one in numbers["cold_start"]] == [1.0] * len(numbers["cold_start"])
     assert "seconds in a fresh process" in capsys.readouterr().out
+    of_first_step = run_command(monkeypatch, tmp_path, "--first-step")["first_step"]
+    assert [one["mode"] for one in of_first_step] == [*OURS, JAX_JIT]
+    assert {one["whole work ratio"] for one in of_first_step} == {1.0}
+    assert "with import" in capsys.readouterr().out
+
+
+def test_the_command_measures_what_runs_at_once(monkeypatch, tmp_path, capsys):
+    together = lambda name, modes, small, cpu: nullcontext(workload_case(SMALL[name], modes))
+    monkeypatch.setattr(command, "case_apart", together)
+    monkeypatch.setattr(command.targets, "AT_ONCE", {SHORT_CHAIN: 1.0})
+    (case,) = run_command(monkeypatch, tmp_path, "--at-once")["cases"]
+    assert list(case["contestants"]) == [IMMEDIATE, JAX_EAGER, TWO_FLOORS]
+    assert SMALL[SHORT_CHAIN].title in capsys.readouterr().out
+
+
+def test_the_command_measures_operators(monkeypatch, tmp_path, capsys):
+    one = {"exp": operators.PROGRAMS["elementwise"]["exp"]}
+    monkeypatch.setattr(command, "PROGRAMS", {"elementwise": one})
+    monkeypatch.setattr(operators, "SIZES", {10: "10"})
+    monkeypatch.setattr(command, "again_on_one_core", int)
+    monkeypatch.setattr(command.gc, "freeze", int)
+    cases = run_command(monkeypatch, tmp_path, "--operators")["cases"]
+    assert [case["case"] for case in cases] == ["exp, 10 floats, forward", "exp, 10 floats, forward and backward"]
+    assert "all operators, times JAX eager: median, worst" in capsys.readouterr().out
+
+
+def test_the_command_measures_what_always_changes(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command.dynamic, "dynamic", lambda rounds, limit, few: MEASURED)
+    assert run_command(monkeypatch, tmp_path, "--dynamic")["dynamic"][0]["case"] == "a"
+    monkeypatch.setattr(command.lengths, "lengths", lambda count, limit: {"a net": {"count": count, "limit": limit}})
+    measured = run_command(monkeypatch, tmp_path, "--lengths", "--limit", "9")["lengths"]
+    assert measured == {"a net": {"count": 6, "limit": 9}}
+    assert "tapegrad immediate   median 3.0" in capsys.readouterr().out
 
 
 def test_the_command_measures_memory(monkeypatch, tmp_path, capsys):

@@ -10,6 +10,7 @@ import tapegrad as torch
 from tapegrad.demo import comparison, digits, network, run, training
 
 
+@pytest.mark.ring("full")
 def test_a_short_run_says_and_draws_everything(capsys, tmp_path):
     assert run.main(["--epochs", "2", "--out", str(tmp_path / "tape.svg")]) == 0
     said = capsys.readouterr().out
@@ -62,6 +63,7 @@ def test_batches_are_whole_and_shuffled():
     assert labels.tolist() != sorted(labels)
 
 
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_help_needs_nothing_but_python():
     done = subprocess.run([sys.executable, "-m", "tapegrad", "--help"], capture_output=True, text=True, check=True)
     assert "handwritten digits" in done.stdout

@@ -425,6 +425,7 @@ def test_a_random_graph_with_outputs_runs_what_leads_to_them_and_nothing_else(se
 # -- size --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ring("full")
 def test_a_million_nodes_without_recursion_in_linear_time():
     def seconds(length):
         leaf = Leaf()

@@ -36,7 +36,7 @@ def first_samples():
     for sample in all_samples():
         if sample.op not in seen and chosen(sample):
             seen.add(sample.op)
-            late = [pytest.mark.slow] if sample.op in SLOW else []
+            late = [pytest.mark.ring("everything")] if sample.op in SLOW else []
             yield pytest.param(sample, marks=late, id=str(sample))
 
 

@@ -31,6 +31,7 @@ def test_the_order_can_be_asked_for_at_any_time():
     assert [answers[name] for name in tensors] == [nodes, nodes[1:], nodes[2:], nodes[3:]]
 
 
+@pytest.mark.ring("default")
 def test_the_order_of_a_long_chain():
     x = leaf(1.0)
     y, orders = x, []

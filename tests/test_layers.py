@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
     ["absent", "errors", "version"],
-    ["declaring"],
+    ["caches", "declaring"],
     ["tape"],
     ["engine"],
     ["execution"],

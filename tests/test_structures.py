@@ -25,11 +25,12 @@ for module in pkgutil.iter_modules(ops.__path__):
 
 CPU = device("cpu")
 
+pytestmark = pytest.mark.once("kernels are traced, or run at once")
+
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.once("computes nothing")
 @pytest.mark.parametrize(("before", "now", "ranks", "expected"), [
     ((5, 16), (7, 16), 2, ("n0", 16)),
     ((5, 5, 16), (7, 7, 16), 3, ("n0", "n0", 16)),
@@ -54,7 +55,6 @@ def structure_for(operator, pattern, *shapes, **settings):
     return Structure(TABLE[operator], specs, settings, pattern)
 
 
-@pytest.mark.once("computes nothing")
 def test_symbols_are_read_off_lengths_that_fit():
     structure = structure_for("mul", ("n0", 16, "n0", 1), (5, 16), (5, 1))
     assert structure.read(9, 16, 9, 1) == (9,)
@@ -65,7 +65,6 @@ def test_symbols_are_read_off_lengths_that_fit():
     assert structure.read(16, 16, 16, 1) is None  # it may be another kernel where lengths coincide
 
 
-@pytest.mark.once("computes nothing")
 def test_what_depends_on_more_than_is_known_has_no_structure():
     with pytest.raises(Exception, match="n0"):
         structure_for("glu", ("n0", 16, 0), (6, 16), axis=0)

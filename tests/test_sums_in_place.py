@@ -20,7 +20,8 @@ SIZE = sums.WORTH_DONATING // 4
 @pytest.fixture(params=["xla", "host"])
 def donated(monkeypatch, request):
     """What was given away, to XLA or to NumPy: copies of the arrays, taken before."""
-    given, into, in_place = [], sums._into.function, sums.add_in_place
+    given, kernel, in_place = [], sums._into.of(np.ones(SIZE, np.float32)), sums.add_in_place
+    into = kernel.function
 
     def watched_host(left, right):
         given.append(np.array(left))
@@ -32,8 +33,9 @@ def donated(monkeypatch, request):
         assert left.is_deleted()
         return result
 
-    monkeypatch.setattr(sums._into, "function", watched)
-    monkeypatch.setattr(sums._into, "run", watched)
+    monkeypatch.setattr(kernel, "function", watched)
+    monkeypatch.setattr(kernel, "run", watched)
+    monkeypatch.setattr(sums._into, "of", lambda left: kernel)
     monkeypatch.setattr(sums, "add_in_place", watched_host)
     with torch.execution.tiers(request.param):
         yield given

@@ -153,6 +153,8 @@ close(sharded(by_grad, 2)(W, BATCH), jax.vmap(EXPECTED, (None, 0))(W, BATCH)[1].
 """
 
 
+@pytest.mark.ring("full")
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_shard_map_on_two_devices():
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, os.path.dirname(here)])

@@ -303,6 +303,7 @@ assert str(n.device) == str(torch.ones(2, out=torch.empty(2, device="cpu:1")).de
 """
 
 
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_two_devices():
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     environment["XLA_FLAGS"] += " " + os.environ.get("XLA_FLAGS", "")

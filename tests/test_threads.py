@@ -20,6 +20,7 @@ from fake_nodes import Act, run
 
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
+from tapegrad.caches import Interned
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode, leaf_edge
 from tapegrad.dispatch.plan import Kernels
 from tapegrad.execution.devices import device
@@ -174,7 +175,7 @@ def test_plans_and_kernels():
 def test_kernels_shared_by_plans():
     def fresh(number):
         operator = copy.copy(sin)
-        operator.kernels = {}
+        operator.kernels = Interned()
         return operator
 
     spec = torch.ones(2)._spec
@@ -531,6 +532,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 @pytest.mark.parametrize("fails", [False, True], ids=["", "raises"])
 @pytest.mark.parametrize("where", SCRIPTS)
 def test_a_fresh_interpreter_exits_cleanly(where, fails):
@@ -569,6 +571,8 @@ print(str(x.grad.device), str(y.grad.device), [round(v, 2) for v in (x.grad[0].i
 """
 
 
+@pytest.mark.ring("full")
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_two_devices_two_threads():
     """Where the second CPU device is treated as an accelerator would be."""
     result = subprocess.run(

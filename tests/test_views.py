@@ -10,6 +10,7 @@ from tapegrad.tensor.tensor import edge_of
 MANY = 2 * sys.getrecursionlimit()
 
 
+@pytest.mark.ring("default")
 def test_a_long_chain_of_writes_through_views():
     a = torch.ones(3, requires_grad=True)
     x = a * 1
@@ -19,6 +20,7 @@ def test_a_long_chain_of_writes_through_views():
     assert a.grad.tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.ring("default")
 def test_a_long_chain_of_views_that_show_other_numbers():
     a = torch.ones(3, dtype=torch.complex64, requires_grad=True)
     x = a * 1
@@ -30,6 +32,7 @@ def test_a_long_chain_of_views_that_show_other_numbers():
     assert a.grad.tolist() == [2 + 2j] * 3
 
 
+@pytest.mark.ring("default")
 def test_a_long_chain_of_views_of_views_is_one_node_after_a_write():
     a = torch.ones(3, requires_grad=True)
     x = a * 1

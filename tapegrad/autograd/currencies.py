@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.dispatch.replacing import checked, hook_name
 from tapegrad.engine import on_values
 from tapegrad.execution.kernel import add_values, record_sum
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.node import Node
-from tapegrad.tensor.spec import core_type_name
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
@@ -97,27 +97,6 @@ class Tensors:
         return list(checked_all(given, returned, hook))
 
 
-def checked(given: Any, returned: Any, hook: Callable) -> Tensor:
-    """What a hook returned in place of a gradient, which it must resemble.
-
-    Raises:
-        TypeError: it is no tensor.
-        RuntimeError: its type or its shape is not that of the gradient.
-    """
-    if not isinstance(returned, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
-    if given is None:
-        raise RuntimeError("can't replace a None gradient with a non-None value")
-    if returned.dtype is not given.dtype or returned.device is not given.device:
-        raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value "
-            f"(was {core_type_name(given._spec)} got {core_type_name(returned._spec)})"
-        )
-    if returned.shape != given.shape:
-        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
-    return returned
-
-
 def checked_all(given: tuple, returned: Any, hook: Callable) -> tuple:
     """What a hook of a node returned in place of several gradients; those it left alone if it returned None.
 
@@ -137,9 +116,3 @@ def checked_all(given: tuple, returned: Any, hook: Callable) -> tuple:
     return tuple(
         None if new is None else checked(old, new, hook) for old, new in zip(given, returned, strict=True)
     )
-
-
-def hook_name(hook: Callable) -> str:
-    """What messages call a hook."""
-    name = getattr(hook, "__name__", None)
-    return name if isinstance(name, str) else "<unknown>"

@@ -14,6 +14,7 @@ from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensor
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
+from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
@@ -389,8 +390,10 @@ def execute(
             captured = engine.execute(roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, bound)
     finally:
         thread.backward_call = outer
-    if engine.current_task is None and not thread.modes.level:
-        run_pending()
+    if engine.current_task is None:
+        memory.steps += 1
+        if not thread.modes.level:
+            run_pending()
     return captured
 
 

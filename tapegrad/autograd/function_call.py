@@ -54,7 +54,6 @@ def unrecorded(modes: Modes) -> Modes:
     return modes.replace(grad=False, forward_grad=False)
 
 
-@cache
 def requiring_grad(spec: Spec) -> Spec:
     """The spec of a tensor that requires grad."""
     return spec.replace(requires_grad=True)

@@ -23,7 +23,7 @@ rarely.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -33,12 +33,12 @@ from typing import Any, cast
 
 from tapegrad.autograd.currencies import RecordedValues
 from tapegrad.autograd.running import engine
+from tapegrad.caches import Cache, weigh
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.pending import Program, Traced, pending, recording
-from tapegrad.execution.programs import recalled
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor
@@ -46,9 +46,8 @@ from tapegrad.tensor.tensor import Tensor
 FEWEST = 16
 """A graph with fewer nodes than this is as quickly walked."""
 
-MOST_KINDS = 1024
-MOST_NODES = 1 << 17
-"""How many kinds of passes are known, and how many nodes all those have that are remembered."""
+NODE = 512
+"""About how many bytes a remembered pass takes for each node: measured."""
 
 Way = tuple[int, int]
 """How a node is found: which edge of which node leads to it."""
@@ -304,32 +303,22 @@ class Kind:
 
 
 MOST_ALIKE = 4
-"""How many passes of a kind are remembered."""
+"""How many passes of a kind are looked through."""
 
-_kinds: OrderedDict[tuple, Kind] = OrderedDict()
+_kinds = Cache("backward passes")
 _remembering = threading.RLock()
 
 
 def kind_of(key: tuple) -> Kind:
-    """The kind with this key, which is the last to be forgotten from here on."""
-    with _remembering:
-        return recalled(_kinds, key, Kind, MOST_KINDS)
+    """The kind with this key."""
+    return _kinds.get(key) or _kinds.keep(key, Kind())
 
 
 def remember(kind: Kind, new: Pass) -> None:
-    """Keep a pass, in place of those that came last the longest time ago, if there are too many."""
+    """Keep a pass, in place of the first of its kind if there are too many."""
     with _remembering:
         kind.passes = [*kind.passes[1 - MOST_ALIKE :], new]
-        nodes = sum(len(known.plans) for kind in _kinds.values() for known in kind.passes)
-        while nodes > MOST_NODES and len(_kinds) > 1:
-            _, forgotten = _kinds.popitem(last=False)
-            nodes -= sum(len(known.plans) for known in forgotten.passes)
-
-
-def forget_passes() -> None:
-    """Forget all passes."""
-    with _remembering:
-        _kinds.clear()
+    weigh(new, NODE * len(new.plans))
 
 
 def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound: Callable[[], bool]) -> Any:

@@ -154,6 +154,10 @@ class Capture(Program):
         """An array that is the same in each call."""
         self.constants[id(array)] = array
 
+    def moves(self, number: Any) -> bool:
+        """Whether a number is one that moves."""
+        return type(number) is float and self.numbers is not None and self.numbers.has(number)
+
     def operand(self, value: Any) -> int:
         """As of any program; that there was a tracer is noted, and numbers that move have slots of their own."""
         if type(value) is float and self.numbers is not None:

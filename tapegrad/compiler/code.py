@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dis
-from functools import lru_cache
 from types import CodeType
 from typing import NamedTuple
+
+from tapegrad.caches import tabulated
 
 _SETTERS = frozenset({"__setattr__", "__delattr__"})
 _OWN = _SETTERS | {"__init__", "__post_init__"}
@@ -28,7 +29,7 @@ class Mentions(NamedTuple):
     modules: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def mentions(code: CodeType) -> Mentions:
     """What a function's code mentions.
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
+from tapegrad.caches import Cache
 from tapegrad.compiler.capture import hooks_of
 from tapegrad.compiler.guards import alike
 from tapegrad.compiler.search import KEPT
@@ -78,8 +79,8 @@ class Widths:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple, tuple[tuple, set[int]]] = {}
-        self._rigid: set[tuple] = set()
+        self._known = Cache("kinds of compiled calls")
+        self._rigid = Cache("kinds of compiled calls")
 
     def widened(self, kind: tuple, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
         """The kind of a call that is the first of its kind: with numbers left out that move."""
@@ -87,25 +88,20 @@ class Widths:
         if not numbers or not is_flat(tree):
             return kind
         wide = self._wide(kind, numbers, leaves)
-        if wide in self._rigid:
+        if self._rigid.get(wide):
             return kind
-        if len(self._known) > MOST_WIDTHS:
-            self._known.clear()
-        first, moving = self._known.setdefault(wide, (kind[0], set()))
+        first, moving = self._known.get(wide) or self._known.keep(wide, (kind[0], set()))
         moving |= {i for i in numbers if kind[0][i] != first[i]}
         return self._wide(kind, moving, leaves)
 
     def stay(self, kind: tuple, leaves: Sequence[Any]) -> None:
         """Let the numbers in calls like this be parts of their kinds."""
-        self._rigid.add(self._wide(kind, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves))
+        self._rigid.keep(self._wide(kind, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves), True)
 
     @staticmethod
     def _wide(kind: tuple, positions: Collection[int], leaves: Sequence[Any]) -> tuple:
         kinds = [MOVES[type(leaves[i])] if i in positions else one for i, one in enumerate(kind[0])]
         return tuple(kinds), *kind[1:]
-
-
-MOST_WIDTHS = 64
 
 
 def has_plain_keys(tree: TreeSpec) -> bool:

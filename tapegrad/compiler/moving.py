@@ -29,7 +29,17 @@ import numpy as np
 
 from tapegrad.compiler.guards import Guards, alike
 from tapegrad.compiler.places import MISSING, Binding, Rebound, can_be_rebound, identity_of
-from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.dtypes import (
+    BOOL,
+    FLOATING,
+    bfloat16,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+)
 from tapegrad.functions.registry import overriding
 from tapegrad.tape.positions import here
 from tapegrad.tensor.tensor import Tensor
@@ -40,13 +50,30 @@ MOST_STEPS = 1000
 
 NUMBERS = (int, float)
 
-BY_NUMBERS = frozenset({
-    "add", "sub", "rsub", "mul", "div", "true_divide", "addcmul", "addcdiv", "lerp",
-    "add_", "sub_", "mul_", "div_", "true_divide_", "addcmul_", "addcdiv_", "lerp_",
-    "__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__", "__rdiv__", "__rtruediv__",
-    "__iadd__", "__isub__", "__imul__", "__itruediv__",
-})  # fmt: skip
-"""Functions of tensors that hand a float on to their kernel, and do nothing else with it."""
+BY_NUMBERS = frozenset("""
+    add sub rsub mul div true_divide addcmul addcdiv lerp add_ sub_ mul_ div_ true_divide_ addcmul_ addcdiv_ lerp_
+    __add__ __sub__ __mul__ __truediv__ __radd__ __rsub__ __rmul__ __rdiv__ __rtruediv__
+    __iadd__ __isub__ __imul__ __itruediv__
+    pow pow_ float_power __pow__ __ipow__ __rpow__ clamp clip clamp_min clamp_max clamp_ clip_ clamp_min_ clamp_max_
+    eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__
+    fmod remainder __mod__ __rmod__ xlogy copysign where masked_fill masked_fill_ fill fill_ full full_like new_full
+""".split())  # noqa: SIM905 - a table is easier to read without the quotes
+"""Functions of tensors that hand a float on to their kernel, and do nothing else with it, but for ``CHECKED``."""
+
+CHECKED = frozenset("""
+    clamp clip clamp_min clamp_max clamp_ clip_ clamp_min_ clamp_max_ where masked_fill masked_fill_ fill fill_ full
+    full_like new_full
+""".split())  # noqa: SIM905
+"""Those that refuse floats which their dtype can't hold. That it can is a condition, then."""
+
+
+def _holds(d: dtype) -> Callable[[float], bool]:
+    largest = finfo(d).max
+    return lambda number: not math.isfinite(number) or abs(number) <= largest
+
+
+HOLDS = {d.name: _holds(d) for d in (float16, bfloat16, float32, float64)}
+"""By the name of a dtype: whether it can hold a number."""
 
 
 class Numbers:
@@ -122,6 +149,10 @@ class Numbers:
             return None
         self.used.add(found[0])
         return found[0]
+
+    def has(self, number: float) -> bool:
+        """Whether a float is a number that moves."""
+        return id(number) in self._floats
 
     def depends_on(self, registers: Sequence[int]) -> set[int]:
         """The first registers from which some are computed."""
@@ -236,13 +267,17 @@ class Moving:
     def __torch_function__(cls, function: Callable, types: Any, args: tuple, kwargs: Any = None) -> Any:
         """A function of tensors gets the number."""
         kwargs = kwargs or {}
-        if function.__name__ not in BY_NUMBERS or not _all_fit((args, kwargs)):
+        if function.__name__ not in BY_NUMBERS or not _all_fit(function.__name__, (args, kwargs)):
             return function(*asked(args), **asked(kwargs))
         leaves, tree = flatten((args, kwargs))
         moving = [leaf for leaf in leaves if type(leaf) is Moving]
         if any(not one._numbers.open or get_ident() != one._numbers._thread for one in moving):
             return function(*asked(args), **asked(kwargs))
         numbers = moving[0]._numbers
+        if function.__name__ in CHECKED:
+            for holds in _holding(leaves):
+                for one in moving:
+                    numbers.compute(holds, one)
         handed = [numbers.argument(leaf) if type(leaf) is Moving else leaf for leaf in leaves]
         outer, numbers.used = numbers.used, set()
         args, kwargs = unflatten(handed, tree)
@@ -312,12 +347,21 @@ def plain_tree(tree: Any) -> Any:
     return unflatten([plain(leaf) for leaf in leaves], structure) if moves else tree
 
 
-def _all_fit(tree: Any) -> bool:
-    """Whether tensors are floating, and integers that move can be given to kernels as floats."""
+def _all_fit(function: str, tree: Any) -> bool:
+    """Whether tensors are floating, or masks, and what moves can be given to kernels as floats."""
     leaves = flatten(tree)[0]
-    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+    masked = function in ("where", "masked_fill", "masked_fill_")
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor) and not (masked and leaf.dtype.category == BOOL)]
+    if function == "full":
+        return not any(map(_is_int, leaves))  # of which the dtype would be another one
     large = any(_is_int(leaf) and not _AS_INTEGER[0] <= leaf._value < _AS_INTEGER[1] for leaf in leaves)
     return bool(tensors) and not large and all(tensor.dtype.category >= FLOATING for tensor in tensors)
+
+
+def _holding(leaves: Sequence[Any]) -> set[Callable[[float], bool]]:
+    """What tells whether a number fits the dtypes of tensors among the arguments, or the one given, or the default."""
+    dtypes = [leaf.dtype if isinstance(leaf, Tensor) else leaf for leaf in leaves if isinstance(leaf, (Tensor, dtype))]
+    return {HOLDS[name] for name in {d.to_real().name for d in dtypes or [get_default_dtype()]} if name in HOLDS}
 
 
 def _is_int(leaf: Any) -> bool:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tapegrad.caches import Cache
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.effects import Effects
 from tapegrad.compiler.guards import alike
 from tapegrad.compiler.refs import Source
 from tapegrad.execution.whole import Whole
 
-MOST = 64
-"""How many programs are remembered."""
-
 
 class Programs:
     """The programs of a function, by their instructions, wanted results, and reused memory."""
 
     def __init__(self) -> None:
-        self._wholes: dict[tuple, list[tuple[list[tuple], Whole]]] = {}
+        self._wholes = Cache("compiled programs")
 
     def of(self, capture: Capture, sources: Sequence[Source], effects: Effects, replaced: dict[int, int]) -> Whole:
         """The program of a captured call. A Python number that is not what it was becomes an input of it."""
         code, numbers = capture.code, {i: source.of for i, source in enumerate(sources) if source.kind == "number"}
         key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
-        entries = self._wholes.setdefault(key, [])
+        entries: list[tuple[list[tuple], Whole]] = self._wholes.get(key) or self._wholes.keep(key, [])
         entry = next((entry for entry in entries if entry[0] == code), None)
         if entry is not None:
             same = {i: number for i, number in entry[1].constants.items() if alike(number, numbers[i])}
@@ -34,6 +32,4 @@ class Programs:
             numbers = same
         whole = Whole(code, effects.slots, capture.size, numbers, replaced)
         entries.append((code, whole))
-        if len(self._wholes) > MOST:
-            del self._wholes[next(iter(self._wholes))]
         return whole

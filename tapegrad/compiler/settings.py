@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.compiler.options import check_options
 from tapegrad.errors import message
 
 BACKENDS = frozenset({"inductor", "eager", "eager_noexcept", "aot_eager", "cudagraphs", "openxla", "tvm"})
@@ -24,7 +25,7 @@ def check_settings(model: Any, backend: Any, mode: Any, options: Any, dynamic: A
     """Refuse what PyTorch refuses, in its words.
 
     Raises:
-        RuntimeError: both a mode and options; a mode, or a backend (``InvalidBackend``), that PyTorch has not.
+        RuntimeError: both a mode and options; a mode, a backend (``InvalidBackend``), or options that PyTorch has not.
         AssertionError: ``model`` can't be called; ``dynamic`` is no bool.
         NotImplementedError: the backend is a function: there is no graph that it could be given.
     """
@@ -32,13 +33,17 @@ def check_settings(model: Any, backend: Any, mode: Any, options: Any, dynamic: A
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if callable(backend):
         what = "compile(): the backend is a function, which would be given a graph of PyTorch's"
-        raise NotImplementedError(message(what, hint="leave backend= out, XLA compiles the program"))
+        hint = (
+            "leave backend= out, XLA compiles the program; to see its operators, call the function under a "
+            "TorchDispatchMode, and to compile it otherwise, hand interop.to_jax(function) to that compiler"
+        )
+        raise NotImplementedError(message(what, hint=hint))
     if backend not in (None, *BACKENDS):
         raise InvalidBackend(backend)
     if mode is not None and mode not in MODES and backend in (None, "inductor"):
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
-    if options is not None:
-        options.items()  # AttributeError, as in PyTorch, of what is no dictionary
+    if options and backend in (None, "inductor"):
+        check_options(options)
     if disable:
         return
     if not callable(model):

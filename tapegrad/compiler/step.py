@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from tapegrad.caches import Cache
 from tapegrad.compiler.accounts import begins, check_accounts, effects_of
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.cases import Case
@@ -41,8 +42,8 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, settle, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 
-KEPT_CASES = 64
-"""How many kinds of calls are remembered."""
+CASE = 32 << 10
+"""About how many bytes it takes to know a kind of calls."""
 
 WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
 """What ``report()`` adds where a call changes what is no tensor."""
@@ -64,7 +65,7 @@ class Compiled:
         functools.update_wrapper(self, function, updated=())
         self.function, self.fullgraph = function, fullgraph
         self.calls = self.replayed = 0
-        self._cases: dict[Any, Case] = {}
+        self._cases = Cache("kinds of compiled calls", CASE)
         self._last: Case | None = None
         self._programs = Programs()
         self._widths = Widths()
@@ -141,22 +142,23 @@ class Compiled:
         kind 1: replayed
         """
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
-        for number, case in enumerate(self._cases.values(), 1):
+        known = self._cases.values()
+        last = [case for case in (self._last,) if case is not None and case not in known]  # forgotten
+        for number, case in enumerate(last + known, 1):
             lines.append(f"kind {number}: {'replayed' if case.replay else 'Python is run: ' + case.reason}")
         return "\n".join(lines)
 
     def _case(self, leaves: list, tree: TreeSpec) -> Case:
         kind = kind_of_call(self.function, leaves, tree)
         exact = kind
-        if kind not in self._cases:
+        case = self._cases.get(kind)
+        if case is None:
             kind = self._widths.widened(kind, leaves, tree)
-        case = self._cases.pop(kind, None)
+            case = self._cases.get(kind)
         if case is None:
             case = Case(Likeness.of(leaves, kind, tree), exact)
             case.arguments = [i for i, one in enumerate(kind[0]) if one in MOVES.values()]
-        self._cases[kind] = case
-        if len(self._cases) > KEPT_CASES:
-            del self._cases[next(iter(self._cases))]
+            self._cases.keep(kind, case)
         return case
 
     def _record(self, case: Case, args: tuple, kwargs: dict, leaves: list, tree: TreeSpec) -> Any:

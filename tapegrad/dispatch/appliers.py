@@ -51,7 +51,7 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     if plan.node_class.saved_values is not OperatorNode.saved_values:
         return some
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
-    names |= {"some": some, "thread": thread, "plan": plan, "look": look}
+    names |= {"some": some, "thread": thread, "device": plan.device, "look": look}
     if passes(plan):
         return defined(source_of(plan).splitlines(), "apply", names)
     full = (True,) * plan.slots
@@ -60,7 +60,8 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     if not plan.mixed and plan.device is not META:
         kernel = plan.backward_kernel(plan.needed, full)
         if not plan.modes.deferred:
-            names["backward"], kernel.ran = kernel.run, True
+            names["backward"] = kernel.run
+            kernel.note_run()
         elif not any(map(is_traced, values)):
             call = kernel.call_for(values)
             names |= recording_names(call)
@@ -102,7 +103,7 @@ def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
         yield f"value{i} = {_value(i, spec, counted=not plan.modes.surviving)}"
     operands = [*grads, *(f"value{i}" for i in range(len(plan.saved_specs)))]
     if call is not None:
-        yield from call_lines(call, operands, program_for("plan.device"))
+        yield from call_lines(call, operands, program_for("device"))
         return
     values = ", ".join(operands)
     if not plan.modes.deferred:

@@ -56,7 +56,7 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     """Run an operator on tensors (scalars and None may stand among them), recording it if a gradient may be wanted."""
     specs = tuple(map(spec_of, args))
     key = (thread.modes, *specs, *settings.items())
-    run = op.plans.get(key)
+    run = op.plans.get(key) or op.plan_cache.get(key)
     if run is None:
         if thread.modes.function_modes:  # no plan is kept: see Note [Function modes] in ``tape/modes.py``
             with switched(function_modes=False):
@@ -64,16 +64,16 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         if any(type(value) is not value.__class__ for value in (*args, *settings.values())):
             return call(op, tuple(map(told, args)), {name: told(value) for name, value in settings.items()})
         if thread.modes.intercepted:
-            run = op.plans[key] = intercepted(op, settings)
+            run = op.plan_cache.keep(key, intercepted(op, settings))
         elif is_level_call(specs):
-            run = op.plans[key] = levelled(op, settings, call)
+            run = op.plan_cache.keep(key, levelled(op, settings, call))
         elif op.by_jax is not None and thread.modes.subgradient == "jax":
-            run = op.plans[key] = op.by_jax(specs, settings)
+            run = op.plan_cache.keep(key, op.by_jax(specs, settings))
         else:
             run = runner(Plan(op, specs, settings, thread.modes))
             if forwards(specs):
                 run = forwarding(op, settings, run)
-            run = op.plans.setdefault(key, run)
+            run = op.plan_cache.keep(key, run)
             with quiet_numbers():
                 return run(*args)
     return run(*args)
@@ -121,10 +121,10 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
     """Record a call as ``call`` does, with the outputs' values from ``values()`` where the kernel would have run."""
     specs = tuple(map(spec_of, args))
     key = ("replay", thread.modes, *specs, *settings.items())
-    run = op.plans.get(key)
+    run = op.plan_cache.get(key)
     if run is None:
         plan = Plan(op, specs, settings, thread.modes)
-        run = op.plans[key] = runner(plan, lambda *arguments: _replayed.values())  # type: ignore[misc]
+        run = op.plan_cache.keep(key, runner(plan, lambda *arguments: _replayed.values()))  # type: ignore[misc]
     outer, _replayed.values = _replayed.values, values
     try:
         return run(*args)

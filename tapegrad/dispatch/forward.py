@@ -41,14 +41,16 @@ def primal_of(argument: Any) -> Any:
 def give_tangents(out: Any, tangents: Any, given: Sequence[Tensor | None]) -> None:
     """Make the outputs that can have a tangent dual.
 
-    Where a tangent is an input's own (``given``), the output gets another on memory of its own: it may be written to.
+    Where a tangent is an input's own (``given``), the output gets another on memory of its own: it may be written to;
+    and, where it is recorded, with a node of its own: hooks may be put on it.
     """
     outputs = out if isinstance(out, tuple) else (out,)
     tangents = tangents if isinstance(tangents, (tuple, list)) else (tangents,) * len(outputs)
     for output, tangent in zip(outputs, tangents, strict=True):
         if tangent is not None and output.dtype.category >= 2:
             if any(tangent is one for one in given):
-                tangent = apart(tangent, tangent._spec.fresh.strides)
+                known = tangent._spec.requires_grad or tangent._spec.level
+                tangent = tangent + 0 if known else apart(tangent, tangent._spec.fresh.strides)
             set_tangent(output, tangent)
 
 

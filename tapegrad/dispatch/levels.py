@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.dispatch.nodes import below, gradient_edge
+from tapegrad.dispatch.nodes import AccumulateGrad, below, gradient_edge
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.level_messages import ESCAPED
@@ -74,7 +74,14 @@ def lower(tensor: Tensor, level: Level) -> tuple[Tensor, bool]:
     else:
         batched = False
     with level.outside():
-        return handle(tensor), batched
+        return handle(tensor) if (leaf := leaf_of(tensor)) is None else leaf, batched
+
+
+def leaf_of(tensor: Tensor) -> Tensor | None:
+    """The leaf that a handle without a tangent is on, if it shows what the leaf still does."""
+    node = None if tensor._edge is None or tensor._spec.dual else tensor._edge[0]
+    leaf = node.variable if isinstance(node, AccumulateGrad) else None
+    return leaf if leaf is not None and not leaf._spec.dual and value_of(leaf) is value_of(tensor) else None
 
 
 def tracked(tensor: Tensor, modes: Modes) -> bool:

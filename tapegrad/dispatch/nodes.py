@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.dispatch.replacing import checked
 from tapegrad.dispatch.saved import (
     DETACHED,
     FREED,
@@ -108,13 +109,12 @@ class AccumulateGrad(Node):
         return variable._spec.requires_grad
 
     def _post_accumulate(self) -> None:
-        """Hooks of the leaf, which see its new ``.grad``."""
-        replaced = False
+        """Hooks of the leaf, which see its new ``.grad``; what one returns the next are given, but it is an error."""
+        given, replaced = self.variable, False
         for hook in [hook for hooks in self.own_hooks().post_accumulate for hook in hooks.values()]:
-            returned = hook(self.variable)
-            if not (returned is None or isinstance(returned, Tensor)):
-                raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
-            replaced = replaced or returned is not None
+            returned = hook(given)
+            if returned is not None:
+                given, replaced = checked(given, returned, hook), replaced or returned is not given
         if replaced:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 

@@ -9,6 +9,7 @@ which inputs need a gradient, what to save, the node class, the backward kernels
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -41,7 +42,7 @@ class Kernels:
         fit: what they have in common with those of other lengths, if that is known. See Note [Structures].
     """
 
-    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "fit", "_recorded")
+    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "fit", "_recorded", "__weakref__")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
         function = op.prepare(specs, settings)
@@ -78,7 +79,7 @@ class Kernels:
         key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
         kernels = op.kernels.get(key)
         if kernels is None:
-            kernels = op.kernels.setdefault(key, cls(op, specs, settings))  # all threads use the same ones
+            kernels = op.kernels.only(key, cls(op, specs, settings))  # all threads use the same ones
         return kernels
 
     @property
@@ -86,7 +87,7 @@ class Kernels:
         """The function of values that computes a call's results now."""
         if not isinstance(self.forward, Kernel):
             return self.forward
-        self.forward.ran = True
+        self.forward.note_run()
         return self.forward.run
 
     def recorded(self, arity: int) -> Call | None:
@@ -153,7 +154,8 @@ class Plan:
             for shape, dtype in outputs:
                 check_size(shape, dtype.itemsize, owned=False)
         self.num_outputs = len(outputs)
-        self.slots = max((i + 1 for i, (_, dtype) in enumerate(outputs) if dtype.category >= 2), default=1)
+        flowing = range(self.num_outputs if op.flowing is None else op.flowing)
+        self.slots = max((i + 1 for i in flowing if outputs[i][1].category >= 2), default=1)
         tensors = [spec for spec in specs if isinstance(spec, Spec)]
         self.device = max(tensors, key=lambda spec: op.moves or spec.ndim > 0 or spec.device.type != "cpu").device
         self.mixed = any(spec.device is not self.device for spec in tensors)
@@ -173,12 +175,13 @@ class Plan:
         self.needed = self.needed if recorded else (False,) * len(self.positions)
         self.out_specs = tuple(
             Spec.of(
-                shape, dtype, self.device, recorded and dtype.category >= lowest, inference=modes.inference,
-                strides=op.output_strides(shape, specs), level=self.level, misfit=recorded and dtype.category < 2,
+                shape, dtype, self.device, recorded and i in flowing and dtype.category >= lowest,
+                inference=modes.inference, strides=op.output_strides(shape, specs), level=self.level,
+                misfit=recorded and dtype.category < 2,
             )
-            for shape, dtype in outputs
+            for i, (shape, dtype) in enumerate(outputs)
         )  # fmt: skip
-        self.applier: Callable = self._first_applier
+        self.applier: Callable = first_applier
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self.sources: dict[int, list] = {}
@@ -295,15 +298,15 @@ class Plan:
 
     def backward_function(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The array function of a backward kernel."""
-        count = sum(defined)
+        count, formulas, node_name = sum(defined), self.formulas(), self.node_class.__name__
 
         def backward(*values: Any) -> tuple:
             given = iter(values[:count])
             grads = [next(given) if has else None for has in defined]
-            results = self.gradients(grads, values[count:], wanted)
-            for position, grad in zip(self.positions, results, strict=True):
+            results = formulas.gradients(grads, values[count:], wanted)
+            for position, grad in zip(formulas.positions, results, strict=True):
                 if grad is not None:
-                    check_gradient(self.node_class.__name__, position, grad, self.specs[position])
+                    check_gradient(node_name, position, grad, formulas.specs[position])
             return results
 
         return backward
@@ -314,13 +317,20 @@ class Plan:
         grads = [spec for spec, has in zip(self.out_specs, defined, strict=False) if has]
         return [abstract_argument(spec) for spec in (*grads, *specs, *(self.out_specs[i] for i in self.saved_outputs))]
 
-    def _first_applier(self, node: OperatorNode, grads: list, saved: tuple) -> Sequence:
-        """Stands in for ``applier`` until its first use makes it."""
-        if any(grad is None for grad in grads):
-            return node.apply_some(grads, None)
-        self.applier = applier(self, [*grads, *node.saved_values()])
-        with quiet_numbers():
-            return self.applier(node, grads, saved)
+    def formulas(self) -> Plan:
+        """This plan without what is compiled for it, for what is compiled: so none of it holds itself."""
+        twin = copy(self)
+        twin.kernels = twin.applier = None  # type: ignore[assignment]
+        return twin
+
+
+def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
+    """Stands in for the ``applier`` of a plan until its first use makes it."""
+    if any(grad is None for grad in grads):
+        return node.apply_some(grads, None)
+    apply = node.plan.applier = applier(node.plan, [*grads, *node.saved_values()])
+    with quiet_numbers():
+        return apply(node, grads, saved)
 
 
 def is_number(spec: Any) -> bool:

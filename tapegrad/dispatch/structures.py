@@ -110,7 +110,7 @@ def fit_of(op: Any, specs: tuple, settings: dict) -> Fit | None:
     skeleton = _skeleton((*specs, *settings.items()), numbers)
     family = op.families.get(skeleton)
     if family is None:
-        family = op.families.setdefault(skeleton, Family())
+        family = op.families.keep(skeleton, Family())
     return family.fit(op, specs, settings, tuple(numbers))
 
 
@@ -139,13 +139,23 @@ def _filled(value: Any, numbers: Iterator[Any]) -> Any:
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
-def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
+class SymbolicSpec(Spec):
     """A bare spec with lengths that are symbols. It is not interned: only what traces a kernel sees it."""
-    made = object.__new__(Spec)
-    for name in Spec.__slots__:
+
+    __slots__ = ()
+
+    @property
+    def bare(self) -> Spec:
+        """Itself."""
+        return self
+
+
+def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
+    """A bare spec like another, with lengths that are symbols."""
+    made = object.__new__(SymbolicSpec)
+    for name in Spec.__slots__[:-1]:  # without that of weak references
         setattr(made, name, getattr(spec, name))
     made.shape, made.numel, made.strides = Size(shape), math.prod(shape), None
-    made._siblings = {(): made}
     return made
 
 

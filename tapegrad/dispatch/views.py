@@ -18,9 +18,9 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from tapegrad.caches import Cache, remembered
 from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.nodes import OperatorNode, SavedMisfit, WorkerOfDevice, fitting, gradient_edge, node_made, rebase
 from tapegrad.dispatch.saved import second_backward
@@ -126,13 +126,13 @@ def in_reals(geometry: Geometry) -> Geometry:
     return Geometry((*shape, 2), (*(2 * stride for stride in strides), 1), 2 * offset)
 
 
-@lru_cache(maxsize=4096)
+@remembered("kernels")
 def reader(part: Part, wide: bool) -> Any:
     """The kernel that takes the part of a gradient which a view shows."""
     return Kernel(part.of, name="CopySlices", wide=wide).bind()
 
 
-@lru_cache(maxsize=4096)
+@remembered("kernels")
 def writer(part: Part, zero: bool, wide: bool) -> Any:
     """The kernel that replaces that part, by zeros or by what is given."""
 
@@ -154,6 +154,9 @@ def sliced(
         return (whole, *results)
 
     return Kernel(backward, name="CopySlices", wide=wide).bind()
+
+
+_sliced = Cache("kernels")
 
 
 class CopySlices(Node):
@@ -208,9 +211,9 @@ class CopySlices(Node):
         wide = plan.kernels.wide or self.spec.dtype.is_64bit
         wanted, base_wanted = plan.wanted(self._needed_by_inner(needed)), self._wants_base(needed)
         key = (self.part, self.own, plan.needed, wanted, base_wanted, wide)
-        kernel = plan.kernels.backwards.get(key)
+        kernel = _sliced.get((plan.kernels, *key))
         if kernel is None:
-            kernel = plan.kernels.backwards.setdefault(key, sliced(plan, *key))
+            kernel = _sliced.keep((plan.kernels, *key), sliced(plan, *key))
         return kernel(grad, *self.offsets, *values)
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:

@@ -21,7 +21,6 @@ On accelerators the host would have to be asked at each branch, so there it is n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -29,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.caches import EXECUTABLE, remembered
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import NUMBERS, Aval, Call, aval, quiet_numbers
 
@@ -111,7 +111,7 @@ class Branch(NamedTuple):
         return [jnp.broadcast_to(result, (self.width, *result.shape)) for result in self.call.inline(*arguments)]
 
 
-@lru_cache(maxsize=64)
+@remembered("batching loops", nbytes=4 * EXECUTABLE)
 def machine(branches: tuple[Branch, ...], sizes: tuple[int, ...], avals: tuple[Aval, ...], wide: bool) -> Callable:
     """The loop through groups of these kinds, with tables of these sizes. See Note [Batching].
 
@@ -155,7 +155,7 @@ def _filled(known: Aval, size: int, parts: list) -> Any:
     return jnp.concatenate([*parts, rest])
 
 
-@lru_cache(maxsize=2)
+@remembered("kernels", nbytes=EXECUTABLE)
 def unpacking(wide: bool) -> Callable:
     """The function that makes arrays of the rows of a table, ``CHUNK`` of them, from one on."""
 

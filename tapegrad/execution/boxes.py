@@ -12,13 +12,13 @@ traced, so that ``x[:, 0]`` and ``x[:, 1]`` share a kernel.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.caches import tabulated
 from tapegrad.execution.rows import Ints, fills, from_row, inverse, memory_lengths, memory_order, row
 
 OWN, FOLDED, NO_BOX = "own", "folded", ""
@@ -85,7 +85,7 @@ def moving_axes(shape: Ints, strides: Ints) -> list[int]:
     return sorted((i for i in range(len(shape)) if shape[i] > 1 and strides[i]), key=lambda i: (-strides[i], i))
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def folding(size: int, shape: Ints, strides: Ints) -> Folding | None:
     """How to fold a row of ``size`` elements for windows of this shape and strides; None if that is impossible.
 
@@ -108,7 +108,7 @@ def folding(size: int, shape: Ints, strides: Ints) -> Folding | None:
     return Folding(tuple(lengths), tuple(counts), tuple(steps), tuple(axes)).checked()
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def own_folding(lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
     """The fold to these lengths, if windows of this shape and strides fit it.
 
@@ -134,7 +134,7 @@ def fold_of(kind: str, lengths: Ints, shape: Ints, strides: Ints) -> Folding | N
     return folding(math.prod(lengths), shape, strides)
 
 
-@lru_cache(maxsize=16384)
+@tabulated(16384)
 def box_kind(lengths: Ints, shape: Ints, strides: Ints, offset: int) -> str:
     """Which kind of window this is: ``OWN``, ``FOLDED`` or ``NO_BOX``. See Note [Boxes].
 
@@ -158,7 +158,7 @@ Place = tuple[Ints, Ints, int]
 """Shape, strides and offset."""
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def box_kinds(size: int, place: Place, whole: Place) -> tuple[str, str]:
     """Of which kinds a window on the memory of a tensor is, and the tensor itself.
 

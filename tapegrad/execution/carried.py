@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
 import jax
 
+from tapegrad.caches import remembered
 from tapegrad.execution.pending import NUMBERS, Call
 from tapegrad.execution.pieces import loops
 
@@ -62,7 +62,7 @@ def kept(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> l
     return found if total <= max(KEPT_BYTES, sum(getattr(value, "nbytes", 0) for value in arguments) // 2) else []
 
 
-@lru_cache(maxsize=1024)
+@remembered("looked through", nbytes=512)
 def computed_twice(call: Call, operands: tuple) -> bool:
     """Whether XLA may compute the results of a kernel once for each reader, given its operands' shapes and dtypes."""
     with jax.enable_x64(call.kernel.wide):

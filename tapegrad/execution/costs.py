@@ -38,8 +38,9 @@ class Figures(NamedTuple):
 FREE = Figures(0.0, 0.0)
 CHEAP = Figures(0.35, 0.12)
 KINDS: dict[Figures, str] = {
-    FREE: "reshape squeeze expand_dims transpose broadcast_in_dim slice rev stop_gradient copy real imag symbolic_zeros "
-          "optimization_barrier broadcast jit pjit closed_call custom_jvp_call custom_vjp_call remat checkpoint",
+    FREE: "reshape squeeze expand_dims transpose broadcast_in_dim slice rev stop_gradient copy real imag "
+          "symbolic_zeros optimization_barrier broadcast jit pjit closed_call custom_jvp_call custom_vjp_call remat "
+          "checkpoint",
     Figures(1.2, 0.7): "exp exp2 log log1p expm1 sqrt rsqrt cbrt tanh sin cos tan logistic pow",
     Figures(10.0, 3.0): "asin acos atan atan2 sinh cosh asinh acosh atanh",
     Figures(60.0, 15.0): "erf erfc erf_inv lgamma digamma polygamma igamma igammac igamma_grad_a bessel_i0e bessel_i1e "

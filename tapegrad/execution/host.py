@@ -9,18 +9,20 @@ there are several devices, all values are committed, each to the device its tens
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import jax
 import jax.dlpack
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.caches import Cache, remembered, weigh
 from tapegrad.errors import message
 from tapegrad.execution.devices import META, device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.kernel import WIDE, Kernel
+from tapegrad.execution.kernel import Kernel, Shaped
 from tapegrad.execution.late import expected, look
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import recording, settled
@@ -34,9 +36,8 @@ _FILLED_ON_HOST = 1 << 20  # elements: above, constants are made where they are 
 
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
-_narrow_copy = Kernel(lambda x: x, name="from_host", wide=False).bind()
-_wide_copy = Kernel(lambda x: x, name="from_host", wide=True).bind()
-_seen: dict[tuple, int] = {}
+_copy = Shaped(lambda x: x, name="from_host")
+_seen = Cache("shapes seen", nbytes=256)
 
 
 @cache
@@ -70,14 +71,15 @@ def from_host(array: np.ndarray, on: device) -> Any:
         return Meta(array.shape, array.dtype)
     if recording.program.captures and thread.modes.deferred:
         recording.program.note_constant(array)
-        return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
+        return _copy(array)
     if array.nbytes <= _COPIED_BY_KERNEL and type(array) is np.ndarray and hosted():
         return array
     if array.nbytes <= _COPIED_BY_KERNEL and not committed():
         key = array.shape, array.dtype
-        seen = _seen[key] = _seen.get(key, 0) + 1
-        if seen > SEEN_ENOUGH:
-            return (_wide_copy if array.dtype in WIDE else _narrow_copy)(array)
+        seen = _seen.get(key) or 0
+        if seen >= SEEN_ENOUGH:
+            return _copy(array)
+        _seen.replace(key, seen + 1)
     return _put(array, on)
 
 
@@ -182,16 +184,17 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
     return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))
 
 
-@cache
+@remembered("constants")
 def ones(shape: tuple[int, ...], d: dtype, on: device) -> Any:
     """A value of ones, kept: the seeds of backward calls. Values are immutable, so that sharing it is safe."""
     with jax.core.eval_context(), switched(deferred=False):  # neither a tracer nor what is pending may be kept
         value = filled(shape, 1, d, on)
         _kept[id(value)] = value
+        weigh(value, value.nbytes)
         return value
 
 
-_kept: dict[int, Any] = {}
+_kept: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def is_kept(value: Any) -> bool:
@@ -199,7 +202,7 @@ def is_kept(value: Any) -> bool:
     return _kept.get(id(value)) is value
 
 
-@lru_cache(maxsize=256)
+@remembered("kernels")
 def _fill(shape: tuple[int, ...], wide: bool) -> Any:
     return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).bind()
 

@@ -3,8 +3,8 @@
 Note [The seam]
 Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values.
 How is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
-``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is run
-later, and giving pending values (Note [Deferred programs] in ``pending.py``). ``bind()`` gives a function that does
+``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is
+run later, and giving pending values (Note [Deferred programs] in ``pending.py``). ``bind()`` gives a function that does
 what is right at each call. Those who know more, plans, take ``run`` or ``record``.
 
 Note [64-bit without configuration]
@@ -29,11 +29,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.caches import EXECUTABLE, Cache, Interned, weigh
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.execution.tiering import Tiered, is_concrete, one_cpu, quietly
+from tapegrad.execution.tiering import Tiered, hosted, is_concrete, one_cpu, quietly
 from tapegrad.tape.modes import thread
 
 MOST_SHAPES = 256
@@ -97,8 +98,8 @@ class Kernel:
     6.0
     """
 
-    __slots__ = ("name", "wide", "run", "calls", "ran", "_array_function", "_reuse", "_function", "_xla", "_bound",
-                 "_tiered")  # fmt: skip
+    __slots__ = ("name", "wide", "run", "ran", "_array_function", "_reuse", "_function", "_xla", "_tiered",
+                 "__weakref__")  # fmt: skip
 
     def __init__(
         self, function: Callable, *, name: str, wide: bool, reuse: bool = False, arguments: Sequence | None = None,
@@ -115,10 +116,15 @@ class Kernel:
         if arguments is not None and one_cpu():
             tiered = self._tiered[()] = Tiered(self, arguments, known)
             self.run = tiered.run
-        self.calls: dict[tuple, Call] = {}
         self.ran = False
         """Whether it is run by itself, so that XLA has compiled it."""
-        self._bound: Callable | None = None
+
+    def note_run(self) -> None:
+        """Note that it is run by itself, and takes memory from now on if XLA runs it."""
+        if not self.ran:
+            self.ran = True
+            if not hosted():
+                weigh(self, EXECUTABLE)
 
     @property
     def function(self) -> Any:
@@ -144,20 +150,16 @@ class Kernel:
         return self.xla(*values)
 
     def bind(self) -> Callable:
-        """The function to call with values, whatever they are."""
-        if self._bound is None:
-            self._bound = self._make_bound()
-        return self._bound
-
-    def _make_bound(self) -> Callable:
-        deferred = self.deferred
+        """A function to call with values, whatever they are. It holds the kernel, and is not held by it."""
+        run, deferred = self.run, self.deferred
 
         def call(*values: Any) -> Any:
             if thread.modes.deferred:
                 return deferred(*values)
-            self.ran = True
+            if not self.ran:
+                self.note_run()
             try:
-                return self.run(*values)
+                return run(*values)
             except TypeError:
                 return self.otherwise(values)
             except MEMORY_ERRORS as error:
@@ -188,6 +190,7 @@ class Kernel:
 
         It is ``holder.value`` from then on, also if an interrupt comes. See Note [Interrupts and donation].
         """
+        self.note_run()
         if self.wide:
             with jax.enable_x64(True):
                 (holder.value,) = starmap(self.function, (values,))
@@ -235,12 +238,13 @@ class Kernel:
         Raises:
             Traced: one of them is a tracer.
         """
-        key = tuple(type(value) if isinstance(value, NUMBERS) else (value.shape, value.dtype) for value in values)
-        call = self.calls.get(key)
+        types = (type(value) if isinstance(value, NUMBERS) else (value.shape, value.dtype) for value in values)
+        key = (self, *types)
+        call = _calls.get(key)
         if call is None:
             if any(isinstance(value, jax.core.Tracer) for value in values):
                 raise Traced
-            call = self.calls.setdefault(key, Call(self, *self.results_for(values), len(values)))
+            call = _calls.only(key, Call(self, *self.results_for(values), len(values)))
         return call
 
     def results_for(self, values: Sequence[Any]) -> tuple[tuple, bool]:
@@ -257,6 +261,39 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}{', wide' if self.wide else ''})"
+
+
+_calls = Interned()
+"""How calls of kernels are recorded, by kernel and types of the arguments."""
+
+
+class Shaped:
+    """A function of arrays of any shapes: a kernel for each shape and dtype of the first of them.
+
+    So those for shapes that do not come back can be forgotten. ``wide`` is so, too, where that has a 64-bit type.
+
+    >>> double = Shaped(lambda x: x + x, name="double")
+    >>> float(double(jnp.float32(3)))
+    6.0
+    """
+
+    def __init__(self, function: Callable, *, name: str, wide: bool = False, reuse: bool = False) -> None:
+        self._function, self._name, self._wide, self._reuse = function, name, wide, reuse
+        self._kernels, self._bound = Cache("kernels"), Cache("kernels")
+
+    def of(self, value: Any) -> Kernel:
+        """The kernel for arguments of which this is the first."""
+        key = value.shape, value.dtype
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            wide = self._wide or value.dtype in WIDE
+            kernel = self._kernels.keep(key, Kernel(self._function, name=self._name, wide=wide, reuse=self._reuse))
+        return kernel
+
+    def __call__(self, value: Any, *others: Any) -> Any:
+        key = value.shape, value.dtype
+        call = self._bound.recent.get(key) or self._bound.get(key) or self._bound.keep(key, self.of(value).bind())
+        return call(value, *others)
 
 
 def settled_all(values: Sequence[Any]) -> tuple:
@@ -290,25 +327,21 @@ def is_here(value: Any) -> bool:
     return type(value) not in NUMBERS and is_concrete(value)
 
 
-_add_kernels = [Kernel(jnp.add, name="accumulate", wide=wide) for wide in (False, True)]
-_add, _add_wide = (kernel.bind() for kernel in _add_kernels)
-
-
-_sums: dict[tuple, Callable] = {}
+_add = Shaped(jnp.add, name="accumulate")
+_sums = Cache("recorders")
+_recent_sums = _sums.recent
 """What records the sum of two pending values, by their ``Aval``."""
 
 
 def add_values(left: Any, right: Any) -> Any:
     """The sum of two values of one shape and dtype: how gradients accumulate."""
     if type(left) is Pending and type(right) is Pending and thread.modes.deferred:
-        record = _sums.get((left.aval, right.aval))
-        if record is None:
-            kernel = _add_kernels[left.dtype in WIDE]
-            record = _sums[left.aval, right.aval] = kernel.call_for((left, right)).record
+        key = left.aval, right.aval
+        record = _sums.get(key) or _sums.keep(key, _add.of(left).call_for((left, right)).record)
         return record(left, right)
     if type(left) is type(right) is np.ndarray and left.shape == right.shape and not thread.modes.deferred:
         return host_sum(left, right)
-    return (_add_wide if left.dtype in WIDE else _add)(left, right)
+    return _add(left, right)
 
 
 def host_sum(left: np.ndarray, right: np.ndarray, into: Any = ...) -> np.ndarray:
@@ -325,7 +358,7 @@ def host_sum(left: np.ndarray, right: np.ndarray, into: Any = ...) -> np.ndarray
 def record_sum(left: Any, right: Any) -> Any:
     """``add_values`` in deferred mode: the sums that were recorded before are found by one look-up."""
     try:
-        record = _sums[left.aval, right.aval]
+        record = _recent_sums[left.aval, right.aval]
     except (KeyError, AttributeError):
         return add_values(left, right)
     return record(left, right)

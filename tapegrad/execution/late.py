@@ -19,12 +19,12 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.caches import remembered
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.pending import Traced, recording, settled
 from tapegrad.tape.positions import Position, at, explain, here
@@ -72,9 +72,9 @@ def found_in(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | Non
     return Finding(int(numbers.reshape(-1)[place]) if whole else 0, place, which.ndim)
 
 
-@lru_cache(maxsize=1024)
-def _finder(bad: Callable, settings: tuple) -> Kernel:
-    """The kernel of such a check. It gives [1 + the place, the number], or zeros if nothing is wrong."""
+@remembered("kernels")
+def _finder(bad: Callable, settings: tuple, shape: tuple[int, ...], dtype: np.dtype) -> Kernel:
+    """The kernel of such a check, for a shape. It gives [1 + the place, the number], or zeros if nothing is wrong."""
 
     def find(x: Any) -> Any:
         x = x.astype(jnp.int64) if x.dtype.kind in "iu" and x.dtype != np.uint64 else x
@@ -97,7 +97,7 @@ def _dimensions(bad: Callable, settings: tuple, value: Any) -> int:
 def check_later(value: Any, bad: Callable, settings: tuple, complaint: Complaint) -> None:
     """Make such a check a part of the call that is being captured."""
     try:
-        finding = _finder(bad, settings).call_for((value,)).record(value)
+        finding = _finder(bad, settings, value.shape, value.dtype).call_for((value,)).record(value)
     except Traced:
         return
     ndim = _dimensions(bad, settings, value)
@@ -124,7 +124,7 @@ class Check(NamedTuple):
         return error
 
 
-@lru_cache(maxsize=64)
+@remembered("kernels")
 def _joining(count: int) -> Kernel:
     def join(before: Any, *found: Any) -> Any:
         return jnp.where((before != 0).any(), before, jnp.concatenate(found))

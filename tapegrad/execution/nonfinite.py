@@ -16,16 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.execution.host import has_accelerator
-from tapegrad.execution.kernel import WIDE, Kernel
+from tapegrad.execution.kernel import Shaped
 
 _LOOKED_AT = 1 << 12  # elements: smaller values on the host are looked at as they are
 
 _TRACER = jax.core.Tracer
 
-_narrow, _wide = (
-    Kernel(lambda x: jnp.stack([jnp.isnan(x).any(), jnp.isinf(x).any()]), name="nonfinite", wide=wide).bind()
-    for wide in (False, True)
-)
+_ask = Shaped(lambda x: jnp.stack([jnp.isnan(x).any(), jnp.isinf(x).any()]), name="nonfinite")
 
 
 def flag(value: Any) -> Any:
@@ -38,7 +35,7 @@ def flag(value: Any) -> Any:
         return None
     if value.size <= _LOOKED_AT and not has_accelerator():
         return value
-    return (_wide if value.dtype in WIDE else _narrow)(value)
+    return _ask(value)
 
 
 def read(flags: Sequence[Any]) -> list[tuple[bool, bool]]:

@@ -46,7 +46,7 @@ class Meta(Opaque):
     1099511627776
     """
 
-    __slots__ = ("shape", "dtype", "size")
+    __slots__ = ("shape", "dtype", "size", "__weakref__")
 
     spec = None
     below = None

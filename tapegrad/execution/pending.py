@@ -31,13 +31,14 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import jax
 import numpy as np
 
+from tapegrad.caches import Cache, Interned
 from tapegrad.execution.devices import device_of, get_default_device, only_device
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Opaque
@@ -57,7 +58,7 @@ class Aval:
         size, nbytes: how many elements there are, and how many bytes of memory they take.
     """
 
-    __slots__ = ("shape", "dtype", "size", "nbytes")
+    __slots__ = ("shape", "dtype", "size", "nbytes", "__weakref__")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape, self.dtype = shape, dtype
@@ -65,14 +66,16 @@ class Aval:
         self.nbytes = self.size * dtype.itemsize
 
 
-@cache
+_avals = Interned()
+
+
 def aval(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
     """The ``Aval`` of this shape and dtype.
 
     >>> aval((2, 3), np.dtype("float32")).nbytes
     24
     """
-    return Aval(tuple(shape), np.dtype(dtype))
+    return _avals.get((shape, dtype)) or _avals.only((shape, dtype), Aval(tuple(shape), np.dtype(dtype)))
 
 
 class Pending:
@@ -209,6 +212,10 @@ class Program:
         self.held = False
         self.unseen: tuple[range, Sequence[int]] = (range(0), ())
 
+    def moves(self, number: Any) -> bool:
+        """Whether a number is another one in each call of a step that is captured."""
+        return False
+
     def operand(self, given: Any) -> int:
         """The slot of an argument of the next instruction.
 
@@ -329,25 +336,22 @@ class Call:
         compiled_with_others: how many pieces were compiled that it is a part of.
     """
 
-    __slots__ = ("kernel", "avals", "single", "count", "arity", "compiled_with_others", "_record")
+    __slots__ = ("kernel", "avals", "single", "count", "arity", "compiled_with_others", "__weakref__")
 
     def __init__(self, kernel: Any, avals: tuple, single: bool, arity: int) -> None:
         self.kernel, self.avals, self.single = kernel, avals, single
         self.count = sum(aval is not None for aval in avals)
         self.arity = arity
         self.compiled_with_others = 0
-        self._record: Callable | None = None
 
     @property
     def record(self) -> Callable:
         """``record(*values)`` appends the instruction to the thread's program and gives its results."""
-        if self._record is None:
-            self._record = recorder(self, self.arity)
-        return self._record
+        return _recorders.get(self) or _recorders.keep(self, recorder(self, self.arity))
 
     def run(self, *arrays: Any) -> tuple:
         """The results, computed now."""
-        self.kernel.ran = True
+        self.kernel.note_run()
         return self.present(self.kernel.run(*arrays))
 
     def inline(self, *arguments: Any) -> tuple:
@@ -361,6 +365,10 @@ class Call:
     def at_once(self, *values: Any) -> Any:
         """What the kernel gives; for arguments that no program can take."""
         return self.kernel.at_once(*map(settled, values))
+
+
+_recorders = Cache("recorders")
+"""What records each call. Elsewhere a call would hold itself, and the kernel with what was compiled."""
 
 
 def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
@@ -458,6 +466,11 @@ class _Recording(threading.local):
 
 
 recording = _Recording()
+
+
+def moves(number: Any) -> bool:
+    """Whether a number is to be an argument of kernels whatever it is. See Note [Numbers that move]."""
+    return recording.program.moves(number)
 
 runners: list[Callable[[Program, bytes], None]] = []
 """What runs a program; ``programs.py`` puts it here."""

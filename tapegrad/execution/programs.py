@@ -8,7 +8,8 @@ becomes several equal pieces, which share one executable, so that a loop costs X
 A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
 Otherwise its kernels run one by one, as if nothing had been deferred: most structures of a dynamic program never come
-back. What is remembered is bounded; what was not used for the longest time is forgotten first.
+back. Structures are remembered as all else is (Note [One memory] in ``caches.py``), executables as long as a structure
+is that has such a piece.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
 """
@@ -17,16 +18,16 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
-from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import jax
 
-from tapegrad.execution.batching import Batched, batched, is_fine, machine
+from tapegrad.caches import EXECUTABLE, Cache, Interned, memory, weigh
+from tapegrad.execution.batching import Batched, batched, is_fine
 from tapegrad.execution.carried import kept
 from tapegrad.execution.costs import XLA_CALL
 from tapegrad.execution.devices import only_device
@@ -36,12 +37,11 @@ from tapegrad.execution.pieces import Piece, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.tape.modes import thread
 
-MOST_STRUCTURES = 1024
-MOST_EXECUTABLES = 1024
-"""How many kinds of structures, and how many compiled pieces, are remembered."""
-
 MOST_ALIKE = 16
-"""How many structures are of a kind: as long, with the same results wanted, the same last instruction."""
+"""How many structures are looked through that are as long, with the same results wanted, the same last instruction."""
+
+INSTRUCTION, COMPILED_INSTRUCTION = 256, 48 << 10
+"""About how many bytes an instruction takes that is remembered, and what XLA has compiled of one: measured."""
 
 SECONDS_PER_KERNEL = 0.035
 SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION = 0.05, 0.001
@@ -50,15 +50,14 @@ SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION = 0.05, 0.001
 SEEN_ENOUGH = 2
 """How often a piece comes, in any programs, to be compiled; at once, if it comes so often in the first."""
 
-
-INSTRUCTION, XLA_ARGUMENT = 500.0, 300.0
+KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
 """Nanoseconds that it takes to run one kernel after the other, and that XLA takes for each argument and result."""
 
 
 class Executable:
     """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("piece", "count", "seen", "compiled", "due")
+    __slots__ = ("piece", "count", "seen", "compiled", "due", "__weakref__")
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
@@ -78,6 +77,7 @@ class Executable:
             return piece.run_by_kernels(arguments)
         jitted = jax.jit(piece.inlined(kept(piece.code, piece.wanted, arguments)))
         compiled = scoped(jitted) if piece.wide else jitted
+        weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
         for call in piece.calls:
             call.compiled_with_others += 1
         if hosted() and settings.background:
@@ -96,7 +96,7 @@ class Executable:
         if None in costs:
             return False
         each = dict(zip(self.piece.calls, costs, strict=True))
-        total = sum(each[instruction[0]] + INSTRUCTION for instruction in self.piece.code)
+        total = sum(each[instruction[0]] + KERNEL_CALL for instruction in self.piece.code)
         return total < XLA_CALL + XLA_ARGUMENT * (len(arguments) + self.count)
 
     def _is_cheaper_compiled(self) -> bool:
@@ -158,7 +158,7 @@ class Structure:
         seen: how many times such a program was run.
     """
 
-    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_often")
+    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_often", "__weakref__")
 
     def __init__(self, code: list[tuple], wanted: bytes, often: bool = False) -> None:
         self.code, self.wanted = code, wanted
@@ -222,56 +222,36 @@ class Counters:
 
 
 counters = Counters()
-_structures: OrderedDict[tuple, list[Structure]] = OrderedDict()
-_executables: OrderedDict[Piece, Executable] = OrderedDict()
+_structures = Cache("programs")
+_executables = Interned()
 _recent: deque[Structure] = deque(maxlen=8)
+memory.others.append(_recent)
 _reasons: deque[str] = deque(maxlen=16)
 _remembering = threading.RLock()
 
 
-def recalled(memory: OrderedDict, key: Hashable, make: Callable[[], Any], most: int) -> Any:
-    """What is remembered under a key, or made now; beyond ``most`` what was not used for the longest time is forgotten.
-
-    >>> memory = OrderedDict(a=1, b=2)
-    >>> recalled(memory, "a", int, most=2), recalled(memory, "c", int, most=2), list(memory)
-    (1, 0, ['a', 'c'])
-    """
-    found = memory.get(key)
-    if found is None:
-        found = memory[key] = make()
-        while len(memory) > most:
-            memory.popitem(last=False)
-    else:
-        memory.move_to_end(key)
-    return found
-
-
 def executable_of(piece: Piece) -> Executable:
     """The executable that all pieces equal to this one share."""
-    return recalled(_executables, piece, partial(Executable, piece), MOST_EXECUTABLES)
+    return _executables.get(piece) or _executables.only(piece, Executable(piece))
 
 
 def structure_of(program: Program, wanted: bytes) -> Structure:
     """The structure of a program: the one that is known, or a new one."""
     code = program.code
     key = len(code), code[-1], wanted
-    for structure in tuple(_structures.get(key, ())):
+    for structure in tuple(_structures.get(key) or ()):
         if structure.code == code:
             counters.hits += 1
-            with suppress(KeyError):  # another thread may have forgotten it
-                _structures.move_to_end(key)
             return structure
     with _remembering:
         counters.misses += 1
         _reasons.append(why_new(code, wanted))
         structure = Structure(code, wanted)
-        alike = _structures.setdefault(key, [])
+        weigh(structure, INSTRUCTION * len(code))
+        alike: list[Structure] = _structures.get(key) or _structures.keep(key, [])
         alike.append(structure)
         if len(alike) > MOST_ALIKE:
             del alike[0]
-        _structures.move_to_end(key)
-        while len(_structures) > MOST_STRUCTURES:
-            _structures.popitem(last=False)
         _recent.append(structure)
     return structure
 
@@ -303,12 +283,17 @@ class Stats(NamedTuple):
     """What deferred programs have cost and saved.
 
     Attributes:
-        programs: how many structures of programs are remembered.
+        programs: how many kinds of programs are remembered.
         hits: how many programs had a structure that was known.
         misses: how many had not.
         compiled: how many pieces of programs were compiled.
         compile_seconds: what the first calls of compiled pieces took: tracing, compiling, running.
         reasons: of the last misses, what was new: the first instruction that differs from those of a program before.
+        entries: how much is remembered of all calls, deferred or not: plans, kernels and so on; ``kinds`` says
+            how many there are of each kind.
+        bytes: about how many bytes that takes, with what XLA has compiled.
+        made, evictions: how many entries were made since the process started, each after a look-up that found none, and
+            how many of them were forgotten since, as they were not used. See ``set_cache_limit``.
         tiers: how kernels are run, also those of no program: see Note [Tiers] in ``tiering.py``.
     """
 
@@ -318,11 +303,16 @@ class Stats(NamedTuple):
     compiled: int
     compile_seconds: float
     reasons: tuple[str, ...]
+    entries: int
+    bytes: int
+    made: int
+    evictions: int
+    kinds: dict[str, int]
     tiers: TierStats
 
 
 def stats() -> Stats:
-    """What deferred programs have cost and saved, and how kernels are run, in all threads.
+    """What deferred programs have cost and saved, in all threads, what is remembered, and how kernels are run.
 
     >>> import tapegrad as torch
     >>> before = torch.execution.stats().hits
@@ -334,9 +324,10 @@ def stats() -> Stats:
     2
     """
     programs = sum(map(len, _structures.values()))
+    known = memory.remembered()
     return Stats(
         programs, counters.hits, counters.misses, counters.compiled, counters.compile_seconds, tuple(_reasons),
-        tier_stats(),
+        known.entries, known.bytes, known.made, known.evictions, known.kinds, tier_stats(),
     )  # fmt: skip
 
 
@@ -344,15 +335,6 @@ def reset_stats() -> None:
     """Count from zero again; what was compiled is kept."""
     counters.__init__()  # type: ignore[misc]
     _reasons.clear()
-
-
-def forget_programs() -> None:
-    """Forget all structures and what was compiled for them."""
-    with _remembering:
-        _structures.clear()
-        _executables.clear()
-        _recent.clear()
-        machine.cache_clear()
 
 
 def why_new(code: list[tuple], wanted: bytes) -> str:

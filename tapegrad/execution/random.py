@@ -17,13 +17,13 @@ import math
 import secrets
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.caches import remembered
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype, uint64
 from tapegrad.execution.host import committed, from_host, may_look, to_host
@@ -201,7 +201,7 @@ def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
             return to_host(kernel(key, *parameters))
 
 
-@lru_cache(maxsize=1024)
+@remembered("kernels")
 def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool) -> Callable:
     def sample(key: Any, *parameters: Any) -> Any:
         return what(jax_key(key), shape, np_dtype, *parameters)

@@ -3,10 +3,11 @@
 Note [Sums in place]
 A sum of two large arrays costs as much again for the memory that it is put into: fresh pages. So a running sum takes
 the place of the one before, wherever nobody can have seen that: XLA is given the array (it is *donated*), which is then
-deleted; NumPy writes to it. There are two such places. A sum of gradients that the engine has made itself, when more than two meet at one
-place (``InputBuffer``), belongs to the buffer alone until all have arrived. A ``.grad`` that was added to before is
-what a write has made; whether somebody holds it is known from its reference count (Note [Memory that is reused] in
-``tensor/tensor.py``). What comes out of a node is never given away: a custom function may return what it keeps.
+deleted; NumPy writes to it. There are two such places. A sum of gradients that the engine has made itself, when more
+than two meet at one place (``InputBuffer``), belongs to the buffer alone until all have arrived. A ``.grad`` that was
+added to before is what a write has made; whether somebody holds it is known from its reference count (Note [Memory that
+is reused] in ``tensor/tensor.py``). What comes out of a node is never given away: a custom function may return what it
+keeps.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.kernel import WIDE, Kernel, add_values, host_sum, is_here
+from tapegrad.execution.kernel import Shaped, add_values, host_sum, is_here
 from tapegrad.execution.tiering import forget_twin
 from tapegrad.tape.modes import thread
 
@@ -26,7 +27,7 @@ WORTH_DONATING = 1 << 18
 FEW = WORTH_DONATING // 16
 """So many numbers take as many bytes, or fewer."""
 
-_into, _into_wide = (Kernel(jnp.add, name="accumulate", wide=wide, reuse=True) for wide in (False, True))
+_into = Shaped(jnp.add, name="accumulate", reuse=True)
 
 
 def add_into(left: Any, right: Any, holder: Any = None) -> Any:
@@ -47,7 +48,7 @@ def add_into(left: Any, right: Any, holder: Any = None) -> Any:
         return add_values(left, right)
     if type(left) is np.ndarray and left.base is None:
         return add_in_place(left, np.asarray(right))
-    kernel = _into_wide if left.dtype in WIDE else _into
+    kernel = _into.of(left)
     return kernel.run(left, right) if holder is None else kernel.overwrite(holder, left, right)
 
 

@@ -63,6 +63,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.errors import message
 from tapegrad.execution.costs import NOTHING, Cost, cost_of
 from tapegrad.execution.devices import only_device
@@ -174,6 +175,8 @@ class Tiered:
         else:
             names["other"] = self._first if tier == "new" else self._by_xla if one_cpu() else self.kernel.xla
             names["ndarray"] = Nothing
+        if tier == "xla" and hosted():
+            weigh(self, EXECUTABLE)
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import jax
 
+from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.carried import kept
 from tapegrad.execution.kernel import call_into
 from tapegrad.execution.pending import Call
 from tapegrad.execution.pieces import run_through
-from tapegrad.execution.programs import Structure, first_call
+from tapegrad.execution.programs import COMPILED_INSTRUCTION, Structure, first_call
 
 AT_ONCE = 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
@@ -61,6 +62,7 @@ class Whole:
             jitted = self._jit(inputs)
             first_call(lambda *given: jitted.lower(*given).compile(), [inputs[i] for i in self._order])
         self._jitted = jitted
+        weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
 
     def run(self, inputs: list[Any], results: list[Any]) -> None:
         """Put the results into a list, for all inputs, when it is compiled; those that are constants are not looked at.

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.caches import remembered
 from tapegrad.execution.bits import reinterpreted
 from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
 from tapegrad.execution.kernel import WIDE, Kernel, is_here, run_bound
@@ -144,8 +144,8 @@ def _retyped_row(memory: Any, dtype: np.dtype) -> Any:
     return reinterpreted(memory.reshape(-1, count), dtype).reshape(-1)
 
 
-@lru_cache(maxsize=4096)
-def reader(window: Window, memory_strides: Ints, box: str) -> Callable:
+@remembered("kernels")
+def reader(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, offset) that reads a window on it."""
 
     def read(value: Any, offset: Any) -> Any:
@@ -154,14 +154,14 @@ def reader(window: Window, memory_strides: Ints, box: str) -> Callable:
     return Kernel(read, name="read_window", wide=window.memory in WIDE or window.dtype in WIDE).bind()
 
 
-@lru_cache(maxsize=4096)
-def writer(window: Window, memory_strides: Ints, box: str) -> Callable:
+@remembered("kernels")
+def writer(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, shown, offset) that gives the value with what the window shows written into it."""
     return _writing(window, memory_strides, box).bind()
 
 
-@lru_cache(maxsize=4096)
-def overwriter(window: Window, memory_strides: Ints, box: str) -> Callable:
+@remembered("kernels")
+def overwriter(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -> Callable:
     """The ``Kernel.overwrite`` of a ``writer`` that puts the result where the value lies."""
     return _writing(window, memory_strides, box, reuse=True).overwrite
 
@@ -174,14 +174,14 @@ def _writing(window: Window, memory_strides: Ints, box: str, reuse: bool = False
     return Kernel(write, name="write_window", wide=wide, reuse=reuse)
 
 
-@lru_cache(maxsize=16384)
+@remembered("kernels", nbytes=512)
 def kernel_at(
     make: Callable, memory_shape: Ints, memory_strides: Ints, shape: Ints, strides: Ints, memory: np.dtype,
     dtype: np.dtype, lens: int, offset: int,
 ) -> Callable:  # fmt: skip
     """The reader or writer for a window that begins at an offset: one look-up."""
     window = Window(shape, strides, memory, dtype, lens)
-    return make(window, memory_strides, window.box_kind(memory_shape, memory_strides, offset))
+    return make(window, memory_shape, memory_strides, window.box_kind(memory_shape, memory_strides, offset))
 
 
 def read_window(
@@ -247,8 +247,8 @@ def _fits(shown: Any, value: np.ndarray) -> bool:
     return type(shown) is float and value.dtype in (np.float32, np.float64) and abs(shown) < 1e38
 
 
-@lru_cache(maxsize=1024)
-def _resizer(memory_strides: Ints, dtype: np.dtype, size: int, wide: bool) -> Callable:
+@remembered("kernels")
+def _resizer(memory_shape: Ints, memory_strides: Ints, dtype: np.dtype, size: int, wide: bool) -> Callable:
     def resize(value: Any) -> Any:
         elements = row(value, memory_strides)
         elements = elements if elements.dtype == dtype else _retyped_row(elements, dtype)
@@ -266,4 +266,4 @@ def resized_row(value: Any, memory_strides: Ints, nbytes: int) -> Any:
     dtype = np.dtype("uint8") if nbytes % old.itemsize else old
     if type(value) is Meta:
         return Meta((nbytes // dtype.itemsize,), dtype)
-    return _resizer(memory_strides, dtype, nbytes // dtype.itemsize, old in WIDE)(value)
+    return _resizer(value.shape, memory_strides, dtype, nbytes // dtype.itemsize, old in WIDE)(value)

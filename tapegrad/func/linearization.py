@@ -16,6 +16,7 @@ from tapegrad.dispatch.levels import at, lower
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.func.gradients import backward_of, differentiable, jvp, vjp
 from tapegrad.functions.creation import zeros_like
+from tapegrad.ops.shape import clone
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
@@ -52,7 +53,12 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
         items = [at(item, level) if isinstance(item, Tensor) else item for item in items]
         values = [lower(item, level)[0] if isinstance(item, Tensor) else item for item in items]
     flowing = [position for position, item in enumerate(items) if isinstance(item, Tensor) and item.requires_grad]
+    given_back = [any(item is x for x in flatten(inputs)[0]) for item in items]
     push = pushed(flatten(inputs)[0], [items[i] for i in flowing], [values[i] for i in flowing])
+
+    def flown(position: int, found: Tensor, given: Sequence) -> Tensor:
+        """The tangent of an output: it is one of those given only where the output is an input."""
+        return clone(found) if any(found is t for t in given) and not given_back[position] else found
 
     def jvp_fn(*tangents: Any) -> Any:
         given, their = flatten(tangents)
@@ -60,7 +66,7 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
         with suppress(RuntimeError):
             found = dict(zip(flowing, push(given), strict=True))
             results = [
-                found[i] if i in found else zeros_like(value) if isinstance(value, Tensor) else value
+                flown(i, found[i], given) if i in found else zeros_like(value) if isinstance(value, Tensor) else value
                 for i, value in enumerate(values)
             ]
             return unflatten(results, structure)

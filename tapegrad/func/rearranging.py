@@ -6,9 +6,9 @@ import keyword
 import math
 import re
 import warnings
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from tapegrad.caches import tabulated
 from tapegrad.functions.joining import stack
 from tapegrad.tensor.tensor import Tensor
 
@@ -95,7 +95,7 @@ def lengths_of(recipe: Recipe, shape: tuple[int, ...], given: dict[Any, int]) ->
     return lengths
 
 
-@lru_cache(256)
+@tabulated(256)
 def recipe_of(ndim: int, pattern: str, **given: int) -> Recipe:
     """What a pattern does to tensors of ``ndim`` dimensions.
 

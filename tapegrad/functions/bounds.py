@@ -75,6 +75,11 @@ def zero(x: Any) -> Any:
     return x == 0
 
 
+def differs(x: Any, number: int) -> Any:
+    """Which numbers are others than this one."""
+    return x != number
+
+
 def negative(x: Any) -> Any:
     """Which numbers are below 0."""
     return x < 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
+from tapegrad.caches import tabulated
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.ops import conv
@@ -100,7 +100,7 @@ def _by(lengths: Sequence[int]) -> str:
     return " x ".join(map(str, lengths))
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def _settings(
     x: tuple[int, ...], weight: tuple[int, ...], bias: tuple[int, ...] | None, stride: Any, padding: Any, dilation: Any,
     groups: int,
@@ -136,7 +136,7 @@ def _named_padding(padding: str, kernel: Sequence[int], stride: Sequence[int], d
     return tuple((total // 2, total - total // 2) for total in totals)
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def _transposed_settings(
     x: tuple[int, ...], weight: tuple[int, ...], bias: tuple[int, ...] | None, stride: Any, padding: Any,
     output_padding: Any, groups: int, dilation: Any,

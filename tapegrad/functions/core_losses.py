@@ -27,12 +27,14 @@ def named(function: str, position: int, reduction: Any) -> str:
 @public("torch", out=False)
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``nn.functional.alpha_dropout``."""
+    dropout.check_native_probability(p)
     return dropout.alpha_dropout(input, p, train)
 
 
 @public("torch", out=False)
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``nn.functional.feature_alpha_dropout``."""
+    dropout.check_native_probability(p)
     return dropout.feature_alpha_dropout(input, p, train)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.execution.dtypes import int64
-from tapegrad.functions.bounds import negative, numbers, outside, refuse_elements
+from tapegrad.execution.late import Finding
+from tapegrad.functions.bounds import differs, negative, numbers, outside, refuse_elements
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.inplace import before_write
 from tapegrad.functions.loss import resolve_reduction
@@ -65,6 +66,8 @@ def _check(log_probs: Tensor, targets: Tensor, steps: Tensor, lengths: Tensor, b
             raise RuntimeError(f"{name} must be of size batch_size")
     _refuse_lengths("target_lengths", lengths)
     counts = numbers(lengths)
+    if counts is None:
+        _check_targets_later(targets, lengths)
     size = targets.shape[-1] if counts is None else int(counts.max(initial=0))
     _check_targets(targets, batch, size, None if counts is None else int(counts.sum()))
     _check_steps(steps, log_probs.shape[0])
@@ -88,6 +91,21 @@ def _check_targets(targets: Tensor, batch: int, size: int, total: int | None) ->
             f"Expected tensor to have size {total} at dimension 0, but got size {targets.shape[0]} for argument #2 "
             f"'targets' {WHERE}"
         )
+
+
+def _check_targets_later(targets: Tensor, lengths: Tensor) -> None:
+    """What of ``_check_targets`` depends on lengths that are not known yet."""
+    size, fits = targets.shape[-1], "size at least" if targets.ndim == 2 else "size"
+    text, which = f"Expected tensor to have {fits}", targets.ndim - 1
+
+    def complaint(found: Finding) -> Exception:
+        got = f"but got size {size} for argument #2 'targets' {WHERE}"
+        return RuntimeError(f"{text} {found.number} at dimension {which}, {got}")
+
+    if targets.ndim == 2:
+        refuse_elements(lengths, outside, 0, size + 1, complaint=complaint)
+    else:
+        refuse_elements(reductions.sum_all(lengths), differs, size, complaint=complaint)
 
 
 def _check_steps(steps: Tensor, longest: int) -> None:

@@ -9,11 +9,13 @@ from tapegrad.execution.dtypes import FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.loss import no_cast, reduced, refuse_gradient, resolve_reduction
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import activations, elementwise, losses, reductions
-from tapegrad.ops.comparison import eq
+from tapegrad.ops.comparison import eq, ne
 from tapegrad.ops.operator import broadcast_shapes, broadcast_to, cast
+from tapegrad.ops.special import plus
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -55,7 +57,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     Raises:
         RuntimeError: shapes that don't broadcast.
     """
-    difference = elementwise.add(elementwise.sub(x1, x2), eps)
+    difference = plus(elementwise.sub(x1, x2), eps)
     axis = (difference.ndim - 1,) if difference.ndim else ()
     p = float(p)
     return reductions.distance_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
@@ -105,7 +107,7 @@ def margin_ranking_loss(
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
     product = elementwise.mul(elementwise.neg(target), elementwise.sub(input1, input2))
-    return reduced(_above_zero(elementwise.add(product, float(margin))), reduction)
+    return reduced(_above_zero(plus(product, float(margin))), reduction)
 
 
 @public("nn.functional", out=False)
@@ -119,8 +121,8 @@ def hinge_embedding_loss(
         ValueError: an unknown ``reduction``.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
-    apart = elementwise.where(eq(target, 1), 0, _above_zero(elementwise.rsub(input, margin)))
-    together = elementwise.where(eq(target, -1), 0, input)
+    apart = elementwise.where(ne(target, 1), _above_zero(elementwise.sub(margin, input)), 0)
+    together = elementwise.where(ne(target, -1), input, 0)
     return reduced(elementwise.add(apart, together), reduction)
 
 
@@ -143,8 +145,9 @@ def cosine_embedding_loss(
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
     cosines = _cosines(input1, input2, target.ndim)
-    together = elementwise.where(eq(target, 1), elementwise.rsub(cosines, 1.0), 0)
-    apart = elementwise.where(eq(target, -1), _above_zero(elementwise.sub(cosines, margin)), 0)
+    together = elementwise.where(eq(target, 1), elementwise.sub(1.0, cosines), 0)
+    beyond = renamed(plus(cosines, -margin), "SubBackward1")
+    apart = elementwise.where(eq(target, -1), _above_zero(beyond), 0)
     return reduced(elementwise.add(together, apart), reduction)
 
 
@@ -152,17 +155,16 @@ def _cosines(x: Tensor, y: Tensor, axis: int) -> Tensor:
     """The cosine, with PyTorch's 1e-12 under the root of each squared norm."""
     eps = 1e-12
     squares = elementwise.mul(
-        elementwise.add(_sum_along(elementwise.mul(x, x), axis), eps),
-        elementwise.add(_sum_along(elementwise.mul(y, y), axis), eps),
+        plus(_sum_along(elementwise.mul(x, x), axis), eps), plus(_sum_along(elementwise.mul(y, y), axis), eps)
     )
     return elementwise.div(_sum_along(elementwise.mul(x, y), axis), elementwise.sqrt(squares))
 
 
-def _triplets(distances: tuple[Tensor, Tensor, Tensor | None], margin: float, reduction: str) -> Tensor:
-    to_positive, to_negative, between = distances
+def _triplets(above: Tensor, to_negative: Tensor, between: Tensor | None, reduction: str) -> Tensor:
+    """The loss of triplets by their distances; ``above`` is the margin above that to the positive."""
     if between is not None:
         to_negative = elementwise.minimum(to_negative, between)
-    return reduced(_above_zero(elementwise.sub(elementwise.add(to_positive, margin), to_negative)), reduction)
+    return reduced(_above_zero(elementwise.sub(above, to_negative)), reduction)
 
 
 def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
@@ -190,8 +192,8 @@ def triplet_margin_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     _check_triplet(anchor, positive, negative)
     between = pairwise_distance(positive, negative, p, eps) if swap else None
-    distances = (pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps), between)
-    return _triplets(distances, margin, reduction)
+    above = plus(pairwise_distance(anchor, positive, p, eps), margin)
+    return _triplets(above, pairwise_distance(anchor, negative, p, eps), between, reduction)
 
 
 @public("nn.functional", out=False)
@@ -210,7 +212,8 @@ def triplet_margin_with_distance_loss(
     _check_triplet(anchor, positive, negative)
     distance = distance_function or pairwise_distance
     between = distance(positive, negative) if swap else None
-    return _triplets((distance(anchor, positive), distance(anchor, negative), between), margin, reduction)
+    above = elementwise.add(distance(anchor, positive), margin)
+    return _triplets(above, distance(anchor, negative), between, reduction)
 
 
 @public("nn.functional", out=False)

@@ -17,8 +17,15 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+def check_native_probability(p: float) -> None:
+    """Refuse what is no probability, as the functions of ``torch`` do: the number as C++ shows it."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+
+
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels: bool, alpha: bool) -> Tensor:
     """The common part: ``channels`` drops whole slices of the first two dimensions, ``alpha`` to the floor of SELU."""
+    check_native_probability(p)
     if not training or p == 0 or not input._spec.numel:
         return input
     if channels and input.ndim < 2:
@@ -54,8 +61,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 @public("torch", name="dropout", out=False)
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """See ``torch.nn.functional.dropout``."""
-    if p < 0 or p > 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
     return _dropped(input, p, train, False, channels=False, alpha=False)
 
 

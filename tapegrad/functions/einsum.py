@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
+from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions import reduction
@@ -126,7 +126,7 @@ def _summed_first(operands: Sequence[Tensor], terms: Sequence[str], gone: set[st
 # -- reading equations -------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def explicit(equation: str, shapes: Shapes) -> str:
     """An equation without blanks and ellipses, and with an output, that means the same for operands of these shapes.
 

@@ -11,7 +11,9 @@ import numpy as np
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
 from tapegrad.execution.host import committed, filled, from_host, resolve
+from tapegrad.execution.pending import moves
 from tapegrad.functions.scalars import CPP_NAMES, converted, python_number
+from tapegrad.ops import assignment
 from tapegrad.tensor.geometry import is_dense
 from tapegrad.tensor.layout import layout, strided
 from tapegrad.tensor.lifted import fresh, fresh_examples, mapping, sizes_of
@@ -67,6 +69,8 @@ class Target(NamedTuple):
     def full(self, shape: tuple[int, ...], number: Any, like: Tensor | None = None) -> Tensor:
         """A new leaf whose every element is ``number``; if it is to be ``like`` an example of a ``vmap``, another."""
         levels = mapping(like) if like is not None and like._spec.level else ()
+        if moves(number) and not (self.requires_grad or levels):
+            return assignment.fill_number(self.full(shape, 0), number)
         value = filled((*sizes_of(levels), *shape), number, self.dtype, self.device)
         return fresh_examples(value, self.spec(shape), levels)
 

@@ -28,6 +28,7 @@ from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.functions.inplace_rules import refuse_shared_parts, settled
 from tapegrad.functions.joining import tensor_list
+from tapegrad.functions.layouts import both_laid_out
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import converted
 from tapegrad.functions.shape import expanded, viewed
@@ -320,9 +321,17 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
     result = chosen.view()
     if chosen.indexed:
         places = chosen.places()
-        check_places(places, chosen.shape)
-        return ops.index(result, *places)
+        return picked(result, places, check_places(places, chosen.shape))
     return result if chosen.steps else view_of(self, shape_ops.alias)
+
+
+def picked(x: Tensor, places: Sequence[Tensor | None], common: tuple[int, ...]) -> Tensor:
+    """What index tensors that have been checked, and have a common shape, pick, laid out in memory as by PyTorch."""
+    made = ops.index(x, *places)
+    if all(tensor is None or tensor._spec.strides is None for tensor in (x, *places)):
+        return made
+    where = [None if tensor is None else (tuple(tensor.shape), tensor._spec.layout) for tensor in places]
+    return both_laid_out(made, geometry.picked_strides(tuple(x.shape), x._spec.layout, where, common))
 
 
 def _apply(x: Tensor, step: Step) -> Tensor:

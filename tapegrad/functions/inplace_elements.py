@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import from_host, to_host
-from tapegrad.functions.dropout import alpha_dropout, dropout, feature_alpha_dropout
+from tapegrad.functions.dropout import alpha_dropout, check_native_probability, dropout, feature_alpha_dropout
 from tapegrad.functions.inplace import become, before_write, fill_, in_place, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_shared_parts
 from tapegrad.functions.memory import as_strided
@@ -181,6 +181,7 @@ for _name in ("selu", "celu", "rrelu", "threshold"):
 
 def _dropping(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def written(input: Tensor, p: float, train: bool) -> Tensor:
+        check_native_probability(p)
         return function(input, p, train, True)
 
     written.__name__ = written.__qualname__ = name

@@ -12,6 +12,7 @@ from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.creation import empty
 from tapegrad.functions.factory import is_integer, type_name
+from tapegrad.functions.parser import check_inner
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
@@ -233,10 +234,11 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     Raises:
         RuntimeError: the lengths don't add up to the dimension.
     """
-    if not is_integer(split_size_or_sections):  # in PyTorch's words for what is no sequence, either
-        return split_with_sizes(tensor, split_size_or_sections, dim)
-    if isinstance(split_size_or_sections, Tensor):
+    if isinstance(split_size_or_sections, Tensor) and is_integer(split_size_or_sections):
         split_size_or_sections = int(split_size_or_sections)
+    if not isinstance(split_size_or_sections, int):  # in PyTorch's words for what is no sequence, either
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    check_inner("unsafe_split", {"split_size": split_size_or_sections, "dim": dim})
     axis, size = _piece_length(tensor, split_size_or_sections, dim)
     return views_of(tensor, ops.split, axis=axis, size=size)
 

@@ -68,10 +68,14 @@ def laid_out(made: Tensor, strides: Ints) -> Tensor:
 
 def copy_laid_out(input: Tensor, strides: Ints) -> Tensor:
     """A copy of a tensor whose elements lie in memory as these strides say, as do those of its tangent."""
-    made = laid_out(clone(input), strides)
+    return both_laid_out(clone(input), strides)
+
+
+def both_laid_out(made: Tensor, strides: Ints) -> Tensor:
+    """``laid_out``, and so its tangent, if it has one."""
     if made._spec.dual:
         laid_out(tangent_of(made), strides)  # type: ignore[arg-type]
-    return made
+    return laid_out(made, strides)
 
 
 def in_row_major_order(made: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
 from tapegrad.ops.operator import broadcast_to, cast, zeros_of
 from tapegrad.ops.shape import view
+from tapegrad.ops.special import times
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -439,9 +440,7 @@ def cross_entropy(
         return loss
     smooth = _smoothing_loss(logarithms, target, weight, axis, ignore_index, reduction)
     classes = input.shape[axis]
-    return elementwise.add(
-        elementwise.mul(loss, 1 - label_smoothing), elementwise.mul(smooth, label_smoothing / classes)
-    )
+    return elementwise.add(times(loss, 1 - label_smoothing), times(smooth, label_smoothing / classes))
 
 
 def _log_softmax(input: Tensor, axis: int) -> Tensor:
@@ -495,7 +494,7 @@ def _smoothing_loss(
     if weight is not None:
         logarithms = elementwise.mul(logarithms, _class_shape(weight, logarithms.ndim, axis))
     spread = elementwise.neg(reductions.sum(logarithms, axis=(axis,), keepdims=False))
-    values = elementwise.where(eq(target, ignore_index), 0, spread)
+    values = elementwise.masked_fill(spread, eq(target, ignore_index), 0)
     if reduction == "none":
         return values
     total = reductions.sum_all(values)

@@ -214,9 +214,9 @@ def median(
     """
     axis, floating = _axis(dim, input.ndim), input.dtype.category == FLOATING
     if not floating and mask is not None:
-        counts = bounds.numbers(_numbers(input, axis, False, mask))
-        if counts is not None and not counts.all():
-            raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+        text = "masked median expects no fully masked out rows if dtype is not floating point"
+        counts = _numbers(input, axis, False, mask)
+        bounds.refuse_elements(counts, bounds.zero, complaint=lambda found: ValueError(text))
     given = input if floating else to(input, dtypes.float32)
     values = reduction.nanmedian(_combined("median", given, mask, lambda name, of: math.nan), axis, bool(keepdim))[0]
     return values if floating else _in(values, dtype or input.dtype)

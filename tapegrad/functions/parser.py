@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import operator
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ import numpy as np
 
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NUMBERS_AS_TENSORS, OPTIONS
+from tapegrad.functions.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
 
@@ -127,6 +128,8 @@ def parsed(function: str, text: str) -> Overload:
 @cache
 def overloads_of(function: str, method: bool) -> tuple[Overload, ...]:
     """The signatures of a function, or of a method, in the order in which PyTorch tries them; none if it has none."""
+    if method and function in METHODS_IN_PYTHON:
+        return ()
     texts = METHODS.get(function) if method else FUNCTIONS.get(function)
     if texts is None and method and function in FUNCTIONS:
         texts = " | ".join(_without_tensor(text) for text in FUNCTIONS[function].split(" | "))
@@ -374,24 +377,49 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     return not any(isinstance(value, Tensor) and parameter.type not in _TENSORS for parameter, value in given.items())
 
 
-def with_plain_numbers(
-    function: str, method: bool, args: Sequence, kwargs: dict[str, Any]
-) -> tuple[tuple | None, dict[str, Any]]:
-    """The arguments of a call that passes, with Python's numbers for tensors and NumPy's; None if there are no such.
+def check_inner(function: str, given: dict[str, Any]) -> None:
+    """Refuse what a function in Python is given and PyTorch's one in C++, which it calls by the same name, won't take.
 
-    >>> with_plain_numbers("sum", True, (np.int64(1),), {"keepdim": True})
+    >>> check_inner("group_norm", {"input": Tensor, "weight": 1.5})
+    Traceback (most recent call last):
+    TypeError: group_norm(): argument 'weight' (position 3) must be Tensor, not float
+    """
+    for overload in overloads_of(function, False)[:1]:
+        for position, parameter in enumerate(overload.parameters):
+            value = given.get(parameter.name)
+            if value is not None and parameter.name not in ("input", "reduction"):
+                try:
+                    unpacked(overload, {parameter: _judged(overload, parameter, value, position)})
+                except Refused as error:
+                    raise TypeError(*error.args) from None
+
+
+def respelled(
+    function: str, method: bool, args: Sequence, kwargs: dict[str, Any], most: int
+) -> tuple[tuple | None, dict[str, Any]]:
+    """The arguments of a call that passes as our functions take them; None if there is nothing to change.
+
+    Python's numbers take the place of tensors and NumPy's, floats that of ints that are too large for a kernel. More
+    arguments by position than the ``most`` that a function takes are given by name; if they are so many since they are
+    in the order of an old signature, with PyTorch's warning.
+
+    >>> respelled("sum", True, (np.int64(1),), {"keepdim": True}, 1)
     ((1,), {'keepdim': True})
+    >>> respelled("subtract", True, (2, 3), {}, 1)
+    ((), {'other': 2, 'alpha': 3})
     """
     overloads = overloads_of(function, method)
-    disguised = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, np.generic))]
-    if not overloads or not disguised:
+    if not overloads:
         return None, kwargs
-    given = chosen(overloads, args, kwargs)[1]
+    overload, given = chosen(overloads, args, kwargs)
     plain = {
         id(value): number_of(value, parameter) for parameter, value in given.items()
-        if isinstance(value, (Tensor, np.generic)) and parameter.type not in _TENSORS and CHECKS[parameter.type] is not
-        CHECKS["bool"]
+        if CHECKS[parameter.type] is not CHECKS["bool"] and _is_disguised(value, parameter)
     }  # fmt: skip
+    if len(args) > most:
+        if overload.hidden:
+            warnings.warn(_outdated(overload, overloads), UserWarning, stacklevel=4)
+        return (), {parameter.name: plain.get(id(value), value) for parameter, value in given.items()}
     if not plain:
         return None, kwargs
     return (
@@ -400,9 +428,41 @@ def with_plain_numbers(
     )
 
 
+def _is_disguised(value: Any, parameter: Parameter) -> bool:
+    """Whether a number is given as a tensor or one of NumPy's, or as an int that no kernel takes for a float."""
+    if isinstance(value, (Tensor, np.generic)):
+        return parameter.type not in _TENSORS
+    return parameter.type == "float" and is_large(value)
+
+
+def _outdated(overload: Overload, overloads: Sequence[Overload]) -> str:
+    others = "".join(f"\n\t{other.function}{other}" for other in overloads if not other.hidden)
+    return (
+        f"This overload of {overload.function} is deprecated:\n\t{overload.function}{overload}\n"
+        f"Consider using one of the following signatures instead:{others}"
+    )
+
+
+def is_large(value: Any) -> bool:
+    """Whether a value is an int of more than 64 bits with its sign."""
+    return type(value) is int and not -(2**63) <= value < 2**63
+
+
+def has_number(function: str, method: bool, args: Sequence, kwargs: dict[str, Any]) -> bool:
+    """Whether an int stands for any number in a call that passes."""
+    given = chosen(overloads_of(function, method), args, kwargs)[1]
+    return any(type(value) is int and parameter.type in ("Number", "float") for parameter, value in given.items())
+
+
+def is_outdated(function: str, method: bool, args: Sequence, kwargs: dict[str, Any]) -> bool:
+    """Whether the arguments of a call that passes are in the order of an old signature."""
+    overloads = overloads_of(function, method)
+    return bool(overloads) and chosen(overloads, args, kwargs)[0].hidden
+
+
 def number_of(value: Any, parameter: Parameter) -> Any:
     """The Python number that a tensor or a NumPy number is for a parameter: for NumPy's truth values a float."""
-    number = value.item()
+    number = float(value) if type(value) is int else value.item()
     if parameter.type in ("int", "index", *SEQUENCES):
         return int(number)
     return float(number) if isinstance(value, np.bool_) else number
@@ -469,30 +529,51 @@ def no_overload(function: str, args: Sequence, kwargs: dict[str, Any], options: 
     """PyTorch's error for arguments that fit none of several signatures."""
     named = [f"{key}={type_name(kwargs[key])}" for key in sorted(kwargs)]
     got = ", ".join([*map(type_name, args), *named]) + (", " if named and not args else "")
-    start = f"{function}() received an invalid combination of arguments - got ({got}), but expected"
+    start = f"{function}() received an invalid combination of arguments - got"
     if len(options) == 1:
-        return Refused(f"{start} ({', '.join(options[0])})")
+        unknown = _unmatched(options[0], kwargs)
+        if unknown:
+            return Refused(f"{start} unrecognized keyword arguments: {', '.join(unknown)}")
+        if _as_many(options[0], args, kwargs):
+            got = _described(options[0], args, kwargs)
+        return Refused(f"{start} ({got}), but expected ({', '.join(options[0])})")
+    start = f"{start} ({got}), but expected"
     lines = "".join(f" * ({', '.join(option)})\n{_mismatch(option, args, kwargs)}" for option in options)
     return Refused(f"{start} one of:\n{lines}")
 
 
 def _mismatch(option: list[str], args: Sequence, kwargs: dict[str, Any]) -> str:
     """Why a signature of as many entries as there are arguments was not taken."""
-    if max(len(option), 1) != len(args) + len(kwargs):
+    if not _as_many(option, args, kwargs):
         return ""
-    entries = [entry.rpartition(" ") for entry in option]  # with a default: what stands before it is no type
-    types = {name: kind for kind, _, name in entries}
-    unknown = sorted(key for key in kwargs if key not in types)
+    unknown = _unmatched(option, kwargs)
     if unknown:
         return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    shown = _described(option, args, kwargs)
+    return f"      didn't match because some of the arguments have invalid types: ({shown})\n"
+
+
+def _as_many(option: list[str], args: Sequence, kwargs: dict[str, Any]) -> bool:
+    return max(len(option), 1) == len(args) + len(kwargs)
+
+
+def _unmatched(option: list[str], kwargs: dict[str, Any]) -> list[str]:
+    """The names that PyTorch doesn't find in a signature: it looks only where arguments by name alone would stand."""
+    there = [entry.rpartition(" ")[2] for entry in option[max(len(option) - len(kwargs), 0) :]]
+    return sorted(key for key in kwargs if key not in there)
+
+
+def _described(option: list[str], args: Sequence, kwargs: dict[str, Any]) -> str:
+    """The types of arguments, with marks around those that a signature calls otherwise."""
+    entries = [entry.rpartition(" ") for entry in option]  # with a default: what stands before it is no type
+    types = {name: kind for kind, _, name in entries}
     values = [(entries[i][0] if entries else "", "", value) for i, value in enumerate(args)]
     values += [(types[key], f"{key}=", kwargs[key]) for key in sorted(kwargs)]
     shown = [
         f"{name}{type_name(value)}" if _is_called(kind, value) else f"!{name}{_contents(value)}!"
         for kind, name, value in values
     ]
-    end = ", " if kwargs and not args else ""
-    return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)}{end})\n"
+    return ", ".join(shown) + (", " if kwargs and not args else "")
 
 
 def _is_called(kind: str, value: Any) -> bool:

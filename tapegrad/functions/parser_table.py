@@ -12,6 +12,14 @@ def by_name(table: dict[str, str]) -> dict[str, str]:
     return {name: text for names, text in table.items() for name in names.split()}
 
 
+def product_added(one: str, other: str, dtype: bool = False) -> str:
+    """The signatures of functions that add a product of two tensors, with the old ones that have factors in between."""
+    tensors, numbers = f"Tensor {one}, Tensor {other}", "*, Number beta=1, Number alpha=1, Tensor out=None"
+    old = f"~Number beta, Tensor input, Number alpha, {tensors}, *, Tensor out=None"
+    signatures = [old, old.replace(" Number alpha,", ""), f"Tensor input, {tensors}, {numbers}"]
+    return " | ".join([*signatures, f"Tensor input, {tensors}, dtype out_dtype, {numbers}"][: 3 + dtype])
+
+
 OPTIONS = (
     "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 )
@@ -235,14 +243,14 @@ FUNCTIONS = by_name({
     "_unpack_dual": "Tensor dual, int level",
     "_unsafe_masked_index": "Tensor input, Tensor mask, Tensors indices, Number fill",
     "_unsafe_masked_index_put_accumulate": "Tensor input, Tensor mask, Tensors indices, Tensor values",
-    "addbmm": "Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1, Tensor out=None",
-    "addmm": (
-        "Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1, Tensor out=None | Tensor "
-        "input, Tensor mat1, Tensor mat2, dtype out_dtype, *, Number beta=1, Number alpha=1, Tensor out=None"
+    "addbmm": product_added("batch1", "batch2"),
+    "addmm": product_added("mat1", "mat2", dtype=True),
+    "addmv": product_added("mat", "vec"),
+    "addmv_": (
+        "~Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec | ~Number beta, Tensor input, Tensor mat, "
+        "Tensor vec | Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1"
     ),
-    "addmv": "Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1, Tensor out=None",
-    "addmv_": "Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1",
-    "addr": "Tensor input, Tensor vec1, Tensor vec2, *, Number beta=1, Number alpha=1, Tensor out=None",
+    "addr": product_added("vec1", "vec2"),
     "affine_grid_generator": "Tensor theta, indices size, bool align_corners",
     "aminmax": "Tensor input, *, int? dim=None, bool keepdim=False, Tensors[2] out=None",
     "arange": (
@@ -271,10 +279,7 @@ FUNCTIONS = by_name({
         "Tensor input, ints[3] kernel_size, ints[3] stride=None, ints[3] padding=0, bool ceil_mode=False, bool "
         "count_include_pad=True, int? divisor_override=None, *, Tensor out=None"
     ),
-    "baddbmm": (
-        "Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1, Tensor out=None | Tensor "
-        "input, Tensor batch1, Tensor batch2, dtype out_dtype, *, Number beta=1, Number alpha=1, Tensor out=None"
-    ),
+    "baddbmm": product_added("batch1", "batch2", dtype=True),
     "batch_norm": (
         "Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
         "float momentum, float eps, bool cudnn_enabled"
@@ -773,7 +778,7 @@ METHODS = by_name({
     "as_subclass": "object cls",
     "bernoulli_": "Tensor p, *, Generator? generator=None | float p=0.5, *, Generator? generator=None",
     "cauchy_": "float median=0, float sigma=1, *, Generator? generator=None",
-    "copy_": "Tensor other, bool non_blocking=False",
+    "copy_": "Tensor other, bool non_blocking=False | ~Tensor other, bool async=False",
     "cuda": "device? device=None, bool non_blocking=False, *, memory_format? memory_format=None",
     "div_": "Tensor other | Tensor other, *, str? rounding_mode | Number other, *, str? rounding_mode",
     "divide_": (
@@ -855,6 +860,9 @@ NUMBERS_AS_TENSORS = frozenset((
     "to", "_conj", "_to_copy",
 ))
 """Functions for which a number will do where their signatures have a tensor."""
+
+METHODS_IN_PYTHON = frozenset(("istft", "norm", "split", "unflatten", "unique", "unique_consecutive"))
+"""Methods that are written in Python though there are functions by their names in C++."""
 
 NATIVE_IN_NN = frozenset((
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
+from tapegrad.execution.pending import moves
 from tapegrad.functions import unary
 from tapegrad.functions.bounds import refuse_elements, zero
 from tapegrad.functions.layouts import in_row_major_order
@@ -249,7 +250,7 @@ def _to_number(x: Tensor, exponent: Any) -> Tensor:
     if isinstance(exponent, complex):
         return elementwise.pow_number(x, exponent)
     exponent = float(exponent)
-    if not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
+    if moves(exponent) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
         return elementwise.pow_number(x, exponent)
     return elementwise.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
 

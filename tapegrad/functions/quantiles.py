@@ -143,9 +143,8 @@ def _check_tensors(input: Tensor, q: Tensor | None) -> None:
 
 
 def _check_fractions(q: Tensor) -> None:
-    found = bounds.numbers(q)
-    if found is not None and not ((found >= 0) & (found <= 1)).all():
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    text = "quantile() q values must be in the range [0, 1]"
+    bounds.refuse_elements(q, bounds.not_in_unit_interval, complaint=lambda found: RuntimeError(text))
 
 
 _OVERLOADS = (

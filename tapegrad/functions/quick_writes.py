@@ -29,6 +29,9 @@ QUICK = "in place"
 SEEN_ONCE: Any = False
 """In place of a plan: many kinds of calls come once only, and to write a plan costs more than the long way."""
 
+NEVER: Any = ()
+"""The same, for kinds of calls that always go the long way."""
+
 FITS_ALL = 2**15
 """Floats below this fit into all floating types; of others some methods look whether they do."""
 
@@ -57,7 +60,7 @@ def quick(twin: Callable[..., Tensor], op: Operator, scaled: Operator | None = N
             key, operands = (QUICK, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
         else:
             operator, key, operands = op, (QUICK, thread.modes, self._spec, kind), (other,)
-        run, storage = operator.plans.get(key), self._storage
+        run, storage = operator.plans.get(key) or operator.plan_cache.get(key), self._storage
         if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
             return _long_way(twin, operator, key, self, args, kwargs)
         return _written(self, run(self, *operands))
@@ -74,7 +77,7 @@ def quick_of_two(twin: Callable[..., Tensor], op: Operator, *names: str) -> Call
             return twin(self, *args, **kwargs)
         operands, storage = (*args, *kwargs.values()), self._storage
         key = (QUICK, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
-        run, plain = op.plans.get(key), True
+        run, plain = op.plans.get(key) or op.plan_cache.get(key), True
         for x in operands:
             if isinstance(x, Tensor):
                 plain = plain and (x is self or storage is None or x._storage is not storage)
@@ -93,7 +96,7 @@ def quick_alone(twin: Callable[..., Tensor], op: Operator) -> Callable[..., Tens
     @wraps(twin)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         key = (QUICK, thread.modes, self._spec)
-        run = op.plans.get(key)
+        run = op.plans.get(key) or op.plan_cache.get(key)
         if not run or args or kwargs:
             return _long_way(twin, op, key, self, args, kwargs)
         return _written(self, run(self))
@@ -112,10 +115,11 @@ def _long_way(
 ) -> Tensor:
     """Call a method as it is; when that went well a second time, the next call of its kind need not go this way."""
     result = twin(tensor, *args, **kwargs)
-    if key not in op.plans:
-        op.plans[key] = SEEN_ONCE
-    elif op.plans[key] is SEEN_ONCE:
-        op.plans[key] = _shortcut(op, key[1], key[2:])
+    known = op.plan_cache.get(key)
+    if known is None:
+        op.plan_cache.keep(key, SEEN_ONCE)
+    elif known is SEEN_ONCE:
+        op.plan_cache.replace(key, _shortcut(op, key[1], key[2:]) or NEVER)
     return result
 
 

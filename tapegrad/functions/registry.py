@@ -12,13 +12,23 @@ argument before.
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.functions.parser import check_call, overloads_of, type_name, with_plain_numbers
+from tapegrad.functions.parser import (
+    check_call,
+    check_inner,
+    has_number,
+    is_large,
+    is_outdated,
+    overloads_of,
+    respelled,
+    type_name,
+)
 from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NATIVE_IN_NN
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
@@ -57,7 +67,7 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input",
 
 TRUTHS = frozenset((
     "sorted", "return_inverse", "return_counts", "pivot", "training", "log_input", "full", "log_target", "ceil_mode",
-    "use_input_stats",
+    "use_input_stats", "swap",
 ))  # fmt: skip
 """Parameters for which PyTorch takes nothing but truth values."""
 
@@ -85,6 +95,11 @@ unsafe_split_with_sizes unsqueeze var_mean view_as_complex view_as_real
 
 PREFIXES = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
 """What PyTorch puts before the names of a namespace's functions, in messages and in ``__name__``."""
+
+
+def bind(function: Callable, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What each parameter of a function is given."""
+    return inspect.signature(function).bind(*args, **kwargs).arguments
 
 
 def unprefixed(name: str) -> str:
@@ -203,9 +218,12 @@ class Signature:
         by_name: see ``known_by_name``; None until somebody gives an argument by name.
         late: whether the function finds out by itself what its arguments are, and the gate is asked when it has raised.
         known: the types of arguments that passed, and the names they had; whether they can be given on as they are.
+        small: the same where ints are among them, which pass if they have no more than 64 bits.
     """
 
-    __slots__ = ("by_name", "called", "function", "known", "late", "method", "name", "native", "out_allowed", "tensors")
+    __slots__ = (
+        "by_name", "called", "function", "known", "late", "method", "name", "native", "out_allowed", "small", "tensors",
+    )  # fmt: skip
 
     def __init__(
         self, function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None
@@ -219,6 +237,7 @@ class Signature:
         self.tensors = tensors if any(tensors) else ()
         self.out_allowed = out_allowed and "out" not in parameters.keyword and "out" not in parameters.positional
         self.known: dict[tuple, bool] = {}
+        self.small: dict[tuple, bool] = {}
         self.late = not self.tensors and len(parameters.positional) == 2 and not parameters.variadic  # x + y
 
     def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool:
@@ -229,27 +248,61 @@ class Signature:
         Raises:
             TypeError, ValueError, OverflowError: PyTorch's message.
         """
+        given = (*args, *kwargs.values())
+        if key in self.small and not any(map(is_large, given)):
+            return self.small[key]
         lasting = self.check(args, kwargs)
         renamed, tensors = self.by_name or self.known_by_name()
         plain = not kwargs or (renamed.keys().isdisjoint(kwargs) and "out" not in kwargs)
         if not plain or not tensors.isdisjoint(kwargs):
             self.checked(kwargs)
         if lasting and all(isinstance(kind, str) or kind.__module__.startswith(_LASTING) for kind in key):
-            self.known[key] = plain
+            table = self.small if int in key and self.takes_number(args, kwargs) else self.known
+            table[key] = plain
         return plain
+
+    def takes_number(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether an int stands among these arguments for any number: whether it passes is seen by its value."""
+        if self.in_python():
+            annotations = self.function.__annotations__
+            given = bind(self.function, args, kwargs)
+            return any(type(arg) is int and annotations.get(name) != "int" for name, arg in given.items())
+        return has_number(self.called, self.method, args[self.method :], kwargs)
 
     def check(self, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Refuse a call as PyTorch's parser does; whether all calls with arguments of these types would pass."""
         flags = zip(args, self.tensors)  # noqa: B905 - fewer arguments may be given
         fits = all(isinstance(arg, Tensor) or not is_tensor for arg, is_tensor in flags)
         lasting = True
+        if self.in_python():
+            self.check_names(args, kwargs)
         if self.native and not (self.method and (not args or not isinstance(args[0], Tensor))):
             lasting = check_call(self.called, self.method, args[self.method :], kwargs)
-        if not fits:
+        if not fits and not (self.native and is_outdated(self.called, self.method, args[self.method :], kwargs)):
             raise self.refusal(args)
-        if not self.native or not overloads_of(self.called, self.method):
+        if self.in_python():
             self.check_truths(args, kwargs)
+            if any(map(is_large, (*args, *kwargs.values()))):
+                check_inner(self.called, bind(self.function, args, kwargs))
         return lasting
+
+    def in_python(self) -> bool:
+        """Whether PyTorch's function is written in Python, and gives its arguments on to others."""
+        return not self.native or not overloads_of(self.called, self.method)
+
+    def check_names(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Refuse too many arguments, too few, and unknown ones, as Python does before anything else."""
+        named = {key: arg for key, arg in kwargs.items() if key not in ("out", *self.known_by_name()[0])}
+        if len(named) < len(kwargs):
+            return
+        try:
+            bind(self.function, args, kwargs)
+        except TypeError:
+            called, own = self.called, self.function.__code__.co_qualname
+            try:
+                self.function(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(str(error).replace(own, f"Tensor.{called}" if self.method else called)) from None
 
     def check_truths(self, args: tuple, kwargs: dict[str, Any]) -> None:
         """Refuse numbers for truth values where PyTorch's function is written in Python, and gives them on."""
@@ -262,8 +315,7 @@ class Signature:
     def explain(self, error: Exception, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
         """Raise what PyTorch's parser says of a call that failed, if it has a say; or that there was no memory.
 
-        Returns the arguments with which to try again, if there are tensors or NumPy's numbers where PyTorch takes them
-        for numbers.
+        Returns the arguments with which to try again, if PyTorch takes what they are for something else.
         """
         if isinstance(error, MEMORY_ERRORS):
             raise out_of_memory(error) from None
@@ -272,11 +324,15 @@ class Signature:
         except (TypeError, ValueError, OverflowError) as better:
             if str(better) != str(error):
                 raise better from None
-        if not self.native:
-            if not isinstance(error, TypeError):
-                self.check_optional(args, kwargs)
             return None
-        rest, named = with_plain_numbers(self.called, self.method, args[self.method :], kwargs)
+        if not self.native:
+            if not isinstance(error, ValueError):  # those PyTorch's own function raises, before it calls another one
+                self.check_optional(args, kwargs)
+                check_inner(self.called, bind(self.function, args, kwargs))
+            return None
+        parameters = parameters_of(self.function)
+        most = len(args) if parameters.variadic else len(parameters.positional) - self.method
+        rest, named = respelled(self.called, self.method, args[self.method :], kwargs, most)
         return None if rest is None else ((*args[: self.method], *rest), named)
 
     def check_optional(self, args: tuple, kwargs: dict[str, Any]) -> None:

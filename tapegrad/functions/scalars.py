@@ -58,7 +58,7 @@ def operand(value: Any, beside: dtype) -> Any:
     value = python_number(value)
     if type(value) is not int:
         return value
-    _check_64_bits(value)
+    check_64_bits(value)
     if beside.category >= FLOATING:
         return float(value)
     if beside.category == BOOL and value >= 2**63:
@@ -86,7 +86,8 @@ def element_of(value: Any, beside: dtype) -> Any:
     return converted(value, beside) if exact else operand(value, beside)
 
 
-def _check_64_bits(value: int) -> None:
+def check_64_bits(value: int) -> None:
+    """Refuse an int that is no number of PyTorch's, which have 64 bits, with a sign or without."""
     if value >= 2**64:
         raise OverflowError("int too big to convert")
     if value < -(2**63):
@@ -101,7 +102,7 @@ def converted(value: Any, to: dtype) -> Any:
     """
     value = python_number(value)
     if type(value) is int:
-        _check_64_bits(value)
+        check_64_bits(value)
     if not _fits(value, to):
         raise RuntimeError(f"value cannot be converted to type {CPP_NAMES[to.name]} without overflow")
     if to.category == BOOL:
@@ -205,4 +206,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
+    for number in (tensor1, tensor2):
+        if type(number) is int:
+            check_64_bits(number)
     return common_dtype(tensor1, tensor2)

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from tapegrad.execution.tiering import be_deterministic
+from tapegrad.functions.parser import type_name
 from tapegrad.functions.registry import public
 
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -95,13 +96,16 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 @public("torch", out=False, asks="nobody")
-def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
 
     See Note [Tiers] in ``execution/tiering.py``.
     """
+    if not isinstance(mode, bool):
+        what = f"must be bool, not {type_name(mode)}"
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) {what}")
     _kept["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
-    be_deterministic(bool(mode))
+    be_deterministic(mode)
 
 
 @public("torch", out=False, asks="nobody")

@@ -451,6 +451,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; an int stands for one length."""
     result: list[int] = []
     for position, shape in enumerate(shapes):
+        if shape is None:
+            continue
         lengths = [shape] if isinstance(shape, int) else list(shape)
         result[:0] = [1] * (len(lengths) - len(result))
         for axis in range(-1, -len(lengths) - 1, -1):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.caches import Cache
 from tapegrad.dispatch.views import Made, creation_of, in_reals
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.windows import CONJUGATED, NEGATED
@@ -70,19 +71,20 @@ MOVES: dict[Any, Move] = {
 }
 """Where the view that an operator gives lies: a function of where its input lies, numbers and settings."""
 
-_moves: dict[tuple, tuple[tuple[int, ...] | None, int, int]] = {}
+_moves = Cache("views", nbytes=512)
+_recent_moves = _moves.recent
 
 
 def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
     """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
     key = (op, spec.shape, spec.strides, spec.dtype, *settings.items())
-    found = _moves.get(key)
+    found = _recent_moves.get(key) or _moves.get(key)
     if found is None:
         place = Geometry(tuple(spec.shape), spec.layout, 0)
         first = MOVES[op](place, *(0 for _ in numbers), **settings)
         assert first is not None
         step = MOVES[op](place, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
-        found = _moves[key] = (named_strides(first.shape, first.strides), first.offset, step)
+        found = _moves.keep(key, (named_strides(first.shape, first.strides), first.offset, step))
     return found
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
+from tapegrad.caches import tabulated
 from tapegrad.ops.resampling import Sampling
 
 COUNTS = {1: "one", 2: "two", 3: "three"}
@@ -147,7 +147,7 @@ def pooled_length(length: int, k: int, s: int, p: int, d: int, ceil_mode: bool) 
     return count - 1 if ceil_mode and (count - 1) * s >= length + p else count
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def windows(
     function: str, dims: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool, counted: str, divisor: int | None,
@@ -198,7 +198,7 @@ def _check_sizes(function: str, shape: tuple[int, ...], dims: int, kernel: tuple
     raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small")
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def adaptive(function: str, dims: int, shape: tuple[int, ...], output_size: Any) -> tuple[Sampling, ...]:
     """The windows of an adaptive pooling function, checked; None stands for the length as it is.
 

@@ -18,15 +18,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.caches import remembered
 from tapegrad.errors import message
 from tapegrad.functions.construction import from_numpy
 from tapegrad.interop.arrays import from_jax_array, is_tensor
 from tapegrad.interop.residuals import Keeping
 from tapegrad.ops.foreign import name_of
 from tapegrad.tensor.tensor import Tensor
-
-REMEMBERED = 256
-"""How many combinations of static arguments a function keeps its compiled operators for."""
 
 
 class Traced(NamedTuple):
@@ -116,7 +114,7 @@ def from_jax(function: Callable, *, name: str | None = None, node: str | None = 
     """
     called = name or name_of(function)
 
-    @functools.lru_cache(maxsize=REMEMBERED)
+    @remembered("functions of jax")
     def operator_for(structure: Any, marks: tuple) -> Call:
         return Call(called, structure, marks, node)
 

@@ -20,10 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.caches import Cache
 from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.foreign import Foreign, filled_in, is_flowing, strong
+from tapegrad.ops.operator import PLAN
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -121,7 +123,7 @@ class Keeping(Foreign):
 
     def __init__(self, function: Callable, name: str, node: str | None = None) -> None:
         super().__init__(function, name, node)
-        self.parts: dict[tuple, Parts] = {}
+        self.parts = Cache("plans", PLAN)
 
     def node_class(self, base: type, num_outputs: int) -> type:
         """Nodes that can have residuals."""
@@ -149,7 +151,7 @@ class Keeping(Foreign):
         if parts is None:
             free = tuple(isinstance(arg, Tensor) and arg._spec.requires_grad for arg in args)
             wide = self.is_wide([arg._spec for arg in args if isinstance(arg, Tensor)], {"x64": x64})
-            parts = self.parts.setdefault(key, Parts(self.given, free, wide, self.name))
+            parts = self.parts.keep(key, Parts(self.given, free, wide, self.name))
         return parts
 
 

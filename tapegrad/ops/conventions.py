@@ -154,7 +154,7 @@ def chosen(origin: Operator, specs: Sequence, settings: dict) -> Callable:
     """What calls of an operator on arguments of these specs run in its place, where jax's convention is chosen."""
     like = tuple(spec.bare.replace(strides=spec.strides) if isinstance(spec, Spec) else spec for spec in specs)
     key = (Chosen, *like, *settings.items())
-    operator = origin.kernels.get(key) or origin.kernels.setdefault(key, Chosen(origin, like, settings))
+    operator = origin.kernels.get(key) or origin.kernels.only(key, Chosen(origin, like, settings))
     return lambda *args: operator(*[arg for arg in args if arg is not None], x64=operator.wide)
 
 

@@ -4,7 +4,8 @@ Note [Determinants of singular matrices]
 The gradient of ``det(A)`` is ``conj(det(A)) A^-H``, the conjugate transpose of the adjugate, and finite for any
 matrix. PyTorch solves for it with the LU decomposition, in which it puts a small number for every pivot that is 0.
 What comes out for a singular matrix is 0, whatever its adjugate. Where the gradient is recorded it is the adjugate, by
-a singular value decomposition, as it must be for the second derivative. So it is here: ``vanishes`` says when.
+a singular value decomposition, as it must be for the second derivative. So it is here: ``vanishes`` says when. It does
+so of all determinants that are not known yet, in a call that is captured: the adjugate is right for any matrix.
 
 With ``A = U S V^H`` the adjugate is ``det(U) det(V^H) V adj(S) U^H``, and for a diagonal S, with Q_ij the product of
 all singular values but i and j, ``adj(S + E)`` has to first order the derivative
@@ -20,7 +21,8 @@ import numpy as np
 
 from tapegrad.errors import LinAlgError
 from tapegrad.execution import dtypes
-from tapegrad.execution.host import is_readable, to_host
+from tapegrad.execution.host import innermost, is_readable, may_look, to_host
+from tapegrad.execution.late import check_later, found_in
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.elementwise import complex, imag, real
 from tapegrad.ops.matmul import adjoint, matmul
@@ -74,7 +76,9 @@ def numbers_of(x):
 
 
 def vanishes(det):
-    """Whether a recorded determinant is as good as 0. See Note [Determinants of singular matrices]."""
+    """Whether a recorded determinant is, or may be, as good as 0. See Note [Determinants of singular matrices]."""
+    if isinstance(det, Tensor) and not is_readable(value_of(det)):
+        return True
     return bool((abs(numbers_of(det)) < 100 * dtypes.finfo(dtypes.as_dtype(det.dtype)).eps).any())
 
 
@@ -101,6 +105,7 @@ def det(x):
 
 det.saved_names = {"A": "x", "LU": "lu", "result": "out"}
 det.looks = True
+det.flowing = 1
 
 
 def _singular(x):
@@ -171,10 +176,25 @@ def adjugate_derivative(x, t):
 
 def refuse_zero(sign):
     """Where the gradient is recorded, PyTorch solves an equation for it, which it refuses if the matrix is singular."""
-    zero = numbers_of(sign) == 0
-    if zero.any():
-        where = f"(Batch element {int(np.flatnonzero(zero.ravel())[0])}): " if zero.ndim else ""
-        raise LinAlgError(f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
+    if not isinstance(sign, Tensor):
+        return
+    if not may_look():
+        check_later(innermost(value_of(sign)), is_zero, (), singular)
+        return
+    found = found_in(numbers_of(sign), is_zero, ())
+    if found is not None:
+        raise singular(found)
+
+
+def is_zero(x):
+    """Which numbers are 0."""
+    return x == 0
+
+
+def singular(found):
+    """PyTorch's error for a singular matrix of a batch."""
+    where = f"(Batch element {found.place}): " if found.ndim else ""
+    return LinAlgError(f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
 
 
 def slogdet_gradient(g_sign, g_logabsdet, x, sign, lu, permutation):
@@ -211,3 +231,4 @@ def slogdet(x):
 
 slogdet.saved_names = {"A": "x", "LU": "lu"}
 slogdet.looks = True
+slogdet.flowing = 2

@@ -14,17 +14,17 @@ values: a gradient through them is nan. A gradient of the values alone goes anot
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.caches import remembered
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import innermost, is_traced, may_look, to_host
-from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.kernel import Shaped
 from tapegrad.execution.late import check_later
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.elementwise import real
@@ -162,7 +162,7 @@ def _dependent(independent: Any) -> Any:
     return ~independent
 
 
-@cache
+@remembered("kernels")
 def _test(independent: Callable, defined: tuple[bool, ...]) -> Callable:
     """The kernel which says whether a loss is independent of all phases."""
 
@@ -171,7 +171,7 @@ def _test(independent: Callable, defined: tuple[bool, ...]) -> Callable:
         grads = [next(given) if has else None for has in defined]
         return jnp.all(independent(grads, list(given)))
 
-    return Kernel(test, name="phases", wide=True).bind()
+    return Shaped(test, name="phases", wide=True)
 
 
 def phased(cls: type[Phased], **formulas: Any) -> Callable[[Callable], Phased]:

@@ -10,10 +10,11 @@ from typing import Any
 
 import jax
 
+from tapegrad.caches import Cache, Interned
 from tapegrad.dispatch import levels
 from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.foreign import foreign
-from tapegrad.ops.operator import Operator, broadcast_to, sum_to
+from tapegrad.ops.operator import PLAN, Operator, broadcast_to, sum_to
 from tapegrad.tensor.lifted import Level, Lifted, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
@@ -31,8 +32,8 @@ class Vmapped(Operator):
     def __init__(self, op: Operator, mask: tuple[bool, ...]) -> None:
         vars(self).update(vars(op))
         self.op, self.mask = op, mask
-        self.plans, self.kernels = {}, {}
-        self.singles: dict[tuple, Plan] = {}
+        self.plan_cache, self.kernels = Cache("plans", PLAN), Interned()
+        self.plans, self.singles = self.plan_cache.recent, Cache("plans", PLAN)
         self.keeps_layout = False
 
     def __getattr__(self, name: str) -> Any:
@@ -64,9 +65,11 @@ class Vmapped(Operator):
     def single(self, plan: Plan) -> Plan:
         """The plan for one example of a plan for the batch."""
         key = (plan.modes, *plan.specs, *plan.settings.items())
-        if key not in self.singles:
-            self.singles[key] = Plan(self.op, tuple(self.examples(plan.specs)), plan.settings, plan.modes)
-        return self.singles[key]
+        found = self.singles.get(key)
+        if found is None:
+            single = Plan(self.op, tuple(self.examples(plan.specs)), plan.settings, plan.modes)
+            found = self.singles.keep(key, single)
+        return found
 
     def gradients(self, plan: Plan, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> tuple:
         """The gradients of all wanted arguments; of one that all examples share, the sum over the examples."""
@@ -133,12 +136,12 @@ class Gradients(Operator):
     listed = False
 
     def __init__(self, plan: Plan, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> None:
-        count = sum(defined)
+        count, formulas = sum(defined), plan.formulas()
 
         def gradients(*values: Any) -> tuple:
             given = iter(values[:count])
             grads = [next(given) if has else None for has in defined]
-            results = plan.gradients(grads, values[count:], wanted)
+            results = formulas.gradients(grads, values[count:], wanted)
             self.wanted = tuple(result is not None for result in results)
             return tuple(result for result in results if result is not None) or values[:1]  # it must have an output
 

@@ -109,6 +109,7 @@ def multilabel_margin_loss(x, target, *, reduction):
     return reduced(losses.reshape(x.shape[:-1]), reduction), named.reshape(x.shape).astype(x.dtype)
 
 
+multilabel_margin_loss.flowing = 1
 _NO_SECOND_OF_SEVERAL = underivable("aten::multilabel_margin_loss_backward")
 
 

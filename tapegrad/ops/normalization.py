@@ -252,6 +252,7 @@ def _declare_batch_norm(name: str, node: str) -> Operator:
         unbiased = variance * (count / max(count - 1, 1))
         return out, _moved(running_mean, center, momentum), _moved(running_var, unbiased, momentum)
 
+    operator.flowing = 1
     return operator
 
 

@@ -37,6 +37,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad import dispatch
+from tapegrad.caches import Cache, Interned
 from tapegrad.dispatch.nodes import saved_properties
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
@@ -53,6 +54,9 @@ from tapegrad.tensor.tensor import Tensor, wrap
 
 TABLE: dict[str, Operator] = {}
 """Every operator of the house, by name. Tests are parametrized over it."""
+
+PLAN = 16 << 10
+"""About how many bytes a plan takes, with its runner, its kernels' traces and all: measured."""
 
 
 class Formula:
@@ -103,6 +107,8 @@ class Operator:
     """What its calls run in its place where jax's subgradients are chosen. See Note [Two conventions]."""
     looks = False
     """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
+    flowing: int | None = None
+    """How many of its outputs take gradients, if only the first of those that could do so."""
     broadcasts = False
     plain_inputs: frozenset[str] = frozenset()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
@@ -142,9 +148,10 @@ class Operator:
         without = [getattr(formula.function, "underivable", None) for formula in self.formulas.values()]
         self.underivable = next(filter(None, without), None)  # PyTorch's name of what has no derivative
         self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
-        self.plans: dict[tuple, Callable] = {}
-        self.kernels: dict[tuple, Any] = {}
-        self.families: dict[Any, Any] = {}  # see Note [Structures] in ``dispatch/structures.py``
+        self.plan_cache = Cache("plans", PLAN)
+        self.plans: dict[tuple, Callable] = self.plan_cache.recent
+        self.kernels = Interned()
+        self.families = Cache("structures")  # see Note [Structures] in ``dispatch/structures.py``
         self.saved_names: dict[str, Any] = {}  # PyTorch's names of saved fields: our name, or what it always is
         self.keeps_layout = False  # whether an output lies in memory as the first input does
         self.records_integers = False  # whether integers that it gives require grad: see Note [Written integers]
@@ -666,7 +673,7 @@ def zeros_of(x, *, shape, dtype):
 def forget_plans() -> None:
     """Forget all that was decided and compiled for calls; it is made again when it is needed."""
     for operator in TABLE.values():
-        operator.plans.clear()
+        operator.plan_cache.clear()
         operator.kernels.clear()
         operator.families.clear()
         operator.__dict__.pop("variants", None)

@@ -250,6 +250,7 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "airy_ai": "special_airy_ai", "erfcx": "special_erfcx",
     "xlog1py_number": "special_xlog1py.other_scalar", "number_xlog1py": "special_xlog1py.self_scalar",
     "zeta_number": "special_zeta.other_scalar", "number_zeta": "special_zeta.self_scalar", "times": "mul.Scalar",
+    "plus": "add.Scalar",
     "frexp": "frexp.Tensor", "fft_c2c": "_fft_c2c", "fft_r2c": "_fft_r2c",
     "fft_c2r": "_fft_c2r",
     **{f"clamp{end}_tensor": f"clamp{end}.Tensor" for end in ("", "_min", "_max")},

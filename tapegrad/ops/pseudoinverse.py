@@ -177,3 +177,4 @@ def lstsq(x, y, rcond, *, vector, measured, ranked, valued):
 
 
 lstsq.saved_names = {"self": "x", "b": "y"}
+lstsq.flowing = 2

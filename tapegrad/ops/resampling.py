@@ -9,13 +9,13 @@ found with NumPy when it is traced. The adjoint adds to the same positions with 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.caches import remembered
 from tapegrad.ops.operator import Operator, linear
 from tapegrad.ops.reductions import widened
 
@@ -49,7 +49,7 @@ class Sampling(NamedTuple):
     align: bool = False
 
 
-@cache
+@remembered("sampling taps", nbytes=8 << 10)
 def taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Positions and weights, (taps, size) each; a tap that reads nothing has the position -1 and the weight 0."""
     if sampling.kind == "window":

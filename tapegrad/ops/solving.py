@@ -202,6 +202,7 @@ def solve_ex(x, y, *, left=True, vector=False):
 
 
 solve_ex.saved_names = {"A": "x", "LU": "lu", "result": "out"}
+solve_ex.flowing = 1
 
 
 @column_major

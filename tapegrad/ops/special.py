@@ -234,6 +234,12 @@ def times(x, y):
 times.plain_inputs = frozenset(("y",))
 
 
+@elementwise(x=lambda g: g, node="AddBackward1")
+def plus(x, y):
+    """``x + y`` for a number ``y``, as PyTorch writes it in functions of its own."""
+    return jnp.add(x, y)
+
+
 def _unknown(what):
     """The formula of an input for which PyTorch has none: raises once backward gets there."""
 

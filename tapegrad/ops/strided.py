@@ -10,10 +10,10 @@ offsets are not known. A memory that the tensor fills is looked at as the tensor
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import jax.numpy as jnp
 
+from tapegrad.caches import remembered
 from tapegrad.dispatch import views
 from tapegrad.execution.boxes import NO_BOX
 from tapegrad.execution.kernel import WIDE, Kernel
@@ -104,8 +104,8 @@ def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size,
 copy_slices.moves, copy_slices.wraps_numbers, copy_slices.plain_inputs = True, True, frozenset()
 """What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept."""
 
-@lru_cache(maxsize=4096)
-def _reusing(wide, **settings):
+@remembered("kernels")
+def _reusing(x_shape, source_shape, wide, **settings):
     def write(x, source, offset):
         return copy_slices.function(x, source, offset, 0, **settings)
 
@@ -119,7 +119,7 @@ def copied_slices(holder, value, source, offset, **settings):
     ):
         return value
     wide = value.dtype in WIDE or getattr(source, "dtype", value.dtype) in WIDE
-    return _reusing(wide, **settings)(holder, value, source, offset)
+    return _reusing(value.shape, getattr(source, "shape", ()), wide, **settings)(holder, value, source, offset)
 
 
 as_strided.records_integers = copy_slices.records_integers = True

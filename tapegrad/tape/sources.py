@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from types import CodeType
 from typing import Any
+
+from tapegrad.caches import remembered
 
 
 def defined(lines: Iterable[str], name: str, names: dict[str, Any]) -> Any:
     """The function ``name`` that some lines define, which refer to ``names``; its code is compiled once.
 
+    It is not among ``names`` itself, so that it is freed when nobody refers to it.
+
     >>> defined(["def double(x):", "    return factor * x"], "double", {"factor": 2})(3)
     6
     """
     exec(_code("\n".join(lines)), names)
-    return names[name]
+    return names.pop(name)
 
 
-@lru_cache(4096)
+@remembered("written code", nbytes=8 << 10)
 def _code(source: str) -> CodeType:
     return compile(source, "<written function>", "exec")

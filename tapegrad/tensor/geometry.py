@@ -7,8 +7,9 @@ choices for dimensions of length 1 and for empty tensors included; they know not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
+
+from tapegrad.caches import tabulated
 
 Ints = tuple[int, ...]
 
@@ -21,7 +22,7 @@ class Geometry(NamedTuple):
     offset: int = 0
 
 
-@lru_cache(maxsize=4096)
+@tabulated(4096)
 def contiguous_strides(shape: Ints) -> Ints:
     """The strides of a row-major tensor.
 
@@ -236,6 +237,28 @@ def elementwise_strides(shape: Ints, operands: Sequence[tuple[Ints, Ints]]) -> I
     if order == tuple(reversed(range(len(shape)))):
         return contiguous_strides(shape)
     return _laid_out(shape, order, least=0)
+
+
+def picked_strides(shape: Ints, strides: Ints, places: Sequence[tuple[Ints, Ints] | None], common: Ints) -> Ints:
+    """The strides that PyTorch gives to what index tensors pick, which it reads as an elementwise operator does.
+
+    Args:
+        shape, strides: of the tensor that is indexed.
+        places: for each of its first dimensions, the shape and the strides of the tensor that indexes it, or None.
+        common: the shape to which these are broadcast. Where they stand apart, its dimensions come first.
+
+    >>> picked_strides((2, 3), (1, 2), [None, ((4,), (1,))], (4,))
+    (4, 1)
+    """
+    axes = [axis for axis, place in enumerate(places) if place is not None]
+    together = axes[-1] - axes[0] == len(axes) - 1
+    before = tuple(range(axes[0])) if together else ()
+    after = tuple(axis for axis in range(len(shape)) if axis not in (*axes, *before))
+    whole = (*(shape[axis] for axis in before), *common, *(shape[axis] for axis in after))
+    own = (*(strides[axis] for axis in before), *(0,) * len(common), *(strides[axis] for axis in after))
+    spread = (*(1,) * len(before), *common, *(1,) * len(after))
+    picks = [viewed(Geometry(common, _broadcast_strides(common, *place), 0), spread) for place in places if place]
+    return elementwise_strides(whole, [(whole, own), *((spread, pick.strides) for pick in picks if pick)])
 
 
 def preserved_strides(shape: Ints, strides: Ints) -> Ints:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.caches import Cache, Interned
 from tapegrad.execution import devices, dtypes
 from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
@@ -64,6 +65,8 @@ class Size(tuple):
 class Spec:
     """Shape, dtype, device and flags of a tensor. Interned: equal specs are the same object, so hashing is by identity.
 
+    That is so as long as somebody holds it, a tensor or a plan for example; afterwards it is forgotten.
+
     Attributes:
         shape: a ``Size``.
         dtype: a tapegrad dtype.
@@ -81,9 +84,9 @@ class Spec:
 
     __slots__ = (
         "shape", "dtype", "device", "requires_grad", "plain", "overrides", "inference", "dual", "strides", "window",
-        "level", "misfit", "_siblings", "numel", "ndim",
+        "level", "misfit", "numel", "ndim", "__weakref__",
     )  # fmt: skip
-    _interned: dict[tuple, Spec] = {}
+    _interned = Interned()
 
     is_nested_tensor = False
     is_cpp_nested_tensor = False
@@ -102,7 +105,6 @@ class Spec:
     misfit: bool
     numel: int
     ndim: int
-    _siblings: dict[tuple, Spec]
 
     @classmethod
     def of(
@@ -132,44 +134,39 @@ class Spec:
             spec.inference, spec.dual, spec.strides, spec.window = inference, dual, strides, window
             spec.level, spec.misfit = level, misfit
             spec.numel, spec.ndim = spec.shape.numel(), len(spec.shape)
-            spec._siblings = {}
-            spec = cls._interned.setdefault(key, spec)
+            spec = cls._interned.only(key, spec)
         return spec
 
     def replace(self, **changes: Any) -> Spec:
         """This spec with ``changes``; remembered, so that it is one look-up the next time."""
-        key = tuple(changes.items())
-        sibling = self._siblings.get(key)
-        if sibling is None:
+        key = (self, *changes.items())
+        changed = _changed.recent.get(key) or _changed.get(key)
+        if changed is None:
             fields = {name: getattr(self, name) for name in Spec.__slots__[:12]}
-            sibling = self._siblings[key] = Spec.of(**{**fields, **changes})
-        return sibling
+            changed = _changed.keep(key, Spec.of(**{**fields, **changes}))
+        return changed
 
     @property
     def bare(self) -> Spec:
         """This spec without its flags: what a compiled kernel depends on."""
-        bare = self._siblings.get(())
-        if bare is None:
-            bare = self._siblings[()] = Spec.of(self.shape, self.dtype, self.device, level=self.level)
-        return bare
+        bare = _bare.recent.get(self) or _bare.get(self)
+        return bare or _bare.keep(self, Spec.of(self.shape, self.dtype, self.device, level=self.level))
 
     @property
     def fresh(self) -> Spec:
         """This spec for a value of its own: neither shared nor written, of no class, without gaps in memory."""
-        fresh = self._siblings.get(("fresh",))
+        fresh = _fresh.recent.get(self) or _fresh.get(self)
         if fresh is None:
             dense = self.strides is None or is_dense(self.shape, self.strides)
             changes = {"plain": True, "window": False, "overrides": False, "strides": self.strides if dense else None}
-            fresh = self._siblings["fresh",] = self.replace(**changes)
+            fresh = _fresh.keep(self, self.replace(**changes))
         return fresh
 
     @property
     def gradient(self) -> Spec:
         """The spec of a gradient that is kept for this one: without flags, in memory like it if that has no gaps."""
-        gradient = self._siblings.get(("gradient",))
-        if gradient is None:
-            gradient = self._siblings["gradient",] = self.bare.replace(strides=self.fresh.strides)
-        return gradient
+        gradient = _gradient.recent.get(self) or _gradient.get(self)
+        return gradient or _gradient.keep(self, self.bare.replace(strides=self.fresh.strides))
 
     @property
     def layout(self) -> tuple[int, ...]:
@@ -180,6 +177,10 @@ class Spec:
         names = ("requires_grad", "plain", "overrides", "inference", "dual", "window", "misfit")
         flags = [name for name in names if getattr(self, name)]
         return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"
+
+
+_changed, _bare, _fresh, _gradient = (Cache("specs", nbytes=512) for _ in range(4))
+"""Specs by another one, and what is to be different. Plans and tensors hold those that they need."""
 
 
 def named_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -95,7 +95,9 @@ def replay(hunting: Hunt, seed: str) -> int:
     print(runnable(hunting.program(seed)), "\n", flush=True)
     group = hunting.examine(seed)
     print(group.text() if group else "no difference")
-    return int(group is not None)
+    if group is not None and group.left is not None:
+        print(f"LEFT: {group.left}")
+    return int(group is not None and group.left is None)
 
 
 def run(options: argparse.Namespace) -> int:

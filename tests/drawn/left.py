@@ -15,7 +15,11 @@ LEFT: list[tuple[str, str, str]] = [
         "raised nothing for .*(unsupported operation: more than one|Nested forward mode)",
         "PyTorch can't hold tangents of expanded tensors, nor nest forward mode in a dual level",
     ),
-    (r"cummin|cummax", "log: False for True", "the gradient of nothing requires grad in PyTorch"),
+    (
+        r"cummin|cummax",
+        "(log|grad): False for True|is_leaf: False for True",
+        "the gradient of nothing requires grad in PyTorch",
+    ),
     (
         r"jvp|vjp|vmap|jac|hessian|func\.|functional\.",
         "raised nothing for RuntimeError: (view size|unsupported operation)",
@@ -24,6 +28,12 @@ LEFT: list[tuple[str, str, str]] = [
     (r"hardsigmoid|hardswish", "numbers", "PyTorch's tangent takes a sixth in float32"),
     (r"autograd\.grad", "requires_grad: False for True", "PyTorch may give the seed itself for a gradient"),
     (r"baddbmm", "batch1 must be a 3D|raised", "both refuse it, one for another reason"),
+    (r"embedding", "must be #-D for IndexError", "both refuse it, one for another reason"),
+    (
+        r"_loss\(",
+        "raised (nothing|RuntimeError: result type .*) for RuntimeError: (Negation|Subtraction), the `-` operator",
+        "PyTorch refuses a loss of truth values by its first operator",
+    ),
     (r"float16|half\(", "complex32", "there are no complex numbers of half precision here"),
     (
         r"dual|jvp|jacfwd|linearize|hessian",
@@ -33,12 +43,12 @@ LEFT: list[tuple[str, str, str]] = [
     (r"vmap[^\n]*jac", "unsupported operation|view size", "what does not depend on the example is expanded here"),
     (
         r"linearize",
-        "numbers|requires_grad|nothing for",
+        "numbers|requires_grad|is_leaf|nothing for",
         "PyTorch takes the primals of linearize for constants, and gives what was in memory "
         "before inside other transforms; here its derivative has derivatives",
     ),
     (
-        r"_\([\s\S]*(dual|jvp)|(dual|jvp)[\s\S]*_\(",
+        r"(?<!grad)_\([\s\S]*(dual|jvp|jacfwd|hessian)|(dual|jvp)[\s\S]*(?<!grad)_\(",
         "numbers",
         "PyTorch's tangent of a write of a tensor to itself reads what was written",
     ),
@@ -54,9 +64,34 @@ LEFT: list[tuple[str, str, str]] = [
         "here function transforms run under saved-tensor hooks",
     ),
     (
+        r"multi_grad_hook[\s\S]*checkpoint|checkpoint[\s\S]*multi_grad_hook",
+        "log: length",
+        "in PyTorch a backward inside a backward changes how many gradients such a hook of the outer one waits for",
+    ),
+    (
+        r"func\.|functional\.|vmap",
+        "raised nothing for .*modified (by an )?in-?place",
+        "what a transform saves is a value, which no write reaches",
+    ),
+    (r"dual|jvp", "graph a second time", "PyTorch's tangent is a sum with zeros, whose node saves nothing"),
+    (r"vmap[\s\S]*checkpoint|checkpoint[\s\S]*vmap", "nothing for .*escaped", "PyTorch's checkpoint lets examples out"),
+    (r"", "INTERNAL ASSERT", "PyTorch fails"),
+    (r"cat\(|stack|hsplit", "log: None for ndarray", "PyTorch computes all gradients of a list, wanted or not"),
+    (
+        r"\.(double|to|type_as)\(|float64",
+        "digits of float32",
+        "numbers that were computed in float32 are rounded so, whatever they are cast to",
+    ),
+    (
+        r"dual|jvp|jacfwd",
+        "dtype: 'float#' for 'float#'",
+        "PyTorch's tangent of a 0-dim tensor and a number is float64, and one of a dtype of its own may lose it",
+    ),
+    (r"0, 3\)[\s\S]*conv", "shape", "PyTorch gives what has no input channels no output channels"),
+    (
         r"functionalize",
-        "raised nothing for",
-        "inside functionalize PyTorch has no tape; here it is the function itself",
+        "raised nothing for|numbers",
+        "inside functionalize PyTorch has no tape, and forgets that of clamp_; here it is the function itself",
     ),
     (
         r"",
@@ -64,32 +99,37 @@ LEFT: list[tuple[str, str, str]] = [
         "derivatives that PyTorch lacks",
     ),
     (
-        r"median|mode|kthvalue|topk",
-        "grad: numbers|log: numbers",
+        r"median|\bmode\(|kthvalue|topk",
+        "numbers: numbers|grad: numbers|log: numbers",
         "which of several equal elements is chosen is not defined",
     ),
     (
         r"scaled_dot_product_attention|rms_norm",
-        "grad_fn",
+        "grad_fn|log: list",
         "the last node is another of several that PyTorch computes it by",
     ),
     (
-        r"vmap|jac|hessian",
+        r"vmap|jac|hessian|is_grads_batched",
         "Batching rule not implemented|could not generate a fallback",
         "PyTorch has no batching rule; every operator has one here",
     ),
+    (r"pool1d", "for 'AsStrided", "PyTorch pools in two dimensions, and gives a view of that"),
     (r"logsigmoid", "log: length", "PyTorch's kernel for the CPU saves a buffer of its own"),
     (
         r"\b0, 3|\[1:\]|det|linalg",
-        "not implemented for '(Half|Bool)'",
+        "not implemented for '(Half|BFloat.*|Bool)'",
         "PyTorch does not look at the dtype of an empty matrix",
     ),
     (
         r"diagonal_scatter|select_scatter|slice_scatter",
-        "storage_offset",
-        "PyTorch copies all of the memory behind a view",
+        "stride|storage_offset",
+        "PyTorch copies all of the memory behind a view, gaps too",
     ),
-    (r"einsum|kron|inner|tensordot|multi_dot", "stride|grad_fn", "the order in which PyTorch contracts shows"),
+    (
+        r"einsum|kron|inner|tensordot|multi_dot",
+        "stride|grad_fn|requires_grad: True for False|graph a second time",
+        "the order in which PyTorch contracts shows: its result may be a view of another node's",
+    ),
 ]
 
 

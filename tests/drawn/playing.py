@@ -62,6 +62,12 @@ class Player:
             if name not in self.reserved and len(name) == 1 and not callable(item)
         }  # fmt: skip
 
+    def names_of_same(self, names: Container[str]) -> set[str]:
+        """All names of the things that these are names of."""
+        pool = self.pool
+        things = {id(item) for name, item in pool.items() if name in names}
+        return {name for name, item in pool.items() if id(item) in things}
+
     def run(self, code: CodeType) -> Raised | None:
         """Run a statement; what it raised."""
         try:
@@ -181,19 +187,21 @@ def quiet() -> Iterator[None]:
 
 
 TAINTING = re.compile(r"\.grad\b|vmap|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
-ALIAS = re.compile(r"\w = (\w)(\[\d\])?$")
-"""Another name of a thing, or of a part of it."""
+ALIAS = re.compile(r"\w = (\w)\[\d\]$")
+"""A name of a part of a thing."""
 HIDDEN = ("version", "stride", "storage_offset", "output_nr")
 
 
 def tainted_by(source: str, tainted: set[str]) -> None:
-    """Add to the names of gradients those that a statement gives to any. See Note [What is not compared]."""
-    if TAINTING.search(source) or tainted & set(re.findall(r"\b[a-z]\b", source)):
-        tainted |= {
-            name.id
-            for name in ast.walk(ast.parse(source))
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-        }
+    """Add to the names of gradients those that a statement gives to any, and to functions that give any.
+
+    See Note [What is not compared].
+    """
+    if TAINTING.search(source) or tainted & set(re.findall(r"\b[a-z]\d*\b", source)):
+        for part in ast.parse(source).body:
+            nodes = [] if isinstance(part, ast.FunctionDef) else ast.walk(part)
+            tainted |= {x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+            tainted |= {part.name} if isinstance(part, ast.FunctionDef) else set()
 
 
 Account = list[tuple[str, Raised | None, dict[str, Any]]]
@@ -216,6 +224,7 @@ def play(player: Player, text: str, watched: bool = True) -> tuple[Account, dict
             tainted_by(source, tainted)
             if TAINTING.search(source) or (ALIAS.match(source) and ALIAS.match(source)[1] in direct):
                 tainted_by(source, direct)
+            direct |= player.names_of_same(direct)
             look = watched or number == len(program)
             account.append((source, raised, player.marks(tainted, direct) if look else {}))
         return account, player.numbers()

@@ -527,7 +527,8 @@ def loop(w: Writer) -> str | None:
         return None
     name = w.new_name()
     if w.chance(30):
-        return f"{name} = {x}\nwhile {name}.abs().sum() > 3:\n    {name} = {name} / 2"
+        ends = f"    if not {name}.abs().sum() > 3:\n        break"  # however small it is made
+        return f"{name} = {x}\nfor i in range(9):\n{ends}\n    {name} = {name} / 2"
     body = w.choice(
         ("{n}.sin() + {n}", "{n} * 0.5 + i", "{n} * {x}", "torch.tanh({n}) * (i + 1)", "{n} + {n}.mean()")
     ).format(n=name, x=x)

@@ -1,15 +1,17 @@
 """A fixed handful of drawn programs, and that the machine can fail. The recorded run is ``python -m tests.drawn``."""
 
 import ast
+from random import Random
 
 import pytest
 
 import tapegrad
 from drawn.comparing import nudged
 from drawn.hunting import Hunt, right_module, runnable
-from drawn.modes import MODES, as_step, at_once, compiled, deferred
+from drawn.modes import MODES, as_step, at_a_jump, at_once, compiled, deferred
 from drawn.shrinking import smaller, smallest
 from drawn.steps import FEATURES
+from drawn.writer import Writer
 from tapegrad.ops import elementwise
 from tapegrad.ops.operator import Formula
 
@@ -29,6 +31,7 @@ def test_a_seed_draws_one_program():
     assert Hunt(module).program("ring:1") == Hunt(module).program("ring:1") != Hunt(module).program("ring:2")
 
 
+@pytest.mark.ring("full")
 def test_what_matters_is_drawn():
     module = right_module()
     text = "\n".join(Hunt(module, frozenset({feature})).program(f"ring:{n}") for feature in FEATURES for n in range(6))
@@ -61,9 +64,9 @@ def wrong_formula(monkeypatch):
     """The derivative of the sine has the wrong sign."""
     sine = elementwise.sin
     monkeypatch.setitem(sine.formulas, "x", Formula(lambda g, x: -g * elementwise.cos(x)))
-    sine.plans.clear(), sine.kernels.clear()
+    sine.plan_cache.clear(), sine.kernels.clear()
     yield
-    sine.plans.clear(), sine.kernels.clear()
+    sine.plan_cache.clear(), sine.kernels.clear()
 
 
 SINE = "a = torch.tensor([0.5, 1.0], requires_grad=True)\nb = a.sin()\nc = b * 2\nd = c + a\nd.sum().backward()"
@@ -129,4 +132,17 @@ def test_a_program_as_a_step():
 
 
 def test_what_stands_at_a_jump():
-    assert nudged("a = torch.tensor([1.5, 0.0])\nb = a + 1.5").count("1.5") == 1
+    first, second = nudged("a = torch.tensor([1.5, 0.0])\nb = a + 1.5").splitlines()
+    assert "[1.5, " not in first and second == "b = a + 1.5"
+    rounded = "a = torch.tensor([[-1.0, -0.5, 0.0], [0.5, 1.0, 1.5]])\nb = F.batch_norm(a, None, None, training=True)"
+    branch = "\nif b.sum() > {}:\n    c = b\nelse:\n    c = b[0]"
+    assert at_a_jump(right_module(), rounded + branch.format(0), "shape")
+    assert not at_a_jump(right_module(), rounded + branch.format(1), "shape")
+
+
+@pytest.mark.parity
+def test_what_cannot_be_read_is_not_drawn():
+    writer = Writer(right_module(), Random("1"))
+    assert writer.keep("a = torch.ones(2, 3)") and writer.keep("seen.append(a)")
+    assert not writer.keep("torch.func.vmap(lambda x: (globals().update(b=x), x)[1])(a)")
+    assert writer.lines == ["a = torch.ones(2, 3)", "seen.append(a)"]

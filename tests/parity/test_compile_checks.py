@@ -46,12 +46,21 @@ PLAIN = {
     "cholesky": (lambda torch, x, i: torch.linalg.cholesky(x), NEGATIVE, 0),
     "svd of nan": (lambda torch, x, i: torch.linalg.svdvals(x * NAN), X, 0),
     "eig of nan": (lambda torch, x, i: torch.linalg.eig(x * NAN)[0], SINGULAR, 0),
+    "quantile": (lambda torch, x, i: torch.quantile(x, i * 0.75), X, [1.0, 2.0]),
+    "ctc_loss, targets": (lambda torch, x, i: ctc(torch, x, torch.tensor([[1, 1], [1, 2]]), i), X, [2, 3]),
+    "ctc_loss, a row of targets": (lambda torch, x, i: ctc(torch, x, torch.tensor([1, 2, 1]), i), X, [2, 2]),
     "bernoulli": (lambda torch, x, i: torch.bernoulli(x), X, 0),
     "multinomial": (lambda torch, x, i: torch.multinomial(x, 2), X, 0),
     "multinomial of nothing": (lambda torch, x, i: torch.multinomial(x * 0, 2), X, 0),
     "normal": (lambda torch, x, i: torch.normal(x, x), X, 0),
     "poisson": (lambda torch, x, i: torch.poisson(x), X, 0),
 }  # fmt: skip
+
+
+def ctc(torch, x, targets, lengths):
+    """The loss of two sequences of four steps."""
+    scores = (x.sum() * torch.arange(24.0).reshape(4, 2, 3) / 10).log_softmax(2)
+    return functional(torch).ctc_loss(scores, targets, torch.tensor([4, 4]), lengths)
 
 
 def raised(action):
@@ -73,6 +82,56 @@ def test_what_pytorch_refuses(name):
         return [errors, torch is not tapegrad or step.replayed > 0]
 
     agree(program)
+
+
+def near_zero(torch, x):
+    """The second derivatives of determinants, of which some are 0, or nearly."""
+    x = x.clone().requires_grad_()
+    (first,) = torch.autograd.grad(torch.linalg.det(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad((first * first).sum(), x)
+    return first.detach(), second
+
+
+SECOND = [[[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [2.0, 4.0 + 1e-6]]]
+
+
+@pytest.mark.parametrize("matrices", [SECOND, SECOND[1:2], SECOND[0]], ids=["some", "none", "one"])
+def test_derivatives_of_determinants_near_zero(matrices):
+    def program(torch):
+        call = torch.compile(near_zero, fullgraph=True) if torch is tapegrad else near_zero
+        return [call(torch, torch.tensor(matrices)) for _ in range(4)][-1]
+
+    agree(program, rtol=1e-4, atol=1e-4)
+
+
+def test_a_singular_matrix_of_slogdet_in_backward():
+    def program(torch):
+        def step(x):
+            x = x.clone().requires_grad_()
+            return torch.autograd.grad(torch.linalg.slogdet(x)[1], x, create_graph=True)[0]
+
+        call = torch.compile(step, fullgraph=True) if torch is tapegrad else step
+        return raised(lambda: [call(torch.tensor(SINGULAR)).tolist() for _ in range(3)])
+
+    agree(program)
+
+
+@pytest.mark.parametrize("driver", ["gelsd", "gelss", "gels", "gelsy"])
+def test_residuals_of_least_squares_by_rank(driver):
+    """There are none where a matrix has not full rank: the shape of a result depends on the elements."""
+
+    def program(torch):
+        def step(x):
+            found = torch.linalg.lstsq(x, x[:, :1] + 1, driver=driver)
+            return found.solution * 2, found.residuals + 1
+
+        call = torch.compile(step) if torch is tapegrad else step
+        full = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
+        deficient = torch.tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
+        matrices = [full, full, full] if driver == "gels" else [full, deficient, full, deficient]
+        return [[tuple(one.shape) for one in call(x)] for x in matrices], call(full)
+
+    agree(program, rtol=1e-4, atol=1e-4)
 
 
 def test_an_error_in_backward():

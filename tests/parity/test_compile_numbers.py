@@ -314,6 +314,65 @@ def test_numbers(program):
     agree(program, rtol=1e-4, atol=1e-6)
 
 
+def _written(x, write):
+    y = x * 1
+    write(y)
+    return y
+
+
+OF_NUMBERS = {
+    "clamp": lambda torch, x, t: x.clamp(-t, t / 2),
+    "clamp_min": lambda torch, x, t: torch.clamp_min(x, t),
+    "clamp_max_": lambda torch, x, t: _written(x, lambda y: y.clamp_max_(t)),
+    "pow": lambda torch, x, t: x.pow(t) + t**x,
+    "pow_": lambda torch, x, t: _written(x, lambda y: y.pow_(t)),
+    "full": lambda torch, x, t: x * torch.full((3,), t),
+    "full_like": lambda torch, x, t: x * torch.full_like(x, t) + x.new_full((3,), t),
+    "fill_": lambda torch, x, t: x * _written(x, lambda y: y.fill_(t)),
+    "masked_fill": lambda torch, x, t: x.masked_fill(x > 1, t),
+    "where": lambda torch, x, t: torch.where(x > t - 2, x, t),
+    "comparisons": lambda torch, x, t: (x > t) * x + (x == t) * 3 + (t <= x) * 1.0,
+    "remainders": lambda torch, x, t: torch.fmod(x * 7, t + 4) + (x * 7) % (t + 4),
+    "xlogy": lambda torch, x, t: torch.xlogy(x, t + 5) + torch.copysign(x, t),
+}
+
+
+@pytest.mark.parametrize("start", [-3.0, -3, 0.5], ids=repr)
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_functions_of_numbers(name, start):
+    """Gradients, too, whatever the number is: also where other formulas are quicker, or the number is an int."""
+    exact = name != "full" or isinstance(start, float)
+
+    def program(torch):
+        w = torch.tensor([1.0, 2.0, 0.5], requires_grad=True)
+
+        def step(t):
+            w.grad = None
+            result = OF_NUMBERS[name](torch, w, t)
+            result.sum().backward()
+            return result
+
+        return told(torch, step, lambda: w.grad.numpy().copy(), lambda call: (start + call,), replayed=16 * exact)
+
+    agree(program, rtol=1e-5, atol=1e-6)
+
+
+def test_numbers_that_no_element_can_be():
+    """What refuses a number while the call is captured refuses it when it is replayed."""
+
+    @tapegrad.compile
+    def step(x, bound):
+        return x.clamp(max=bound)
+
+    x = tapegrad.tensor([1.0, 2.0])
+    for bound in (0.5, 1.0, 1.5, 1.75, 1.875):
+        assert step(x, bound).tolist() == [min(1.0, bound), bound]
+    assert step.replayed >= 2
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        step(x, 1e39)
+    assert step(x, float("inf")).tolist() == [1.0, 2.0]
+
+
 def counting(body, **more):
     """A step with a counter, and with a state for more."""
 

@@ -181,6 +181,7 @@ BOTH = "Either mode or options can be specified, but both can't be specified at 
         ({"dynamic": "yes"}, AssertionError, "Expected enable to be a bool, got <class 'str'>"),
         ({"model": 3}, AssertionError, "A callable function is expected, but <class 'int'> is provided."),
         ({"options": 3}, AttributeError, "'int' object has no attribute 'items'"),
+        ({"options": {"debug": 1}}, RuntimeError, "Unexpected type of attr debug, got int should be bool"),
     ],
 )
 def test_settings_that_pytorch_refuses(settings, kind, text):
@@ -201,10 +202,13 @@ def test_settings():
         tapegrad.compile()(None)
     accepted = [{"mode": mode} for mode in ("default", "reduce-overhead", "max-autotune")]
     accepted += [{"options": {"debug": True}}, {"dynamic": True, "recompile_limit": 3, "isolate_recompiles": True}]
+    accepted += [{"options": {"max-autotune": True, "compile_threads": 2}}, {"backend": "eager", "options": {"foo": 1}}]
     accepted += [{"backend": "eager", "name": "other"}, {"backend": "inductor", "fullgraph": True}]
     for given in accepted:
         made = tapegrad.compile(**given)(double)
         assert made.__name__ == "double"
         assert made(x).item() == tapegrad.compile(model=double, **given)(x).item() == 2
-    with pytest.raises(NotImplementedError, match=r"a graph of PyTorch's; leave backend= out"):
+    with pytest.raises(RuntimeError, match=r"^Unexpected optimization option foo, known options are \[.*'debug'"):
+        tapegrad.compile(double, options={"foo": 1})
+    with pytest.raises(NotImplementedError, match=r"of PyTorch's; leave backend= out.*TorchDispatchMode.*to_jax"):
         tapegrad.compile(double, backend=lambda graph, inputs: graph)

@@ -168,6 +168,23 @@ def test_programs(program):
     agree(program)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_tangent_of_a_sum_has_a_node_of_its_own(count):
+    """Its hooks and captures are not those of the tensor that was given for a tangent."""
+
+    def program(torch):
+        x, seen = torch.ones(2, requires_grad=True), []
+        direction = x if count == 1 else x * 2
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(torch.ones(2), direction)
+            tangent = torch.autograd.forward_ad.unpack_dual(dual + torch.ones(2)).tangent
+        tangent.register_hook(lambda grad: seen.append(grad.tolist()))
+        (tangent + direction * 3).sum().backward()
+        return [seen, tangent.is_leaf, tangent.grad_fn.name(), x.grad, torch.func.jvp(lambda v: v + 1, (x,), (x,))[1]]
+
+    agree(program)
+
+
 def test_an_operator_without_a_forward_formula_says_so():
     import tapegrad as torch
     from tapegrad.ops.operator import TABLE

@@ -466,6 +466,19 @@ def test_in_inference_mode_they_give_normal_tensors():
     agree(program)
 
 
+def test_a_leaf_that_passes_through_a_transform_is_a_leaf():
+    def program(torch):
+        func, x = torch.func, torch.ones(2, requires_grad=True)
+        passed = [
+            func.vjp(lambda v: v, x)[0], func.vjp(lambda v: v, x)[1](x)[0], func.jvp(lambda v: v, (x,), (x,))[1],
+            func.grad(lambda v: (v.sum(), v), has_aux=True)(x)[1], func.linearize(lambda v: v, x)[0],
+            func.linearize(lambda v: v.clone(), x)[1](x), func.linearize(lambda v: v * 1 + 1, x)[1](x),
+        ]  # fmt: skip
+        return [[y is x, y.is_leaf, y.requires_grad] for y in passed]
+
+    agree(program)
+
+
 def test_determinants_of_singular_matrices():
     def program(torch):
         det, ones = torch.linalg.det, torch.ones(2, 2)

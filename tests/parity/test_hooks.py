@@ -296,6 +296,21 @@ def an_undefined_gradient_reaches_a_leaf(torch):
 
 
 @program
+def what_hooks_after_accumulation_return(torch):
+    """It is an error, but of all hooks together, and each is given what the last has returned."""
+    answers = [lambda t: t.grad.mul_(2), lambda t: t, lambda t: None, lambda t: 3, lambda t: torch.ones(1),
+               lambda t: t.double()]  # fmt: skip
+
+    def run(answer):
+        x, seen = leaf(torch), []
+        x.register_post_accumulate_grad_hook(answer)
+        x.register_post_accumulate_grad_hook(lambda tensor: seen.append([tensor is x, tensor.tolist()]))
+        return attempt(lambda: (x * 3).sum().backward()), seen, x.grad
+
+    return [run(answer) for answer in answers]
+
+
+@program
 def hooks_after_accumulation(torch):
     x, seen = leaf(torch), []
 

@@ -133,13 +133,12 @@ FAULTS = {
 }
 
 
+LATE = pytest.mark.ring("everything")
 FOUND_LATE = "a wrong gradient of what was written over"
-"""It takes more than a hundred programs to find this fault: it is looked for with ``-m slow``."""
+"""It takes more than a hundred programs to find this fault: it is looked for in the ring of everything."""
 
 
-@pytest.mark.parametrize(
-    "fault", [pytest.param(fault, marks=[pytest.mark.slow] if fault == FOUND_LATE else []) for fault in FAULTS]
-)
+@pytest.mark.parametrize("fault", [pytest.param(fault, marks=LATE if fault == FOUND_LATE else ()) for fault in FAULTS])
 def test_a_fault_is_found(fault, monkeypatch):
     with monkeypatch.context() as patch:
         FAULTS[fault](patch)

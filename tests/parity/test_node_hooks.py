@@ -362,6 +362,21 @@ def a_captured_leaf_sees_its_tensor_hooks_only(torch):
 
 
 @program
+def gradients_of_outputs_that_have_none(torch):
+    """A node takes no gradients of the factors and statistics that it gives besides."""
+    x, functional = torch.tensor([[3.0, 1.0], [1.0, 2.0]], requires_grad=True), torch.nn.functional
+    seen = []
+    for y in (
+        torch.linalg.solve(x, x), torch.linalg.solve_ex(x, x)[0], torch.linalg.det(x), torch.linalg.slogdet(x)[1],
+        torch.linalg.lstsq(x, x)[0], functional.batch_norm(x, None, None, training=True),
+        functional.multilabel_margin_loss(x, torch.tensor([[0, -1], [1, -1]])), functional.layer_norm(x, (2,)),
+    ):  # fmt: skip
+        y.grad_fn.register_hook(lambda inputs, outputs: seen.append([len(inputs), len(outputs)]))
+        torch.autograd.grad(y.sum(), x, create_graph=True)
+    return seen
+
+
+@program
 def callbacks_at_the_end(torch):
     seen = []
     queue = torch.autograd.Variable._execution_engine.queue_callback

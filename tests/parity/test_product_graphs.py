@@ -1,4 +1,4 @@
-"""The whole graphs of products that PyTorch composes: which nodes, and which results are views, of what."""
+"""The whole graphs of products and losses that PyTorch composes: which nodes, and which results are views, of what."""
 
 import pytest
 from harness import Programs, agree
@@ -102,6 +102,19 @@ def outer_products_and_unbatched_convolutions(torch):
         functions.conv2d(leaf(torch, 2, 5, 5), leaf(torch, 3, 2, 2, 2)),
         functions.conv_transpose1d(leaf(torch, 2, 5), leaf(torch, 2, 3, 2)),
     )
+
+
+@program
+def losses_with_margins(torch):
+    """PyTorch's own functions add numbers and multiply by them with nodes of one edge."""
+    functional, x, y = torch.nn.functional, leaf(torch, 2, 3), torch.ones(2, 3)
+    return seen(
+        functional.pairwise_distance(x, y), functional.margin_ranking_loss(x, y, y, 0.5),
+        functional.hinge_embedding_loss(x, y), functional.cosine_embedding_loss(x, y, torch.tensor([1, -1])),
+        functional.triplet_margin_loss(x, y, x * 2, swap=True),
+        functional.triplet_margin_with_distance_loss(x, y, x * 2),
+        functional.cross_entropy(x, torch.tensor([0, 1]), label_smoothing=0.1),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

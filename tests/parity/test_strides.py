@@ -50,6 +50,23 @@ def views_in_several_parts(torch):
 
 
 @program
+def what_index_tensors_pick(torch):
+    a, i, ii = counted(torch, 2, 3, 4), torch.tensor([0, 1]), torch.tensor([[0, 1], [1, 0]])
+    every, some = slice(None), slice(1, None)
+    indices = [
+        (i,), (every, i), (..., i), (i, i), (every, i, i), (i, every, i), (ii,), (every, ii), (0, i), (i, 0), (None, i),
+        (i[:, None], i), (some, i), (i, 0, i), (ii.t(),), (every, ii.t()), (ii[:, 0], every, ii), (ii.t(), ii),
+        ([1, 0],), (torch.tensor([True, False]),), (every, [True, False], every), ([],), (every, [], every),
+    ]  # fmt: skip
+    sources = [a, a.permute(2, 0, 1), a.permute(0, 2, 1), a.permute(1, 2, 0), a[:, ::2], a.permute(2, 1, 0),
+               a.expand(2, 2, 3, 4)]  # fmt: skip
+    written = a.permute(2, 0, 1)[:, i]
+    written[1:].mul_(2)[0, 0].zero_()
+    found = [attempt(lambda x=x, at=at: layouts(x[at])) for x in sources for at in indices]
+    return found, written, written.mT.reshape(-1)
+
+
+@program
 def matrices_that_lie_by_columns(torch):
     L = torch.linalg
     a, p, v = counted(torch, 2, 3), torch.tensor([[2.0, 1.0], [0.5, 3.0]]), torch.ones(2)

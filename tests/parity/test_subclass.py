@@ -191,6 +191,7 @@ def test_a_class_that_counts_its_calls():
     agree(program)
 
 
+@pytest.mark.once("a process of its own knows nothing of this one's execution")
 def test_overrides_cost_nothing_until_a_class_exists():
     import subprocess
     import sys
