@@ -33,7 +33,7 @@ def donated(monkeypatch, request):
         assert left.is_deleted()
         return result
 
-    monkeypatch.setattr(kernel, "function", watched)
+    monkeypatch.setattr(kernel._jitted, "_function", watched)
     monkeypatch.setattr(kernel, "run", watched)
     monkeypatch.setattr(sums._into, "of", lambda left: kernel)
     monkeypatch.setattr(sums, "add_in_place", watched_host)

@@ -181,7 +181,7 @@ class Family:
             if pattern is None or self._is_full:
                 continue
             order = order_of(pattern, example, numbers)
-            if (pattern, *order) in self.tried:
+            if (pattern, *order) in self.tried or _reader(pattern, symbols_in(pattern))(*numbers) is None:
                 continue
             self.tried.add((pattern, *order))
             made = self._made(op, specs, settings, pattern, order)
@@ -291,7 +291,7 @@ class Structure:
     def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
         numbers: list[Any] = []
         _skeleton((*specs, *settings.items()), numbers)
-        self.names = sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
+        self.names = symbols_in(pattern)
         self.read = _reader(pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
@@ -375,7 +375,12 @@ def _example(spec: Any) -> Any:
     return jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) if isinstance(spec, Spec) else spec(1)
 
 
-def _reader(pattern: Pattern, names: Sequence[str], order: Sequence[str]) -> Callable:
+def symbols_in(pattern: Pattern) -> list[str]:
+    """All that stands for numbers in a pattern, in order."""
+    return sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
+
+
+def _reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = ()) -> Callable:
     """The function that reads symbols and floats off numbers: None, if they don't fit the pattern."""
     arguments = [f"x{place}" for place in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}

@@ -22,6 +22,7 @@ interrupts until that is where it belongs (``Kernel.overwrite``), or where whoev
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import starmap
 from typing import Any
 
@@ -79,6 +80,40 @@ def run_bound(bound: Callable, *values: Any) -> Any:
     return bound(*values)
 
 
+class Jitted:
+    """An array function as jax has jitted it, when that is asked for: most kernels are run by NumPy alone.
+
+    Attributes:
+        function: the function, jitted.
+        xla: call it on arrays, Python numbers, or tracers, now, by XLA.
+    """
+
+    __slots__ = ("name", "wide", "array_function", "_reuse", "_function", "_xla")
+
+    def __init__(self, array_function: Callable, name: str, wide: bool, reuse: bool) -> None:
+        self.array_function, self.name, self.wide, self._reuse = array_function, name, wide, reuse
+        self._function: Any = None
+        self._xla: Any = None
+
+    @property
+    def function(self) -> Any:
+        if self._function is None:
+            function = self.array_function
+
+            def kernel(*values: Any) -> Any:
+                return function(*values)
+
+            kernel.__name__ = kernel.__qualname__ = self.name
+            self._function = jax.jit(kernel, inline=True, donate_argnums=(0,) if self._reuse else ())
+        return self._function
+
+    @property
+    def xla(self) -> Callable:
+        if self._xla is None:
+            self._xla = scoped(self.function) if self.wide else self.function
+        return self._xla
+
+
 class Kernel:
     """A pure function of arrays, with all its settings bound, that XLA compiles once per shape.
 
@@ -98,8 +133,7 @@ class Kernel:
     6.0
     """
 
-    __slots__ = ("name", "wide", "run", "ran", "_array_function", "_reuse", "_function", "_xla", "_tiered",
-                 "__weakref__")  # fmt: skip
+    __slots__ = ("name", "wide", "run", "ran", "_jitted", "_tiered", "_entries", "__weakref__")
 
     def __init__(
         self, function: Callable, *, name: str, wide: bool, reuse: bool = False, arguments: Sequence | None = None,
@@ -107,15 +141,16 @@ class Kernel:
     ) -> None:  # fmt: skip
         self.name = name
         self.wide = wide
-        self._array_function, self._reuse = function, reuse
-        self._function: Any = None
-        self._xla: Any = None
-        self._tiered: dict[tuple, Tiered] = {}
-        self.run: Callable = self._overwriting if reuse else self._run_by_shapes
+        self._jitted = Jitted(function, name, wide, reuse)
+        self._tiered: Tiered | None = None
+        self._entries: dict[tuple, Callable] = {}
+        self.run: Callable
         """Call it on arrays, Python numbers, or tracers, now, on the tier that is right."""
         if arguments is not None and one_cpu():
-            tiered = self._tiered[()] = Tiered(self, arguments, known)
-            self.run = tiered.run
+            self._tiered = Tiered(self._jitted, arguments, known)
+            self.run = self._tiered.entry()
+        else:
+            self.run = partial(overwriting, self._jitted) if reuse else partial(by_shapes, self._jitted, self._entries)
         self.ran = False
         """Whether it is run by itself, so that XLA has compiled it."""
 
@@ -128,26 +163,8 @@ class Kernel:
 
     @property
     def function(self) -> Any:
-        """The function as jax has jitted it; made when it is asked for, as most kernels are run by NumPy alone."""
-        if self._function is None:
-            function = self._array_function
-
-            def kernel(*values: Any) -> Any:
-                return function(*values)
-
-            kernel.__name__ = kernel.__qualname__ = self.name
-            self._function = jax.jit(kernel, inline=True, donate_argnums=(0,) if self._reuse else ())
-        return self._function
-
-    @property
-    def xla(self) -> Callable:
-        """Call it on arrays, Python numbers, or tracers, now, by XLA."""
-        if self._xla is None:
-            self._xla = scoped(self.function) if self.wide else self.function
-        return self._xla
-
-    def _overwriting(self, *values: Any) -> Any:
-        return self.xla(*values)
+        """The function as jax has jitted it."""
+        return self._jitted.function
 
     def bind(self) -> Callable:
         """A function to call with values, whatever they are. It holds the kernel, and is not held by it."""
@@ -165,24 +182,12 @@ class Kernel:
             except MEMORY_ERRORS as error:
                 raise out_of_memory(error) from None
 
-        call.__wrapped__ = self._array_function  # type: ignore[attr-defined]
+        call.__wrapped__ = self._jitted.array_function  # type: ignore[attr-defined]
         return call
-
-    def _run_by_shapes(self, *values: Any) -> Any:
-        """``run`` of a kernel that is called with arrays of any shapes."""
-        if not all(map(is_concrete, values)) or not one_cpu():
-            return self.xla(*values)
-        key = tuple([type(x) if isinstance(x, NUMBERS) else (x.shape, x.dtype) for x in values])
-        tiered = self._tiered.get(key)
-        if tiered is None:
-            if len(self._tiered) >= MOST_SHAPES:
-                self._tiered.clear()
-            tiered = self._tiered[key] = Tiered(self, key)
-        return tiered.run(*values)
 
     def cost_on_host(self) -> float | None:
         """The nanoseconds that a call takes which NumPy computes; None if it does not, or this is not known."""
-        tiered = self._tiered.get(())
+        tiered = self._tiered
         return tiered.cost.host if tiered is not None and tiered.tier == "host" else None
 
     def overwrite(self, holder: Any, *values: Any) -> Any:
@@ -261,6 +266,24 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}{', wide' if self.wide else ''})"
+
+
+def overwriting(jitted: Jitted, *values: Any) -> Any:
+    """``run`` of a kernel that gives its first argument away."""
+    return jitted.xla(*values)
+
+
+def by_shapes(jitted: Jitted, entries: dict[tuple, Callable], *values: Any) -> Any:
+    """``run`` of a kernel that is called with arrays of any shapes."""
+    if not all(map(is_concrete, values)) or not one_cpu():
+        return jitted.xla(*values)
+    key = tuple([type(x) if isinstance(x, NUMBERS) else (x.shape, x.dtype) for x in values])
+    run = entries.get(key)
+    if run is None:
+        if len(entries) >= MOST_SHAPES:
+            entries.clear()
+        run = entries[key] = Tiered(jitted, key).entry()
+    return run(*values)
 
 
 _calls = Interned()

@@ -140,25 +140,30 @@ class Tiered:
         known: gives the ``HostFunction`` where it is known already, or None.
 
     Attributes:
-        run: the function to call with arrays and numbers.
         tier: "new", "host", "cold", "compiling" or "xla".
         cost: what it is likely to cost, when that is known.
         owed: how much longer the cold calls so far took than XLA's would have, in nanoseconds; ``calls``: how many.
     """
 
-    __slots__ = ("kernel", "examples", "names", "run", "tier", "cost", "owed", "calls", "_body", "_traced",
+    __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "_body", "_traced",
                  "_known", "_left", "__weakref__")  # fmt: skip
 
     def __init__(self, kernel: Any, examples: Sequence[Any], known: Callable | None = None) -> None:
         self.kernel, self.examples, self._known = kernel, tuple(examples), known
-        self.names: dict[str, Any] = {"failed": self._failed}
-        self.run: Callable = defined(entry_lines(self.examples), "run", self.names)
         self.cost, self.owed, self.calls = NOTHING, 0.0, 0
+        self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
         self._left = False  # to XLA, for good
+        self.tier = "new"
+
+    def entry(self) -> Callable:
+        """The function to call with arrays and numbers: made now, once. It holds this, and is not held by it."""
+        run = defined(entry_lines(self.examples), "run", {"failed": self._failed})
+        self._entry = weakref.ref(run)
         self.reset()
         _all.add(self)
+        return run
 
     def reset(self) -> None:
         """Decide anew, at the next call."""
@@ -166,8 +171,8 @@ class Tiered:
 
     def _be(self, tier: str) -> None:
         """Change what the entry's names mean: in such an order that each step leaves something that works."""
-        names = self.names
-        self.tier = tier
+        self.tier, run = tier, self._entry()
+        names = {} if run is None else run.__globals__
         if tier in ("host", "cold"):
             names["body"], names["other"] = self._body, self._mixed
             names["quietly"] = quietly if tier == "host" else self._cold
@@ -187,13 +192,13 @@ class Tiered:
         with _changing:
             if self.tier == "new":
                 self._be(self._decided())
-        return self.run(*values)
+        return self._entry()(*values)
 
     def _mixed(self, *values: Any) -> Any:
         """A call with other things than NumPy's arrays: jax's are read where they lie, others are not for the host."""
         if not all(map(is_concrete, values)) or NUMPY.issuperset(map(type, values)):
             return self._by_xla(*values)
-        return self.run(*[value if type(value) in NUMPY else np.asarray(value) for value in values])
+        return self._entry()(*[value if type(value) in NUMPY else np.asarray(value) for value in values])
 
     def _by_xla(self, *values: Any) -> Any:
         """A call of XLA's. See Note [Twins]."""
@@ -290,7 +295,9 @@ class Tiered:
             if self.tier != "cold":
                 return
             self.tier = "compiling"
-            self.names["quietly"] = quietly
+            run = self._entry()
+            if run is not None:
+                run.__globals__["quietly"] = quietly
         if settings.background:
             compiler.add(self)
         else:

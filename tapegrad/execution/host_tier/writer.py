@@ -198,7 +198,7 @@ class Writer:
         lines, free = Writer(self.names).function_lines(name, jaxpr, [True] * len(jaxpr.jaxpr.outvars))
         if free:
             raise Unwritable(f"a function inside another that reads {free[0]}, which is no length of its arguments")
-        defined(lines, name, self.names)
+        self.names[name] = defined(lines, name, self.names)
         return name
 
     def function_lines(
