@@ -290,7 +290,7 @@ def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkey
 
 
 def test_a_failure_of_numpys_leaves_the_kernel_to_xla_once():
-    tried, tiered = kernel(lambda x: x + 1, floats(3), name="unlucky")
+    tried, _ = kernel(lambda x: x + 1, floats(3), name="unlucky")
     x = np.ones(3, "float32")
     tried.run(x)
 
