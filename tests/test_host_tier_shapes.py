@@ -32,7 +32,7 @@ def agrees(function, *arguments, tolerance=0.0):
     arguments = [np.asarray(argument) for argument in arguments]
     kept = [argument.copy() for argument in arguments]
     with jax.enable_x64(True):
-        source, body = reversed(written(function, [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments]))
+        body, source, _ = written(function, [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments])
         expected = jax.tree.leaves(jax.jit(function)(*arguments))
     with np.errstate(all="ignore"):
         results = jax.tree.leaves(body(*arguments))

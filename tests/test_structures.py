@@ -262,3 +262,12 @@ def test_gradients_of_the_table_are_right_at_lengths_that_they_were_not_traced_w
         found = results_and_gradients(op, arguments, settings, positions)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_mapped_operator_has_structures_of_its_own():
+    for n in (3, 5, 7):
+        x, w = torch.arange(2.0 * n).reshape(2, n), torch.arange(n, dtype=torch.float32)
+        for one, other in ((x, x), (x, w), (w, x)):
+            dims = tuple(0 if given is x else None for given in (one, other))
+            found = torch.func.vmap(lambda a, b: (a * b).sum(), dims)(one, other)
+            assert found.tolist() == (one * other).sum(-1).tolist()

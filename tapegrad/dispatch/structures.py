@@ -26,19 +26,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-from jax import export
-
-from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.dtypes import from_numpy
-from tapegrad.execution.host_tier.rules import Unwritable
-from tapegrad.execution.host_tier.writer import symbolic, written_jaxpr
-from tapegrad.execution.tiering import HostFunction, dtypes_of
+from tapegrad.execution.host_tier.writer import symbolic
+from tapegrad.execution.symbolic import General, general, let_frames_go, symbols, traced
+from tapegrad.execution.tiering import HostFunction
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Size, Spec
 
@@ -52,30 +46,6 @@ NUMBER = object()
 """Stands for a number in the skeleton of a call."""
 
 Pattern = tuple[Any, ...]
-
-
-class General(NamedTuple):
-    """A kernel of a structure, written for the host.
-
-    Attributes:
-        body: the function of the symbols that are ``free``, of the floats, and of the arguments.
-        least: what a call costs whatever the lengths; ``cost``: what it costs at those it was first asked for with.
-        dtypes: the dtype of each argument, or None for one that is absent.
-    """
-
-    body: Callable
-    free: Sequence[str]
-    least: Cost
-    cost: Cost
-    dtypes: tuple[Any, ...]
-
-    def at(self, growth: float, numbers: dict[str, Any]) -> HostFunction:
-        """The function for other numbers, by their names, where results have ``growth`` times as many elements."""
-        floats = [np.asarray(number) for name, number in numbers.items() if name[0] == "p"]
-        first = [*map(numbers.get, self.free), *floats]
-        body = partial(self.body, *first) if first else self.body
-        cost = Cost(*(least + (cost - least) * growth for least, cost in zip(self.least, self.cost, strict=True)))
-        return HostFunction(body, cost, self.dtypes)
 
 
 class Fit(NamedTuple):
@@ -204,6 +174,8 @@ class Family:
                 return Structure(op, specs, settings, pattern, constraints)
             except Exception:  # whatever a trace with symbols stumbles over
                 continue
+            finally:
+                let_frames_go()
         return None
 
 
@@ -213,7 +185,7 @@ def pattern_of(before: Sequence[Any], now: Sequence[Any], count: int) -> Pattern
     See Note [Names of a pattern].
 
     >>> pattern_of((5, 16, 20, 0.1), (7, 16, 28, 0.2), 2)
-    ('n0', 16, '4*n0', 'p0')
+    ('n0', 16, '4*n0', 'p3')
     """
     lengths: dict[tuple[int, int], str] = {}
     free: dict[tuple[Any, Any], str] = {}
@@ -295,9 +267,8 @@ class Structure:
         self.read = _reader(pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
-        symbols = export.symbolic_shape(", ".join(lengths), constraints=constraints) if lengths else ()
         self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)
-        self._symbols = dict(zip(lengths, symbols, strict=True))
+        self._symbols = symbols(lengths, constraints)
         self._floats = [name for name in self.names if name[0] == "p"]
         self._backwards: dict[tuple, General | None] = {}
         self._first = self.read(*numbers)
@@ -325,19 +296,12 @@ class Structure:
         def function(*values: Any) -> Any:
             return make(*self._filled(dict(zip(self._floats, values[:count], strict=True))))(*values[count:])
 
-        with jax.enable_x64(True):
-            return jax.make_jaxpr(function, return_shape=True)(*[0.5] * count, *arguments)
+        return traced(function, [float] * count + list(arguments))
 
     def _written(self, closed: Any, tree: Any) -> General | None:
         """What ``_traced`` gave, for the host; None if it can't be written."""
-        try:
-            body, _, free = written_jaxpr(closed, tree)
-        except Unwritable:
-            return None
-        lengths = {name: number for name, number in zip(self.names, self._first or (), strict=False) if name[0] != "p"}
-        least, cost = cost_of(closed, dict.fromkeys(lengths, 0)), cost_of(closed, lengths)
-        variables = closed.jaxpr.invars[len(self._floats) :]
-        return General(body, free, least, cost, dtypes_of(variables, [True] * len(variables)))
+        lengths = {name: number for name, number in zip(self.names, self._first, strict=True) if name[0] != "p"}
+        return general(closed, tree, len(self._floats), lengths)
 
     def growth(self, numbers: Sequence[Any]) -> float:
         """How many times as many elements results have as when the structure was made."""
@@ -352,6 +316,8 @@ class Structure:
                 self._backwards[key] = self._written_backward(plan, wanted, given)
             except Exception:  # as in Family._made
                 self._backwards[key] = None
+            finally:
+                let_frames_go()
         return self._backwards[key]
 
     def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> General | None:
@@ -372,7 +338,7 @@ class Structure:
 
 
 def _example(spec: Any) -> Any:
-    return jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) if isinstance(spec, Spec) else spec(1)
+    return (spec.shape, spec.dtype.numpy) if isinstance(spec, Spec) else spec
 
 
 def symbols_in(pattern: Pattern) -> list[str]:

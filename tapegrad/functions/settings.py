@@ -99,7 +99,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
 
-    See Note [Tiers] in ``execution/tiering.py``.
+    Otherwise the last digit may differ between the first calls of a kernel and later ones, as ``execution.tiers`` says.
     """
     if not isinstance(mode, bool):
         what = f"must be bool, not {type_name(mode)}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from tapegrad.caches import Cache, Interned
+from tapegrad.caches import Cache
 from tapegrad.dispatch import levels
 from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.foreign import foreign
@@ -32,8 +32,8 @@ class Vmapped(Operator):
     def __init__(self, op: Operator, mask: tuple[bool, ...]) -> None:
         vars(self).update(vars(op))
         self.op, self.mask = op, mask
-        self.plan_cache, self.kernels = Cache("plans", PLAN), Interned()
-        self.plans, self.singles = self.plan_cache.recent, Cache("plans", PLAN)
+        self.remember_nothing()
+        self.singles = Cache("plans", PLAN)
         self.keeps_layout = False
 
     def __getattr__(self, name: str) -> Any:

@@ -148,10 +148,7 @@ class Operator:
         without = [getattr(formula.function, "underivable", None) for formula in self.formulas.values()]
         self.underivable = next(filter(None, without), None)  # PyTorch's name of what has no derivative
         self.node = node or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
-        self.plan_cache = Cache("plans", PLAN)
-        self.plans: dict[tuple, Callable] = self.plan_cache.recent
-        self.kernels = Interned()
-        self.families = Cache("structures")  # see Note [Structures] in ``dispatch/structures.py``
+        self.remember_nothing()
         self.saved_names: dict[str, Any] = {}  # PyTorch's names of saved fields: our name, or what it always is
         self.keeps_layout = False  # whether an output lies in memory as the first input does
         self.records_integers = False  # whether integers that it gives require grad: see Note [Written integers]
@@ -164,6 +161,13 @@ class Operator:
             raise TypeError(f"{self.name}: formulas for {sorted(unknown)}, but its inputs are {self.inputs}")
         if self.listed and TABLE.setdefault(self.name, self) is not self:
             raise TypeError(f"the operator {self.name} is declared twice")
+
+    def remember_nothing(self) -> None:
+        """Begin with nothing decided and compiled; whoever is made of another operator must not have its."""
+        self.plan_cache = Cache("plans", PLAN)
+        self.plans: dict[tuple, Callable] = self.plan_cache.recent
+        self.kernels = Interned()
+        self.families = Cache("structures")  # see Note [Structures] in ``dispatch/structures.py``
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         try:

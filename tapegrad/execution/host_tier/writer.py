@@ -358,8 +358,8 @@ def symbolic(size: Any, names: dict[str, Any]) -> str:
 
     >>> from jax import export
     >>> n, m = export.symbolic_shape("n, m")
-    >>> symbolic(2 * n * n + m // 2, {})
-    '2*n**2 + floordiv(m, 2)'
+    >>> symbolic(m // 2, {}), symbolic(2 * n * n, {})
+    ('floordiv(m, 2)', '2*n**2')
     """
     names.setdefault("floordiv", operator.floordiv)
     names.setdefault("mod", operator.mod)
