@@ -119,6 +119,11 @@ def is_inexact(value: Any) -> bool:
     return dtypes.as_dtype(value.dtype).category >= 2
 
 
+def flowing(op: Operator, outputs: Any) -> list:
+    """Of the outputs of an operator those that take gradients."""
+    return [out for out in as_list(outputs)[: op.flowing] if is_inexact(out)]
+
+
 def weights(shapes: Sequence[Any], seed: int) -> list[np.ndarray]:
     """Cotangents or tangents: random arrays like these, none of whose elements is small."""
     generator = np.random.default_rng(seed)
@@ -145,7 +150,7 @@ def subsets(positions: Sequence[int]) -> Iterator[tuple[int, ...]]:
 def gradients(case: Case, arrays: Sequence[Any], cotangents: Sequence[Any], wanted: Sequence[int]) -> list[Any]:
     """The gradients of the inputs at ``wanted``, by the engine, not recorded."""
     tensors, outputs = case.call(arrays, wanted)
-    roots = [out for out in outputs if is_inexact(out)]
+    roots = flowing(case.op, outputs)
     found = grad(roots, [tensors[i] for i in wanted], [tensor(g, False) for g in cotangents], allow_unused=True)
     return [None if one is None else value_of(one) for one in found]
 
@@ -154,7 +159,7 @@ def recorded(case: Case, arrays: Sequence[Any], cotangents: Sequence[Any], secon
     """The gradients with ``create_graph``, and the gradients of these with respect to inputs and cotangents."""
     tensors, outputs = case.call(arrays, case.inputs)
     inputs, seeds = [tensors[i] for i in case.inputs], [tensor(g, True) for g in cotangents]
-    roots = [out for out in outputs if is_inexact(out)]
+    roots = flowing(case.op, outputs)
     first = grad(roots, inputs, seeds, create_graph=True, allow_unused=True)
     defined = [(one, tensor(v, False)) for one, v in zip(first, second, strict=True) if one is not None]
     pairs = [(one, v) for one, v in defined if one._spec.requires_grad]
@@ -175,29 +180,34 @@ def conjugate_vjp(function: Callable, primals: Sequence[Any], cotangents: Sequen
 
 
 def of_inputs(case: Case, arrays: Sequence[Any], positions: Sequence[int]) -> Callable:
-    """The reference as a function of the inputs at ``positions`` to a list of its floating outputs."""
+    """The reference as a function of the inputs at ``positions`` to a list of the outputs that take gradients."""
     places = [case.arrays.index(i) for i in positions]
 
     def function(*inputs: Any) -> list:
         given = list(arrays)
         for place, value in zip(places, inputs, strict=True):
             given[place] = value
-        return [out for out in as_list(case.reference(*given)) if is_inexact(out)]
+        return flowing(case.op, case.reference(*given))
 
     return function
 
 
 def tangents_of(case: Case, arrays: Sequence[Any], tangents: Sequence[Any], given: Sequence[int]) -> list[Any]:
-    """The tangents of the floating outputs by the operator's forward mode, where only inputs at ``given`` have one."""
+    """The tangents of outputs that take gradients, by the operator's forward mode, from the inputs at ``given`` alone.
+
+    The other outputs have none.
+    """
     primals, out = case.arguments(arrays), case.kernel(*arrays)
     placed = dict(zip(case.inputs, tangents, strict=True))
     found = case.op.jvp(primals, [placed[i] if i in given else None for i in range(len(primals))], out,
                         **case.sample.settings)  # fmt: skip
     outputs = as_list(out)
     found = [None] * len(outputs) if found is None else as_list(found)
+    taking = len(outputs) if case.op.flowing is None else case.op.flowing
+    assert all(one is None for one in found[taking:])
     return [
         jnp.zeros(value.shape, value.dtype) if one is None else one
-        for one, value in zip(found, outputs, strict=True)
+        for one, value in list(zip(found, outputs, strict=True))[:taking]
         if is_inexact(value)
     ]
 
@@ -209,7 +219,7 @@ def everything(case: Case, arrays: Sequence[Any], probes: Probes, thorough: bool
     inputs = [arrays[case.arrays.index(i)] for i in case.inputs]
     values = [value_of(out) for out in case.call(arrays, case.inputs)[1]]
     pairs = {"value": (values, as_list(case.reference(*arrays)))}
-    if not (case.sample.derivable and case.inputs and any(map(is_inexact, values))):
+    if not (case.sample.derivable and case.inputs and flowing(case.op, values)):
         return pairs
     count = len(inputs)
 
@@ -274,7 +284,7 @@ def examine(op: Operator, sample: Sample, thorough: bool = True) -> Verdict:
     verdict = Verdict(case)
     with jax.enable_x64(True):
         inputs = [sample.args[i] for i in case.inputs]
-        outputs = [out for out in as_list(jax.eval_shape(case.kernel, *case.values())) if is_inexact(out)]
+        outputs = flowing(op, jax.eval_shape(case.kernel, *case.values()))
         probes = directions(case, Probes(weights(inputs, 1), weights(outputs, 2), weights(inputs, 3)))
         pairs = against_jax(verdict, probes, thorough)
         if inputs and outputs and sample.derivable:
@@ -340,12 +350,15 @@ def at_once(verdict: Verdict, probes: Probes, pairs: dict) -> None:
     def values(given: list) -> list:
         return on_host([value_of(out) for out in case.call(given, case.inputs)[1]])
 
+    def smooth_values(given: list) -> list:
+        return flowing(case.op, values(given))
+
     def first(given: list) -> list:
         return on_host(gradients(case, given, cotangents, case.inputs))
 
     def slope(function: Callable) -> list:
         up, down = (function(moved(case, arrays, probes.tangents, step)) for step in (STEP, -STEP))
-        return [(a - b) / (2 * STEP) for a, b in zip(up, down, strict=True) if is_inexact(a)]
+        return [(a - b) / (2 * STEP) for a, b in zip(up, down, strict=True)]
 
     verdict.expect("value at once", difference(values(arrays), pairs["value"][0]))
     verdict.expect("gradient at once", difference(first(arrays), pairs["gradient"][0]))
@@ -354,7 +367,7 @@ def at_once(verdict: Verdict, probes: Probes, pairs: dict) -> None:
         verdict.expect("gradient deferred", difference(first(arrays), pairs["gradient"][0]))
     if not case.sample.smooth or any(one is None for one in pairs["gradient"][0]):
         return
-    numeric, ours = inner(probes.cotangents, slope(values)), inner(pairs["gradient"][0], probes.tangents)
+    numeric, ours = inner(probes.cotangents, slope(smooth_values)), inner(pairs["gradient"][0], probes.tangents)
     verdict.expect("finite differences", unequal("numerical", numeric, "<grad(g), t>", ours, 1e-5, 1e-7))
     if case.sample.second and case.sample.twice:
         count = len(case.inputs)
@@ -370,7 +383,7 @@ def types(verdict: Verdict) -> None:
         narrow = {"f": jnp.dtype(name), "c": jnp.dtype("complex64")}
         arrays = [array.astype(narrow.get(array.dtype.kind, array.dtype)) for array in case.values()]
         try:
-            outputs = [out for out in as_list(jax.eval_shape(case.kernel, *arrays)) if is_inexact(out)]
+            outputs = flowing(case.op, jax.eval_shape(case.kernel, *arrays))
         except (TypeError, NotImplementedError):
             continue  # the kernel has no such type
         found = jax.eval_shape(lambda *given: gradients(case, given[0], given[1], case.inputs), arrays, outputs)
@@ -379,12 +392,17 @@ def types(verdict: Verdict) -> None:
 
 
 def pruning(verdict: Verdict) -> None:
-    """What does not require grad has no edge; what is not asked for is not computed. Nothing is computed here."""
+    """What does not require grad has no edge; what is not asked for is not computed. Nothing is computed here.
+
+    Of the outputs all that take gradients require grad, and no others.
+    """
     case = verdict.case
     slots = [i for i in range(len(case.sample.args)) if case.op.differentiable(i)]
 
     def program(arrays: list) -> list:
         outputs = case.call(arrays, case.inputs)[1]
+        requiring, flows = sum(out._spec.requires_grad for out in outputs), len(flowing(case.op, outputs))
+        verdict.expect("outputs", unequal("so many require grad:", requiring, "so many take gradients:", flows))
         whole = node_of(outputs)
         taking = outputs[: whole.input_slots]  # a node has no slots behind that of its last differentiable output
         seeds = [jnp.ones(out.shape, out.dtype.numpy) if is_inexact(out) else None for out in taking]

@@ -161,19 +161,6 @@ def test_a_dynamic_program_is_the_same_in_jax(name):
     assert program.run(tapegrad, program.few) == pytest.approx(dynamic_jax.PURE[name](jax, program.few), rel=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parity
-@pytest.mark.parametrize("name", dynamic_programs.PROGRAMS)
-def test_a_dynamic_program_is_the_same_in_pytorch(name):
-    import torch
-
-    program = dynamic_programs.PROGRAMS[name]
-    theirs = program.run(torch, program.few)
-    assert program.run(tapegrad, program.few) == pytest.approx(theirs, rel=1e-4)
-    if name in dynamic_jax.PURE:
-        assert dynamic_jax.PURE[name](jax, program.few) == pytest.approx(theirs, rel=1e-4)
-
-
 def test_every_program_in_jax_has_one_to_be_compared_with():
     assert set(dynamic_jax.PURE) < set(dynamic_programs.PROGRAMS) and len(dynamic_programs.PROGRAMS) == 26
     assert set(lengths_jax.PURE) < set(lengths.PROGRAMS)
@@ -229,18 +216,6 @@ def test_who_is_slow_or_has_not_ended_is_not_asked_again():
     assert dynamic.program_seconds("a", opened, rounds=3, limit=45.0, few=True) == {
         "quick": 1.0, "slow": 9.0, "never": math.inf, "later": math.inf
     }  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parity
-@pytest.mark.parametrize("name", lengths.PROGRAMS)
-def test_a_net_is_the_same_in_pytorch(name):
-    import torch
-
-    theirs = lengths.PROGRAMS[name](torch)(3)
-    assert lengths.PROGRAMS[name](tapegrad)(3) == pytest.approx(theirs, rel=1e-4)
-    if name in lengths_jax.PURE:
-        assert lengths_jax.PURE[name](jax)(3) == pytest.approx(theirs, rel=1e-4)
 
 
 def test_a_net_is_the_same_in_jax():

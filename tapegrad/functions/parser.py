@@ -380,18 +380,20 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
 def check_inner(function: str, given: dict[str, Any]) -> None:
     """Refuse what a function in Python is given and PyTorch's one in C++, which it calls by the same name, won't take.
 
+    Where that one has several signatures nothing is said here: an argument that one doesn't take another may.
+
     >>> check_inner("group_norm", {"input": Tensor, "weight": 1.5})
     Traceback (most recent call last):
     TypeError: group_norm(): argument 'weight' (position 3) must be Tensor, not float
     """
-    for overload in overloads_of(function, False)[:1]:
-        for position, parameter in enumerate(overload.parameters):
-            value = given.get(parameter.name)
-            if value is not None and parameter.name not in ("input", "reduction"):
-                try:
-                    unpacked(overload, {parameter: _judged(overload, parameter, value, position)})
-                except Refused as error:
-                    raise TypeError(*error.args) from None
+    overloads = overloads_of(function, False)
+    for position, parameter in enumerate(overloads[0].parameters if len(overloads) == 1 else ()):
+        value = given.get(parameter.name)
+        if value is not None and parameter.name not in ("input", "reduction"):
+            try:
+                unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position)})
+            except Refused as error:
+                raise TypeError(*error.args) from None
 
 
 def respelled(

@@ -18,6 +18,7 @@ from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import inferred_dtype, result_dtype
+from tapegrad.functions.parser_table import NUMBERS_AS_TENSORS
 from tapegrad.functions.registry import public
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, wrap
@@ -155,7 +156,7 @@ def operands(
         raise wrong_type(function, "other", 2, other)
     if isinstance(other, Tensor) and is_number(input):
         return operand(input, other.dtype), other
-    if is_number(input) and is_number(other):  # PyTorch makes tensors of both, of the dtypes that ``tensor`` gives
+    if function in NUMBERS_AS_TENSORS and is_number(input) and is_number(other):  # both become tensors, as in PyTorch
         return tuple(_made(python_number(number)) for number in (input, other))  # type: ignore[return-value]
     raise wrong_type(function, "input", 1, input)
 

@@ -57,6 +57,9 @@ REFUSED = {
     "an alias": lambda torch, x: x.multiply(),
     "in place": lambda torch, x: x.mul_("a"),
     "in place, as a function": lambda torch, x: torch.relu_("a"),
+    "numbers alone": lambda torch, x: torch.remainder(5, 3),
+    "numbers alone, of ints": lambda torch, x: torch.bitwise_or(5, 3),
+    "numbers alone, of floats": lambda torch, x: torch.special.xlogy(5.0, 3.0),
 }
 
 

@@ -126,6 +126,7 @@ BAG_ERRORS = [
     "F.embedding_bag(y, x, z, mode='max', sparse=True)",
     "F.embedding_bag(y + 3, x, z)", "F.embedding_bag(y - 1, x, z)", "F.embedding_bag(y.int().float(), x, z)",
     "F.embedding_bag(y, x.int(), z)", "F.embedding_bag(y, x, z, padding_idx=7)", "F.embedding_bag(y, x, z + 3)",
+    "F.embedding_bag(y + 3, x, z, mode='sum')", "F.embedding_bag(y.int().float(), x, z, mode='sum')",
     "F.embedding_bag(y, x, z[:0], include_last_offset=True)", "F.embedding_bag(y, x, L([0, 9]))",
     "F.embedding_bag(y, x, z, mode='sum', per_sample_weights=x[:, 0].float())",
 ]  # fmt: skip
