@@ -8,7 +8,6 @@ numbers: what is subnormal counts as zero of either sign.
 
 import importlib
 import pkgutil
-from zlib import crc32
 
 import jax
 import jax.numpy as jnp
@@ -217,8 +216,6 @@ def first_of_each(samples):
 
 SAMPLES = list(all_samples())
 FIRST = first_of_each(SAMPLES)
-DRAWN = [sample for sample in FIRST if crc32(sample.op.encode()) % 8 == 0]
-"""XLA compiles these kernels here, and all of them if slow tests are asked for."""
 
 
 def test_all_kernels_are_written_but_for_those_that_the_table_of_operators_names():
@@ -226,12 +223,12 @@ def test_all_kernels_are_written_but_for_those_that_the_table_of_operators_names
     assert missing == set(BY_XLA) - ONLY_LATER
 
 
-@pytest.mark.parametrize("sample", DRAWN, ids=lambda sample: sample.op)
+@pytest.mark.parametrize("sample", FIRST, ids=lambda sample: sample.op)
 def test_a_kernel_is_what_xla_computes(sample):
     check(sample)
 
 
-@pytest.mark.slow
+@pytest.mark.ring("everything")
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_a_kernel_is_what_xla_computes_at_every_sample(sample):
     check(sample)

@@ -258,6 +258,8 @@ def test_loops():
     agrees(lambda x: lax.scan(lambda c, a: (c + 1, c), jnp.float32(0), None, length=3), x)
     agrees(lambda x: lax.scan(lambda c, a: (c - 1, a * 2), x, x[:0], length=0), x)
     agrees(lambda x: lax.map(lambda a: a * 2, x), x)
+    halved = jax.vmap(lambda n, x: lax.while_loop(lambda c: c[0] > 1, lambda c: (c[0] // 2, c[1] + x), (n, x)))
+    agrees(halved, np.array([1, 9, 0, 4]), np.stack([x, x + 1, x + 2, x + 3]))
 
 
 def test_functions_inside_functions():

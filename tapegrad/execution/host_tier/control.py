@@ -60,14 +60,32 @@ def several(writer: Any, equation: Any, source: str) -> tuple[str, ...]:
 
 @rule("while")
 def while_(writer: Any, equation: Any) -> Any:
-    """Python's ``while``."""
+    """Python's ``while``; where the test has dimensions, as it was mapped, each element goes on while its own holds."""
     params = equation.params
     asked, done = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     test, body = writer.function(params["cond_jaxpr"]), writer.function(params["body_jaxpr"])
     carried = writer.new(f"({arguments(writer, equation, done)})")
-    writer.lines.append(f"while {test}({arguments(writer, equation, 0, asked)}*{carried})[0]:")
-    writer.lines.append(f"    {carried} = {body}({arguments(writer, equation, asked, done)}*{carried})")
+    tested = f"{test}({arguments(writer, equation, 0, asked)}*{carried})[0]"
+    stepped = f"{body}({arguments(writer, equation, asked, done)}*{carried})"
+    if params["cond_jaxpr"].out_avals[0].shape:
+        goes_on = writer.variable()
+        writer.lines.append(f"while ({goes_on} := {tested}).any():")
+        stepped = f"{writer.helper(changed_where)}({goes_on}, {stepped}, {carried})"
+    else:
+        writer.lines.append(f"while {tested}:")
+    writer.lines.append(f"    {carried} = {stepped}")
     return tuple(f"{carried}[{index}]" for index in range(len(equation.results)))
+
+
+def changed_where(mask: np.ndarray, new: Sequence[np.ndarray], old: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The arrays of ``new`` where a mask of their first dimensions says so, those of ``old`` elsewhere.
+
+    >>> changed_where(np.array([True, False]), [np.array([[1, 2], [3, 4]])], [np.zeros((2, 2), int)])
+    (array([[1, 2],
+           [0, 0]]),)
+    """
+    masks = (mask.reshape(mask.shape + (1,) * (one.ndim - mask.ndim)) for one in new)
+    return tuple(map(np.where, masks, new, old))
 
 
 @rule("scan")
