@@ -116,7 +116,7 @@ def test_a_reshape_whose_lengths_follow_is_not_traced(traced):
     for n in (14, 18):
         assert torch.ones(n, 12).reshape(n, 3, 4).shape == (n, 3, 4)
         assert torch.ones(n, 12).expand(2, n, 12).sum((0, 1)).tolist() == [2 * n] * 12
-    assert [shapes for shapes in traced[before:] if shapes in ([(14, 12)], [(18, 12)])] == [[(14, 12)]]  # of expand
+    assert [(18, 12)] not in traced[before:]  # expand may be new, once
 
 
 def test_gradients_at_new_lengths_are_those_of_each_by_itself():
@@ -262,6 +262,13 @@ def test_gradients_of_the_table_are_right_at_lengths_that_they_were_not_traced_w
         found = results_and_gradients(op, arguments, settings, positions)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_lengths_that_follow_are_not_one_and_differ():
+    for shape, summed in (((4, 5), (4, 5)), ((3, 2), (1, 2)), ((6, 7), (6, 7)), ((7, 8), (7, 8)), ((7, 8), (1, 8))):
+        x = torch.arange(1.0 * shape[0] * shape[1]).reshape(shape)
+        axes = tuple(axis for axis in (0, 1) if summed[axis] == 1)
+        assert TABLE["sum_to"](x, shape=summed).tolist() == x.numpy().sum(axes, keepdims=True).tolist()
 
 
 def test_a_mapped_operator_has_structures_of_its_own():

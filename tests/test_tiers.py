@@ -329,6 +329,14 @@ def test_a_program_that_comes_back_is_compiled_in_the_background(background):
     assert y == pytest.approx(float(np.sum(np.tanh(x.numpy() * 2 + 1) * x.numpy() - 0.125)), rel=1e-4)
 
 
+def test_a_gradient_of_another_type_than_was_expected_is_not_taken_for_that():
+    made = Kernel(lambda g, x: g * x, name="tried", wide=True, arguments=(floats(3), floats(3)), checked=1)
+    x = np.arange(3, dtype="float32")
+    for g in (np.ones(3, "float32"), np.ones(3), np.ones((2, 3), "float32"), np.ones(3, "float32")):
+        result = made.run(g, x)
+        assert (result.dtype, result.shape) == (g.dtype, g.shape)
+
+
 def test_many_threads_run_one_kernel(background):
     tried, tiered = kernel(lambda x, y: jnp.exp(x) / y, floats(5), floats(5))
     x, wrong = np.zeros(5, "float32"), []

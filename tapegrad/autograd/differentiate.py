@@ -379,11 +379,11 @@ def execute(
 
     The graph that is freed remembers where the call was made: Note [Positions].
     """
-    outer, thread.backward_call = thread.backward_call, here()
+    outer, captured = thread.backward_call, None
     plain = currency is RecordedValues and len(roots) == 1 and seeds[0] is not None
     plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
-    captured = None
     try:
+        thread.backward_call = here()
         if plain:
             captured = remembered.run(roots[0], seeds[0], keep_graph, outputs, bound)
         if captured is None:

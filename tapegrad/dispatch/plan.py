@@ -294,6 +294,7 @@ class Plan:
             wide=self.kernels.wide,
             arguments=self._backward_arguments(defined),
             known=None if fit is None else partial(fit.backward, self, wanted, defined),
+            checked=sum(defined),  # gradients of what was cast when it was written, or of a misfit
         )
 
     def backward_function(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:

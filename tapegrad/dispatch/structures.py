@@ -12,8 +12,8 @@ dropout's ``p``, become arguments of the kernel in the same way.
 Lengths that never changed stay numbers, as do 0 and 1, which change what a kernel does: a symbol is two or more. jax
 refuses to trace what depends on more than is known of a symbol. It is told then in which order the lengths were, too;
 if that doesn't help there is no structure, and each shape is traced as it comes. ``==`` is not refused: lengths that
-nobody knows to be equal count as different. So symbols of one structure stand for lengths that differ from each other,
-and from its other lengths.
+nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
+lengths that differ from each other, and from its other lengths.
 
 Note [Names of a pattern]
 A pattern has for each number of a call either that number or what stands for it: ``n0``, ``n1``, ... for lengths of
@@ -352,7 +352,8 @@ def _reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = ()) -
     firsts = {name: arguments[pattern.index(name)] for name in names}
     lengths = [name for name in names if name[0] != "p"]
     others = {number for number in pattern if type(number) is int and number > 1}
-    fits = [f"{name} > 1" for name in lengths] + [f"{' * '.join([*lengths, str(max(others, default=1))])} < {1 << 31}"]
+    known = [*lengths, *sorted({one for one in pattern if isinstance(one, str) and not one.isidentifier()})]
+    fits = [f"{one} > 1" for one in known] + [f"{' * '.join([*lengths, str(max(others, default=1))])} < {1 << 31}"]
     for argument, number in zip(arguments, pattern, strict=True):
         if argument not in firsts.values():
             exact = type(number) is float  # the signs of zeros count
@@ -361,7 +362,7 @@ def _reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = ()) -
         f"def read({', '.join(arguments)}):",
         *(f"    {name} = {first}" for name, first in firsts.items()),
         f"    fits = {' and '.join([*fits, *order])}",
-        f"    differ = len({{{', '.join([*lengths, *map(str, others), '0'])}}}) == {len(lengths) + len(others) + 1}",
+        f"    differ = len({{{', '.join([*known, *map(str, others), '0'])}}}) == {len(known) + len(others) + 1}",
         f"    return ({''.join(f'{name}, ' for name in names)}) if fits and differ else None",
     ], "read", {})  # fmt: skip
 

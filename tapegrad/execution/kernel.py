@@ -35,11 +35,8 @@ from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.execution.tiering import Tiered, hosted, is_concrete, one_cpu, quietly
+from tapegrad.execution.tiering import Tiered, by_shapes, hosted, is_concrete, one_cpu, quietly
 from tapegrad.tape.modes import thread
-
-MOST_SHAPES = 256
-"""For how many combinations of shapes a kernel remembers how it is run."""
 
 WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 """The NumPy dtypes for which JAX needs its 64-bit mode."""
@@ -126,6 +123,7 @@ class Kernel:
         arguments: what it takes, if that is always the same: for each argument a pair (shape, NumPy dtype), or the type
             of a Python number.
         known: gives what the host runs, if that is known already: a ``HostFunction``, or None.
+        checked: how many of the first arguments may yet be arrays of other types than that.
 
     >>> import jax.numpy as jnp
     >>> double = Kernel(lambda x: x + x, name="double", wide=False).bind()
@@ -137,7 +135,7 @@ class Kernel:
 
     def __init__(
         self, function: Callable, *, name: str, wide: bool, reuse: bool = False, arguments: Sequence | None = None,
-        known: Callable | None = None,
+        known: Callable | None = None, checked: int = 0,
     ) -> None:  # fmt: skip
         self.name = name
         self.wide = wide
@@ -147,7 +145,7 @@ class Kernel:
         self.run: Callable
         """Call it on arrays, Python numbers, or tracers, now, on the tier that is right."""
         if arguments is not None and one_cpu():
-            self._tiered = Tiered(self._jitted, arguments, known)
+            self._tiered = Tiered(self._jitted, arguments, known, checked)
             self.run = self._tiered.entry()
         else:
             self.run = partial(overwriting, self._jitted) if reuse else partial(by_shapes, self._jitted, self._entries)
@@ -271,19 +269,6 @@ class Kernel:
 def overwriting(jitted: Jitted, *values: Any) -> Any:
     """``run`` of a kernel that gives its first argument away."""
     return jitted.xla(*values)
-
-
-def by_shapes(jitted: Jitted, entries: dict[tuple, Callable], *values: Any) -> Any:
-    """``run`` of a kernel that is called with arrays of any shapes."""
-    if not all(map(is_concrete, values)) or not one_cpu():
-        return jitted.xla(*values)
-    key = tuple([type(x) if isinstance(x, NUMBERS) else (x.shape, x.dtype) for x in values])
-    run = entries.get(key)
-    if run is None:
-        if len(entries) >= MOST_SHAPES:
-            entries.clear()
-        run = entries[key] = Tiered(jitted, key).entry()
-    return run(*values)
 
 
 _calls = Interned()

@@ -138,6 +138,7 @@ class Tiered:
         kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), and ``wide``.
         examples: for each argument a pair (shape, NumPy dtype), or the type of a Python number.
         known: gives the ``HostFunction`` where it is known already, or None.
+        checked: how many of the first arguments may, though seldom, be arrays of another type than their examples.
 
     Attributes:
         tier: "new", "host", "cold", "compiling" or "xla".
@@ -146,10 +147,14 @@ class Tiered:
     """
 
     __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "_body", "_traced",
-                 "_known", "_left", "__weakref__")  # fmt: skip
+                 "_known", "_left", "_checked", "_others", "__weakref__")  # fmt: skip
 
-    def __init__(self, kernel: Any, examples: Sequence[Any], known: Callable | None = None) -> None:
+    def __init__(
+        self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
+    ) -> None:  # fmt: skip
         self.kernel, self.examples, self._known = kernel, tuple(examples), known
+        self._checked = [example for example in self.examples if example is not type(None)][:checked]
+        self._others: dict[tuple, Callable] = {}
         self.cost, self.owed, self.calls = NOTHING, 0.0, 0
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
@@ -159,7 +164,10 @@ class Tiered:
 
     def entry(self) -> Callable:
         """The function to call with arrays and numbers: made now, once. It holds this, and is not held by it."""
-        run = defined(entry_lines(self.examples), "run", {"failed": self._failed})
+        names: dict[str, Any] = {"failed": self._failed}
+        for i, (shape, dtype) in enumerate(self._checked):
+            names |= {f"shape{i}": shape, f"dtype{i}": dtype}
+        run = defined(entry_lines(self.examples, len(self._checked)), "run", names)
         self._entry = weakref.ref(run)
         self.reset()
         _all.add(self)
@@ -196,7 +204,11 @@ class Tiered:
 
     def _mixed(self, *values: Any) -> Any:
         """A call with other things than NumPy's arrays: jax's are read where they lie, others are not for the host."""
-        if not all(map(is_concrete, values)) or NUMPY.issuperset(map(type, values)):
+        if not all(map(is_concrete, values)):
+            return self._by_xla(*values)
+        if any((x.shape, x.dtype) != one for x, one in zip(values, self._checked, strict=False)):
+            return by_shapes(self.kernel, self._others, *values)
+        if NUMPY.issuperset(map(type, values)):
             return self._by_xla(*values)
         return self._entry()(*[value if type(value) in NUMPY else np.asarray(value) for value in values])
 
@@ -321,6 +333,23 @@ class Tiered:
         self._traced = None
 
 
+MOST_SHAPES = 256
+"""For how many combinations of shapes it is remembered how a kernel is run."""
+
+
+def by_shapes(kernel: Any, entries: dict[tuple, Callable], *values: Any) -> Any:
+    """Run a kernel that is called with arrays of any shapes; how, is remembered in ``entries``."""
+    if not all(map(is_concrete, values)) or not one_cpu():
+        return kernel.xla(*values)
+    key = tuple([(x.shape, x.dtype) if hasattr(x, "dtype") else type(x) for x in values])
+    run = entries.get(key)
+    if run is None:
+        if len(entries) >= MOST_SHAPES:
+            entries.clear()
+        run = entries[key] = Tiered(kernel, key).entry()
+    return run(*values)
+
+
 WORTH_KEEPING_APART = 1 << 16
 """From how many bytes on it matters what keeps an array alive."""
 
@@ -347,8 +376,8 @@ def separating(body: Callable, examples: Sequence[Any]) -> Callable:
     return run
 
 
-def entry_lines(examples: Sequence[Any]) -> list[str]:
-    """The source of an entry. See Note [Entries].
+def entry_lines(examples: Sequence[Any], checked: int = 0) -> list[str]:
+    """The source of an entry, which makes sure of the types of its first arguments. See Note [Entries].
 
     >>> print("\\n".join(entry_lines([((3,), np.dtype("float32")), int])[:4]))
     def run(x0, x1):
@@ -368,6 +397,7 @@ def entry_lines(examples: Sequence[Any]) -> list[str]:
             checks.append(f"type({name}) is ndarray")
             given.append(name)
     checks.sort(key=lambda check: not check.endswith("ndarray"))
+    checks += [f"{x}.dtype is dtype{i} and {x}.shape == shape{i}" for i, x in enumerate(given[:checked])]
     passed = ", ".join(arguments)
     return [
         f"def run({passed}):",

@@ -837,5 +837,5 @@ def test_under_jax(function, transform):
         found = jax.jit(call)(*arrays)
     else:
         found = [result[0] for result in jax.vmap(call)(*[array[None] for array in arrays])]
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6, strict=True)
+    for one, other in zip(found, expected, strict=True):  # the summands are up to 40
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5, strict=True)
