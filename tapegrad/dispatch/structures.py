@@ -30,8 +30,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from tapegrad.execution.dtypes import from_numpy
-from tapegrad.execution.host_tier.writer import symbolic
-from tapegrad.execution.symbolic import General, general, let_frames_go, symbols, traced
+from tapegrad.execution.symbolic import General, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Size, Spec
@@ -279,7 +278,7 @@ class Structure:
         results = [tree] if self.single else list(tree)
         self.dtypes = [from_numpy(result.dtype) for result in results]
         self.shapes = [tuple(result.shape) for result in results]
-        self.outputs = _shapes(self.shapes, self.names)
+        self.outputs = shapes_for(self.shapes, self.names)
         self.forward = self._written(closed, tree)
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
@@ -301,7 +300,7 @@ class Structure:
     def _written(self, closed: Any, tree: Any) -> General | None:
         """What ``_traced`` gave, for the host; None if it can't be written."""
         lengths = {name: number for name, number in zip(self.names, self._first, strict=True) if name[0] != "p"}
-        return general(closed, tree, len(self._floats), lengths)
+        return general(closed, tree, self.names, lengths)
 
     def growth(self, numbers: Sequence[Any]) -> float:
         """How many times as many elements results have as when the structure was made."""
@@ -365,14 +364,6 @@ def _reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = ()) -
         f"    differ = len({{{', '.join([*known, *map(str, others), '0'])}}}) == {len(known) + len(others) + 1}",
         f"    return ({''.join(f'{name}, ' for name in names)}) if fits and differ else None",
     ], "read", {})  # fmt: skip
-
-
-def _shapes(shapes: Sequence[Sequence[Any]], names: Sequence[str]) -> Callable:
-    """The function that gives shapes for what symbols are."""
-    scope: dict[str, Any] = {}
-    sizes = [[str(size) if isinstance(size, int) else symbolic(size, scope) for size in shape] for shape in shapes]
-    tuples = [f"({''.join(f'{size}, ' for size in shape)})" for shape in sizes]
-    return defined([f"def shapes({', '.join(names)}):", f"    return ({', '.join(tuples)},)"], "shapes", scope)
 
 
 def names_in(expression: str) -> list[str]:

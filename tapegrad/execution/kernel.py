@@ -252,6 +252,11 @@ class Kernel:
 
     def results_for(self, values: Sequence[Any]) -> tuple[tuple, bool]:
         """Shape and dtype of each result, and whether it is one that is not in a tuple."""
+        types = tuple([type(x) if isinstance(x, NUMBERS) else (x.shape, x.dtype) for x in values])
+        if self._tiered is not None and types == self._tiered.examples:
+            known = self._tiered.results()
+            if known is not None:
+                return tuple(None if one is None else aval(*one) for one in known[0]), known[1]
         examples = [x if isinstance(x, NUMBERS) else jax.ShapeDtypeStruct(x.shape, x.dtype) for x in values]
         with jax.enable_x64(self.wide):
             results = jax.eval_shape(self.function, *examples)

@@ -21,6 +21,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
+from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
 class Executable:
     """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("piece", "count", "seen", "compiled", "due", "__weakref__")
+    __slots__ = ("piece", "count", "seen", "compiled", "due", "owed", "__weakref__")
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
@@ -65,6 +66,7 @@ class Executable:
         self.seen = 0
         self.compiled: Callable | None = None
         self.due = False
+        self.owed = 0.0
 
     def run(self, arguments: list, often: bool) -> list[Any]:
         """The results that are wanted, for these arguments; ``often``: it comes several times in one program."""
@@ -72,21 +74,33 @@ class Executable:
         if self.compiled is not None:
             return self.compiled(*map(as_jax, arguments))[: self.count]
         self.seen += 1
-        rare = self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()
-        if piece.lone or rare or self.due or self._is_small(arguments):
-            return piece.run_by_kernels(arguments)
+        if piece.lone or self.due or self._is_rare(often) or self._is_small(arguments):
+            return self._run_by_kernels(arguments)
         jitted = jax.jit(piece.inlined(kept(piece.code, piece.wanted, arguments)))
         compiled = scoped(jitted) if piece.wide else jitted
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
         for call in piece.calls:
             call.compiled_with_others += 1
-        if hosted() and settings.background:
+        if in_background():
             self.due = True
             with jax.enable_x64(True) if piece.wide else nullcontext():
                 compiler.add(Due(self, compiled, jitted.trace(*map(as_jax, arguments))))
             return piece.run_by_kernels(arguments)
         self.compiled = compiled
         return first_call(self.compiled, map(as_jax, arguments))[: self.count]
+
+    def _is_rare(self, often: bool) -> bool:
+        """Whether compiling it can't be known to pay. See Note [Running a program]."""
+        if in_background():
+            return self.owed < SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
+        return self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()
+
+    def _run_by_kernels(self, arguments: list) -> list[Any]:
+        start = perf_counter()
+        try:
+            return self.piece.run_by_kernels(arguments)
+        finally:
+            self.owed += perf_counter() - start
 
     def _is_small(self, arguments: list) -> bool:
         """Whether NumPy takes less time for its kernels, one by one, than XLA for one call."""
@@ -104,6 +118,11 @@ class Executable:
         calls = self.piece.calls
         each = sum(SECONDS_PER_KERNEL / (1 + call.compiled_with_others) for call in calls if not call.kernel.ran)
         return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
+
+
+def in_background() -> bool:
+    """Whether programs are compiled on another thread, while their kernels are run one by one."""
+    return hosted() and settings.background and not settings.deterministic
 
 
 class Due(NamedTuple):
@@ -158,13 +177,13 @@ class Structure:
         seen: how many times such a program was run.
     """
 
-    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_often", "__weakref__")
+    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_often", "_owed", "__weakref__")
 
     def __init__(self, code: list[tuple], wanted: bytes, often: bool = False) -> None:
         self.code, self.wanted = code, wanted
         self.slots = tuple(slot for slot, want in enumerate(wanted) if want)
         self.seen = SEEN_ENOUGH if often else 0
-        self._often = often
+        self._often, self._owed = often, 0.0
         self._fine = is_fine(code)
         self._batched: Batched | None = None
         self._steps: list[Step] | None = None
@@ -174,17 +193,34 @@ class Structure:
         self.seen += 1
         if not (self._fine and on_cpu(inputs)):
             return self._run_pieces(inputs)
-        if self.seen < SEEN_ENOUGH:
-            return run_through(self.code, inputs, Call.run)
         if self._batched is not None:
             return self._batched.run(inputs)
+        if self._is_rare():
+            start = perf_counter()
+            results = run_through(self.code, inputs, Call.run)
+            self._owed += perf_counter() - start
+            return results
+        if in_background():
+            self._owed = -inf
+            compiler.add(DueBatch(self, inputs))
+            return run_through(self.code, inputs, Call.run)
+        found = self.batch(inputs)
+        return self._run_pieces(inputs) if found is None else found
+
+    def _is_rare(self) -> bool:
+        if in_background():
+            return self._owed < SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.code)
+        return self.seen < SEEN_ENOUGH
+
+    def batch(self, inputs: list[Any]) -> dict[int, Any] | None:
+        """Batch what is alike in such programs, if that can be, and give the results for these inputs."""
         try:
             new = batched(self.code, self.slots, inputs)
             found = None if new is None else first_call(new.run, [inputs])
         except Exception:  # jax can't map a kernel, as a callback that says nothing of it: pieces need not
             new = found = None
         self._batched, self._fine = new, new is not None
-        return self._run_pieces(inputs) if found is None else found
+        return found
 
     def _run_pieces(self, inputs: list[Any]) -> list[Any]:
         found: list[Any] = [None] * len(self.wanted)
@@ -205,6 +241,17 @@ class Structure:
                 for piece, arguments, results, done in placed
             ]
         return self._steps
+
+
+class DueBatch(NamedTuple):
+    """Programs that are to be batched in the background; ``inputs`` are those of one of them."""
+
+    structure: Structure
+    inputs: list[Any]
+
+    def compile(self) -> None:
+        """Batch them."""
+        self.structure.batch(self.inputs)
 
 
 def on_cpu(inputs: Iterable[Any]) -> bool:

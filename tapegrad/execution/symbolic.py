@@ -13,8 +13,9 @@ from jax import export
 
 from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.host_tier.rules import Unwritable
-from tapegrad.execution.host_tier.writer import written_jaxpr
-from tapegrad.execution.tiering import HostFunction, dtypes_of
+from tapegrad.execution.host_tier.writer import symbolic, written_jaxpr
+from tapegrad.execution.tiering import HostFunction, Results, dtypes_of, results_in
+from tapegrad.tape.sources import defined
 
 
 class General(NamedTuple):
@@ -24,6 +25,8 @@ class General(NamedTuple):
         body: the function of the symbols that are ``free``, of the floats, and of the arguments.
         least: what a call costs whatever the lengths; ``cost``: what it costs at those it was first asked for with.
         dtypes: the dtype of each argument, or None for one that is absent.
+        results: shape and dtype of each result, with symbols in the shapes; ``shapes`` gives those without for what all
+            symbols and floats are.
     """
 
     body: Callable
@@ -31,6 +34,8 @@ class General(NamedTuple):
     least: Cost
     cost: Cost
     dtypes: tuple[Any, ...]
+    results: Results
+    shapes: Callable
 
     def at(self, growth: float, numbers: dict[str, Any]) -> HostFunction:
         """The function for other numbers, by their names, where results have ``growth`` times as many elements."""
@@ -38,7 +43,10 @@ class General(NamedTuple):
         first = [*map(numbers.get, self.free), *floats]
         body = partial(self.body, *first) if first else self.body
         cost = Cost(*(least + (cost - least) * growth for least, cost in zip(self.least, self.cost, strict=True)))
-        return HostFunction(body, cost, self.dtypes)
+        results, single = self.results
+        shapes = iter(self.shapes(*numbers.values()))
+        given = [None if result is None else (next(shapes), result[1]) for result in results]
+        return HostFunction(body, cost, self.dtypes, (given, single))
 
 
 def symbols(names: Sequence[str], constraints: Sequence[str]) -> dict[str, Any]:
@@ -59,18 +67,30 @@ def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
         return jax.make_jaxpr(function, return_shape=True)(*examples)
 
 
-def general(closed: Any, tree: Any, floats: int, lengths: dict[str, int]) -> General | None:
+def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int]) -> General | None:
     """What ``traced`` gave, written for the host; None if it can't be written.
 
-    The first ``floats`` arguments are no arguments of the kernel's. ``lengths`` are an example.
+    ``names`` are all symbols and floats; the floats are the first arguments, which are not the kernel's. ``lengths``
+    are an example of what the symbols are.
     """
+    floats = len(names) - len(lengths)
+    results = results_in(tree)
+    shapes = shapes_for([result[0] for result in results[0] if result is not None], names)
     try:
         body, _, free = written_jaxpr(closed, tree)
     except Unwritable:
         return None
     least, cost = cost_of(closed, dict.fromkeys(lengths, 0)), cost_of(closed, lengths)
     variables = closed.jaxpr.invars[floats:]
-    return General(body, free, least, cost, dtypes_of(variables, [True] * len(variables)))
+    return General(body, free, least, cost, dtypes_of(variables, [True] * len(variables)), results, shapes)
+
+
+def shapes_for(shapes: Sequence[Sequence[Any]], names: Sequence[str]) -> Callable:
+    """The function that gives shapes for what symbols are."""
+    scope: dict[str, Any] = {}
+    sizes = [[str(size) if isinstance(size, int) else symbolic(size, scope) for size in shape] for shape in shapes]
+    tuples = "".join(f"({''.join(f'{size}, ' for size in shape)}), " for shape in sizes)
+    return defined([f"def shapes({', '.join(names)}):", f"    return ({tuples})"], "shapes", scope)
 
 
 def let_frames_go() -> None:

@@ -113,13 +113,29 @@ def hosted() -> bool:
     return settings.tiers != "xla" and one_cpu()
 
 
+Results = tuple[list[tuple[tuple[int, ...], np.dtype] | None], bool]
+"""Shape and dtype of each result of a kernel, None for one that is left out; and whether it is one, not in a tuple."""
+
+
+def results_in(tree: Any) -> Results:
+    """The results of a kernel, by what jax says of them.
+
+    >>> results_in((jax.ShapeDtypeStruct((2,), "int8"), None))
+    ([((2,), dtype('int8')), None], False)
+    """
+    single = not isinstance(tree, (tuple, list))
+    leaves = [tree] if single else tree
+    return [None if leaf is None else (leaf.shape, np.dtype(leaf.dtype)) for leaf in leaves], single
+
+
 class HostFunction(NamedTuple):
-    """What the host runs in place of a kernel: a function of NumPy arrays, what a call of it and of XLA's costs, and
-    the dtype of each argument."""
+    """What the host runs in place of a kernel: a function of NumPy arrays, what a call of it and of XLA's costs, the
+    dtype of each argument, and what it gives (see ``results_in``)."""
 
     body: Callable
     cost: Cost
     dtypes: tuple[np.dtype | None, ...]
+    results: Results
 
 
 def dtypes_of(variables: Sequence[Any], present: Sequence[bool]) -> tuple[np.dtype | None, ...]:
@@ -147,7 +163,8 @@ class Tiered:
     """
 
     __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "_body", "_traced",
-                 "_known", "_left", "_checked", "_others", "__weakref__")  # fmt: skip
+                 "_known", "_left", "_checked", "_others",
+                 "_results", "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
@@ -155,6 +172,7 @@ class Tiered:
         self.kernel, self.examples, self._known = kernel, tuple(examples), known
         self._checked = [example for example in self.examples if example is not type(None)][:checked]
         self._others: dict[tuple, Callable] = {}
+        self._results: Results | None = None
         self.cost, self.owed, self.calls = NOTHING, 0.0, 0
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
@@ -258,6 +276,13 @@ class Tiered:
             return "host"
         return "xla" if settings.deterministic or host > compiling else "cold"
 
+    def results(self) -> Results | None:
+        """What the kernel gives; None if that is not known without tracing it again."""
+        with _changing:
+            if self.tier == "new" and self._results is None:
+                self._be(self._decided())
+        return self._results
+
     def _is_written(self) -> bool:
         """Have the kernel written for the host, if that is not known; False if it can't be."""
         known = None if self._known is None else self._known()
@@ -267,7 +292,7 @@ class Tiered:
         if known is None:
             self._left, self._traced = True, None
             return False
-        self.cost = known.cost
+        self.cost, self._results = known.cost, known.results
         self._body = separating(self._taking_numbers(known.body, known.dtypes), self.examples)
         return True
 
@@ -288,7 +313,8 @@ class Tiered:
             unwritten[f"{self.kernel.name}: {error!r}"] += 1
         else:
             present = [example is not type(None) for example in self.examples]
-            return HostFunction(body, cost, dtypes_of(traced.jaxpr.jaxpr.invars, present))
+            dtypes = dtypes_of(traced.jaxpr.jaxpr.invars, present)
+            return HostFunction(body, cost, dtypes, results_in(traced.out_info))
         return None
 
     def _taking_numbers(self, function: Callable, dtypes: Sequence[Any]) -> Callable:
