@@ -76,6 +76,7 @@ def test_what_depends_on_more_than_is_known_has_no_structure():
 @pytest.fixture
 def traced(monkeypatch):
     """The shapes of the calls whose kernels are traced from here on, with numbers for lengths."""
+    forget_plans()
     shapes, abstract = [], plans.abstract
 
     def noting(function, arguments):
