@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import tiering
+from tapegrad.execution import programs, tiering
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.tiering import Tiered, compiler, settings, twin
 from tapegrad.tensor.tensor import value_of
@@ -318,7 +318,9 @@ def test_no_room_for_a_result_is_said_in_pytorchs_words():
     assert tiered.tier == "host"
 
 
-def test_a_program_that_comes_back_is_compiled_in_the_background(background):
+def test_a_program_that_has_taken_long_enough_is_compiled_in_the_background(background, monkeypatch):
+    monkeypatch.setattr(programs, "SECONDS_PER_PIECE", 1e-4)
+    monkeypatch.setattr(programs, "SECONDS_PER_INSTRUCTION", 0)
     x = torch.rand(400, 400)
     compiled = torch.execution.stats().compiled
     with torch.deferred():
@@ -327,6 +329,15 @@ def test_a_program_that_comes_back_is_compiled_in_the_background(background):
             compiler.wait()
     assert torch.execution.stats().compiled == compiled + 1
     assert y == pytest.approx(float(np.sum(np.tanh(x.numpy() * 2 + 1) * x.numpy() - 0.125)), rel=1e-4)
+
+
+def test_a_program_that_takes_no_time_is_not_compiled(background):
+    compiled = torch.execution.stats().compiled
+    with torch.deferred():
+        for number in range(40):
+            assert (torch.ones(3) * number + 1).sum().item() == 3 * (number + 1)
+    compiler.wait()
+    assert torch.execution.stats().compiled == compiled
 
 
 def test_a_gradient_of_another_type_than_was_expected_is_not_taken_for_that():

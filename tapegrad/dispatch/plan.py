@@ -51,9 +51,9 @@ class Kernels:
         arguments = [abstract_argument(spec) for spec in specs if spec is not None]
         self.fit = fit_of(op, specs, settings) if has_structure(specs) else None
         if self.fit is None:
-            outputs = abstract(function, arguments)
-            self.single = not isinstance(outputs, tuple)
-            self.outputs = [(out.shape, from_numpy(out.dtype)) for out in ((outputs,) if self.single else outputs)]
+            trace = abstract(function, arguments)
+            results, self.single = trace.results
+            self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
         else:
             self.single, self.outputs = self.fit.structure.single, self.fit.outputs
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
@@ -63,7 +63,8 @@ class Kernels:
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
             self.forward = self._shapes
         else:
-            known = None if self.fit is None else self.fit.forward
+            same = self.fit is not None or self.wide or trace.is_narrow  # as it is traced in the mode of the kernel
+            known = (trace.written if self.fit is None else self.fit.forward) if same else None
             self.forward = Kernel(function, name=op.name, wide=self.wide, arguments=arguments, known=known)
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None

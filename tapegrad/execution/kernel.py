@@ -35,11 +35,8 @@ from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.execution.tiering import Tiered, by_shapes, hosted, is_concrete, one_cpu, quietly
+from tapegrad.execution.tiering import WIDE, Tiered, Trace, by_shapes, hosted, is_concrete, one_cpu, quietly
 from tapegrad.tape.modes import thread
-
-WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
-"""The NumPy dtypes for which JAX needs its 64-bit mode."""
 
 
 def scoped(function: Callable) -> Callable:
@@ -320,19 +317,19 @@ def settled_all(values: Sequence[Any]) -> tuple:
     return tuple(map(settled, values))
 
 
-def abstract(function: Callable, arguments: Sequence[Any]) -> Any:
-    """Shapes and dtypes of ``function``'s results, without running it.
+def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
+    """An array function as it is traced, without running it, in jax's 64-bit mode.
 
     Args:
         function: an array function.
         arguments: for each argument a pair (shape, NumPy dtype), or the type of a Python scalar.
 
-    >>> abstract(lambda x, y: x.sum() * y, [((3,), np.dtype("float64")), float]).dtype
-    dtype('float64')
+    >>> abstract(lambda x, y: x.sum() * y, [((3,), np.dtype("float64")), float]).results
+    ([((), dtype('float64'))], True)
     """
     stand_ins = [arg(1) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
-    with jax.enable_x64(True):
-        return jax.eval_shape(function, *stand_ins)
+    with jax.core.eval_context(), jax.enable_x64(True):
+        return Trace(*jax.make_jaxpr(function, return_shape=True)(*stand_ins))
 
 
 def is_here(value: Any) -> bool:

@@ -8,7 +8,9 @@ becomes several equal pieces, which share one executable, so that a loop costs X
 A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
 Otherwise its kernels run one by one, as if nothing had been deferred: most structures of a dynamic program never come
-back. Structures are remembered as all else is (Note [One memory] in ``caches.py``), executables as long as a structure
+back. Where kernels need not be compiled (Note [Tiers] in ``tiering.py``), all this is decided by time alone: when the
+calls of a piece's kernels have taken as long as XLA will take for the piece, it is compiled in the background, and put
+in their place when that is done. Structures are remembered as all else is (Note [One memory] in ``caches.py``), executables as long as a structure
 is that has such a piece.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
@@ -34,7 +36,7 @@ from tapegrad.execution.costs import XLA_CALL
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
-from tapegrad.execution.pieces import Piece, cut, run_through
+from tapegrad.execution.pieces import SHORT, Piece, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.tape.modes import thread
 
@@ -192,18 +194,17 @@ class Structure:
         """The results that are wanted, by slot."""
         self.seen += 1
         if not (self._fine and on_cpu(inputs)):
+            if len(self.code) <= SHORT and in_background() and self._is_rare():
+                return self._run_by_kernels(inputs)
             return self._run_pieces(inputs)
         if self._batched is not None:
             return self._batched.run(inputs)
         if self._is_rare():
-            start = perf_counter()
-            results = run_through(self.code, inputs, Call.run)
-            self._owed += perf_counter() - start
-            return results
+            return self._run_by_kernels(inputs)
         if in_background():
             self._owed = -inf
             compiler.add(DueBatch(self, inputs))
-            return run_through(self.code, inputs, Call.run)
+            return self._run_by_kernels(inputs)
         found = self.batch(inputs)
         return self._run_pieces(inputs) if found is None else found
 
@@ -211,6 +212,13 @@ class Structure:
         if in_background():
             return self._owed < SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.code)
         return self.seen < SEEN_ENOUGH
+
+    def _run_by_kernels(self, inputs: list[Any]) -> list[Any]:
+        start = perf_counter()
+        try:
+            return run_through(self.code, inputs, Call.run)
+        finally:
+            self._owed += perf_counter() - start
 
     def batch(self, inputs: list[Any]) -> dict[int, Any] | None:
         """Batch what is alike in such programs, if that can be, and give the results for these inputs."""

@@ -24,7 +24,7 @@ class General(NamedTuple):
     Attributes:
         body: the function of the symbols that are ``free``, of the floats, and of the arguments.
         least: what a call costs whatever the lengths; ``cost``: what it costs at those it was first asked for with.
-        dtypes: the dtype of each argument, or None for one that is absent.
+        dtypes: the dtype of each argument.
         results: shape and dtype of each result, with symbols in the shapes; ``shapes`` gives those without for what all
             symbols and floats are.
     """
@@ -82,7 +82,7 @@ def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int
         return None
     least, cost = cost_of(closed, dict.fromkeys(lengths, 0)), cost_of(closed, lengths)
     variables = closed.jaxpr.invars[floats:]
-    return General(body, free, least, cost, dtypes_of(variables, [True] * len(variables)), results, shapes)
+    return General(body, free, least, cost, dtypes_of(variables), results, shapes)
 
 
 def shapes_for(shapes: Sequence[Sequence[Any]], names: Sequence[str]) -> Callable:

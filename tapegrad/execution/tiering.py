@@ -73,6 +73,9 @@ from tapegrad.tape.sources import defined
 
 NAMES = ("auto", "host", "xla")
 
+WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
+"""The NumPy dtypes for which JAX needs its 64-bit mode."""
+
 _quiet = contextvars.copy_context()
 _quiet.run(partial(np.seterr, all="ignore"))
 quietly = _quiet.run
@@ -128,20 +131,47 @@ def results_in(tree: Any) -> Results:
     return [None if leaf is None else (leaf.shape, np.dtype(leaf.dtype)) for leaf in leaves], single
 
 
+class Trace(NamedTuple):
+    """What jax has traced: the jaxpr, and shapes and dtypes of what it gives."""
+
+    jaxpr: Any
+    tree: Any
+
+    @property
+    def results(self) -> Results:
+        """Shape and dtype of each result."""
+        return results_in(self.tree)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a trace outside jax's 64-bit mode would be the same: there is nothing that it could make narrower."""
+        jaxpr = self.jaxpr.jaxpr
+        atoms = [*jaxpr.invars, *(atom for equation in jaxpr.eqns for atom in (*equation.invars, *equation.outvars))]
+        return not any(getattr(atom.aval, "dtype", None) in WIDE for atom in atoms)
+
+    def written(self) -> HostFunction:
+        """What the host runs.
+
+        Raises:
+            Unwritable: there is no rule for a primitive.
+        """
+        cost, body = cost_of(self.jaxpr), written_jaxpr(self.jaxpr, self.tree).body
+        return HostFunction(body, cost, dtypes_of(self.jaxpr.jaxpr.invars), self.results)
+
+
 class HostFunction(NamedTuple):
     """What the host runs in place of a kernel: a function of NumPy arrays, what a call of it and of XLA's costs, the
     dtype of each argument, and what it gives (see ``results_in``)."""
 
     body: Callable
     cost: Cost
-    dtypes: tuple[np.dtype | None, ...]
+    dtypes: tuple[np.dtype, ...]
     results: Results
 
 
-def dtypes_of(variables: Sequence[Any], present: Sequence[bool]) -> tuple[np.dtype | None, ...]:
-    """The dtypes of a kernel's arguments, by the variables of its jaxpr; None for those that are absent."""
-    found = iter(variables)
-    return tuple(np.dtype(next(found).aval.dtype) if here else None for here in present)
+def dtypes_of(variables: Sequence[Any]) -> tuple[np.dtype, ...]:
+    """The dtypes of the arguments of a jaxpr, by its variables."""
+    return tuple(np.dtype(variable.aval.dtype) for variable in variables)
 
 
 # -- one kernel for arguments of certain shapes ------------------------------------------------------------------------
@@ -285,15 +315,15 @@ class Tiered:
 
     def _is_written(self) -> bool:
         """Have the kernel written for the host, if that is not known; False if it can't be."""
-        known = None if self._known is None else self._known()
-        self._known = None
-        if known is None:
-            known = self._traced_and_written()
-        if known is None:
+        known, self._known = self._known, None
+        try:
+            found = (None if known is None else known()) or self._traced_and_written()
+        except Exception as error:  # XLA raises it again, if it is the kernel's own
+            unwritten[str(error) if isinstance(error, Unwritable) else f"{self.kernel.name}: {error!r}"] += 1
             self._left, self._traced = True, None
             return False
-        self.cost, self._results = known.cost, known.results
-        self._body = separating(self._taking_numbers(known.body, known.dtypes), self.examples)
+        self.cost, self._results = found.cost, found.results
+        self._body = separating(self._taking_numbers(found.body, found.dtypes), self.examples)
         return True
 
     def _trace(self) -> Any:
@@ -302,24 +332,13 @@ class Tiered:
             self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
         return self._traced
 
-    def _traced_and_written(self) -> HostFunction | None:
-        """What the host runs; None if that can't be written."""
-        try:
-            traced = self._trace()
-            cost, body = cost_of(traced.jaxpr), written_jaxpr(traced.jaxpr, traced.out_info).body
-        except Unwritable as reason:
-            unwritten[str(reason)] += 1
-        except Exception as error:  # XLA raises it again, if it is the kernel's own
-            unwritten[f"{self.kernel.name}: {error!r}"] += 1
-        else:
-            present = [example is not type(None) for example in self.examples]
-            dtypes = dtypes_of(traced.jaxpr.jaxpr.invars, present)
-            return HostFunction(body, cost, dtypes, results_in(traced.out_info))
-        return None
+    def _traced_and_written(self) -> HostFunction:
+        traced = self._trace()
+        return Trace(traced.jaxpr, traced.out_info).written()
 
     def _taking_numbers(self, function: Callable, dtypes: Sequence[Any]) -> Callable:
         """A written function that takes Python numbers, and converts them as jax does."""
-        given = [(example, dtype) for example, dtype in zip(self.examples, dtypes, strict=True) if dtype is not None]
+        given = list(zip([one for one in self.examples if one is not type(None)], dtypes, strict=True))
         if not any(isinstance(example, type) for example, _ in given):
             return function
         names = {"array": np.array, "written": function} | {f"dtype{i}": dtype for i, (_, dtype) in enumerate(given)}

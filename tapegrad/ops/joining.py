@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any
 
 import jax.numpy as jnp
@@ -34,13 +33,22 @@ def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any
 @linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common")
 def stack(*xs, axis):
     """Arrays of one shape side by side along a new dimension."""
-    return jnp.stack(xs, axis)
+    shape = xs[0].shape
+    if axis == len(shape):
+        return jnp.stack(xs, axis)
+    # One after another they lie in memory as they do side by side; this is quicker to trace.
+    return lax.concatenate(_of_one_dtype(xs), axis).reshape(*shape[:axis], len(xs), *shape[axis:])
+
+
+def _of_one_dtype(xs: Sequence[Any]) -> list[Any]:
+    dtype = jnp.result_type(*{x.dtype for x in xs})
+    return [x if x.dtype == dtype else x.astype(dtype) for x in xs]
 
 
 @linear(x=lambda gs, axis: stack(*gs, axis=axis))
 def unbind(x, *, axis):
     """The slices of ``x`` along a dimension, without that dimension."""
-    return tuple(lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis]))
+    return tuple(jnp.unstack(x, axis=axis))
 
 
 @linear(x=lambda gs, axis: cat(*gs, axis=axis))
@@ -48,7 +56,7 @@ def split(x, *, axis, size):
     """``x`` in pieces ``size`` long, of which the last may be shorter."""
     length = x.shape[axis]
     starts = range(0, length, size) if length else (0,)
-    return tuple(lax.slice_in_dim(x, start, min(start + size, length), axis=axis) for start in starts)
+    return tuple(lax.split(x, [min(size, length - start) for start in starts], axis))
 
 
 @linear(x=lambda gs, axis: cat(*gs, axis=axis))
@@ -60,8 +68,7 @@ def unsafe_split(x, *, axis, size):
 @linear(x=lambda gs, axis: cat(*gs, axis=axis))
 def split_with_sizes(x, *, axis, sizes):
     """``x`` in pieces of these lengths."""
-    ends = accumulate(sizes)
-    return tuple(lax.slice_in_dim(x, end - size, end, axis=axis) for end, size in zip(ends, sizes, strict=True))
+    return tuple(lax.split(x, sizes, axis))
 
 
 @linear(x=lambda gs, axis: cat(*gs, axis=axis))
