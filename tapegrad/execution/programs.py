@@ -10,8 +10,8 @@ program, or it has so many kernels that were never compiled that one compilation
 Otherwise its kernels run one by one, as if nothing had been deferred: most structures of a dynamic program never come
 back. Where kernels need not be compiled (Note [Tiers] in ``tiering.py``), all this is decided by time alone: when the
 calls of a piece's kernels have taken as long as XLA will take for the piece, it is compiled in the background, and put
-in their place when that is done. Structures are remembered as all else is (Note [One memory] in ``caches.py``), executables as long as a structure
-is that has such a piece.
+in their place when that is done. Structures are remembered as all else is (Note [One memory] in ``caches.py``),
+executables as long as a structure is that has such a piece.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
 """
