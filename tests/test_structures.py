@@ -67,7 +67,7 @@ def test_symbols_are_read_off_lengths_that_fit():
 
 def test_what_depends_on_more_than_is_known_has_no_structure():
     with pytest.raises(Exception, match="n0"):
-        structure_for("glu", ("n0", 16, 0), (6, 16), axis=0)
+        structure_for("pdist", ("n0", 4, 2.0), (5, 4), p=2.0)
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------

@@ -100,7 +100,9 @@ def equations_of(jaxpr: Any, lengths: dict[str, int]) -> Cost:
 def _equation(equation: Any, lengths: dict[str, int]) -> Cost:
     inner = [inside for value in equation.params.values() for inside in jaxprs_in(value)]
     if inner:
-        rounds = {"scan": equation.params.get("length", 1), "while": ROUNDS}.get(equation.primitive.name, 1)
+        rounds = {"scan": _count([equation.params.get("length", 1)], lengths), "while": ROUNDS}.get(
+            equation.primitive.name, 1
+        )
         costs = [equations_of(inside, lengths) for inside in inner]
         if equation.primitive.name == "cond":
             return max(costs)
@@ -136,7 +138,14 @@ def _elements(equation: Any, lengths: dict[str, int]) -> Figures:
 
 def _count(shape: Any, lengths: dict[str, int]) -> float:
     """How many elements an array has, where lengths may be symbols."""
-    return math.prod(size if isinstance(size, int) else evaluated(size, lengths) for size in shape)
+    return math.prod(size if isinstance(size, int) else _evaluated(size, lengths) for size in shape)
+
+
+def _evaluated(size: Any, lengths: dict[str, int]) -> int:
+    try:
+        return evaluated(size, lengths)
+    except ZeroDivisionError:  # a part of no length
+        return 0
 
 
 def _avals(atoms: Any) -> list[Any]:

@@ -7,6 +7,7 @@ say of memory that they could not get.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -14,6 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import lax
 
 from tapegrad.errors import OutOfMemoryError
 
@@ -115,3 +117,21 @@ def at_most(length: Any, limit: int) -> bool:
     False
     """
     return length <= limit if isinstance(length, int) else True
+
+
+def exceeds(length: Any, number: float) -> bool:
+    """Whether a length, or the symbol that it is, is more than a number.
+
+    >>> exceeds(3, 2.5), exceeds(3, 3)
+    (True, False)
+    """
+    return length > (number if isinstance(length, int) else math.floor(number))
+
+
+def places_along(length: Any) -> Any:
+    """0, 1, ... up to a length, in int32: an array of NumPy's, a constant of kernels; of a symbol one of jax's.
+
+    >>> places_along(3)
+    array([0, 1, 2], dtype=int32)
+    """
+    return np.arange(length, dtype=np.int32) if isinstance(length, int) else lax.iota(np.int32, length)

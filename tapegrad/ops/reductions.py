@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
-from tapegrad.execution.sizes import as_number, at_most
+from tapegrad.execution.sizes import as_number, at_most, exceeds
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.elementwise import abs, exp, masked, power, real, sgn, where
 from tapegrad.ops.operator import Operator, broadcast_to, cast, conj, general, linear, sum_to
@@ -133,8 +133,7 @@ def _moments(x, axis, keepdims, correction):
     axes, count, x = axes_of(axis, x.ndim), length(x.shape, axis), widened(x)
     center = jnp.sum(x, axis=axes, keepdims=True) / as_number(count)
     total = jnp.sum(jnp.square(jnp.abs(x - center)), axis=axes, keepdims=keepdims)
-    freedom = as_number(count - correction)
-    freedom = freedom if freedom > 0 else 0.0
+    freedom = as_number(count) - correction if exceeds(count, correction) else 0.0
     return total / freedom, center if keepdims else jnp.squeeze(center, axes)
 
 
@@ -147,9 +146,11 @@ def deviation(x, axis, correction):
 
     Without degrees of freedom the variance is infinite, and PyTorch lets it rise with any move away from the mean.
     """
-    freedom = length(x.shape, axis) - correction
+    count = length(x.shape, axis)
     centered = x - mean(x, axis=axis, keepdims=True)
-    return over(centered, count=freedom / 2) if freedom > 0 else where(centered == 0, math.nan, math.inf)
+    if exceeds(count, correction):
+        return over(centered, count=(as_number(count) - correction) / 2)
+    return where(centered == 0, math.nan, math.inf)
 
 
 def along(slope, tangent, axis, keepdims):

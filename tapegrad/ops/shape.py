@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution.bits import reinterpreted
+from tapegrad.execution.sizes import places_along
 from tapegrad.ops.operator import Operator, general, linear, sum_to, zeros_of
 
 Shape = tuple[int, ...]
@@ -79,7 +80,7 @@ def t(x):
 @linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)))
 def squeeze(x):
     """``x`` without its dimensions of length 1."""
-    return jnp.squeeze(x)
+    return jnp.squeeze(x, tuple(axis for axis, length in enumerate(x.shape) if length == 1))
 
 
 @linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), node="SqueezeBackward1")
@@ -275,7 +276,7 @@ def diag_embed(x, *, offset, axis1, axis2):
 
 
 def _set_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:
-    steps = np.arange(source.shape[-1], dtype=np.int32)
+    steps = places_along(source.shape[-1])
     matrices = jnp.moveaxis(x, (axis1, axis2), (-2, -1))
     matrices = matrices.at[..., steps + max(-offset, 0), steps + max(offset, 0)].set(source)
     return jnp.moveaxis(matrices, (-2, -1), (axis1, axis2))
@@ -312,8 +313,7 @@ def _length(shape: Shape, axis: int) -> int | None:
 
 
 def _windows(length: int, size: int, step: int) -> np.ndarray:
-    starts = np.arange((length - size) // step + 1, dtype=np.int32) * step
-    return starts[:, None] + np.arange(size, dtype=np.int32)
+    return places_along((length - size) // step + 1)[:, None] * step + places_along(size)
 
 
 @linear(x=lambda g, diagonal: tril(g, diagonal=diagonal))
@@ -410,14 +410,14 @@ def _pad_places(shape: Shape, widths: Widths, mode: str) -> list[tuple[int, np.n
     places = []
     for axis, (low, high) in enumerate(widths, first):
         length = shape[axis]
-        steps = np.arange(-low, length + high, dtype=np.int32)
+        steps = places_along(length + low + high) - low
         if mode == "replicate":
-            steps = np.clip(steps, 0, length - 1)
+            steps = steps.clip(0, length - 1)
         elif mode == "circular":
             first_kept, kept = max(-low, 0), length + min(low, 0) + min(high, 0)
             steps = (steps - first_kept) % max(kept, 1) + first_kept
         else:  # mirrored at the outermost items, which are not doubled
-            steps = (length - 1) - np.abs((length - 1) - np.abs(steps))
+            steps = (length - 1) - abs((length - 1) - abs(steps))
         places.append((axis, steps))
     return places
 

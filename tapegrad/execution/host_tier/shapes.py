@@ -187,7 +187,8 @@ def windows(writer: Any, places: Sequence[Operand], sizes: Sequence[Any], given:
             parts.append(":")
             continue
         first = start_of(writer, place, whole - size)
-        end = str(int(first) + int(size)) if first.isdigit() else f"{first} + {writer.size(size)}"
+        known = first.isdigit() and isinstance(size, int)
+        end = str(int(first) + int(size)) if known else f"{first} + {writer.size(size)}"
         parts.append(f"{first}:{end}")
     return parts
 
