@@ -91,9 +91,9 @@ class Seen:
         tensor._offset, tensor._lens = self.offset
         if tensor._grad is not self.grad:
             tensor._grad = self.grad
-        if storage is not None and storage.live and storage.value is not self.value:
+        if storage is not None and storage.live and not storage.shared and storage.value is not self.value:
             storage.value = self.value
-            storage.edition += 1  # never back: who has read what was written must read again
+            storage.writes += 1  # never back: who has read what was written must read again
         if self.counter is not None:
             self.counter.version = self.version
 

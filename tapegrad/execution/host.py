@@ -93,6 +93,12 @@ def _put(value: Any, on: device) -> Any:
         return jax.device_put(value, target) if committed() else jax.device_put(value)
 
 
+def own_value(array: np.ndarray, on: device) -> Any:
+    """The value of a NumPy array that nobody else has, also while jax traces or a program is captured."""
+    with jax.core.eval_context():
+        return _put(array, on)
+
+
 def to_host(value: Any) -> np.ndarray:
     """The elements of a value as a read-only NumPy array, when they have been computed.
 

@@ -26,6 +26,7 @@ from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
+from tapegrad.tensor.shared import is_shared, read_part, replace_part
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
@@ -247,10 +248,12 @@ def look(tensor: Tensor) -> Any:
     if tensor._seen == storage.edition:
         return value
     edition, spec = storage.edition, tensor._spec
-    value = storage.value
-    if not shows_all(tensor, storage):
+    if shows_all(tensor, storage):
+        value = storage.value
+    else:
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
-        value = read_window(value, memory_layout(storage), *place)
+        alive = storage.shared and is_shared(storage) and not recording.program.captures
+        value = read_part(storage, *place) if alive else read_window(storage.value, memory_layout(storage), *place)
     if tensor._severed:
         value = value.severed()
     tensor._value, tensor._seen = value, edition
@@ -259,14 +262,14 @@ def look(tensor: Tensor) -> Any:
 
 def memory_layout(storage: Storage) -> tuple[int, ...]:
     """The strides of a storage's value."""
-    return contiguous_strides(tuple(storage.value.shape)) if storage.strides is None else storage.strides
+    return contiguous_strides(tuple(storage.memory.shape)) if storage.strides is None else storage.strides
 
 
 def shows_all(tensor: Tensor, storage: Storage) -> bool:
     """Whether a tensor shows the memory just as the storage's value does."""
     spec = tensor._spec
-    value = storage.value
-    same = spec.shape == value.shape and spec.strides == storage.strides and spec.dtype.numpy == value.dtype
+    memory = storage.memory
+    same = spec.shape == memory.shape and spec.strides == storage.strides and spec.dtype.numpy == memory.dtype
     return same and not tensor._offset and not tensor._lens
 
 
@@ -382,8 +385,8 @@ def may_reuse(storage: Storage) -> bool:
     can be reading it, and it was made by a write, so that it never was anybody else's. While a program is captured,
     nothing is reused: what is called then does not run before later.
     """
-    value = storage.value
-    if recording.program.captures:
+    value = storage.memory
+    if recording.program.captures or storage.shared:
         return False
     if type(value) is Pending or not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
         return False
@@ -405,12 +408,12 @@ def lent(storage: Storage) -> Storage | None:
 def write(tensor: Tensor, value: Any) -> None:
     """Replace the data of a tensor; all that share its memory see it, and its version goes up by one."""
     storage = tensor._storage
-    edition = 0 if storage is None else storage.edition
+    writes = 0 if storage is None else storage.writes
     try:
         storage = put(tensor, value)
     except BaseException:
         storage = tensor._storage
-        if storage is not None and storage.edition != edition:  # an interrupt, when it had been written
+        if storage is not None and storage.writes != writes:  # an interrupt, when it had been written
             counter_of(tensor).bump()
         raise
     counter = tensor._counter or storage.counter
@@ -439,8 +442,11 @@ def put(tensor: Tensor, value: Any) -> Storage:
         storage.replace(value)
     else:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
-        holder = lent(storage)
-        storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
+        if storage.shared and is_shared(storage):
+            replace_part(storage, value, *place)
+        else:
+            holder = lent(storage)
+            storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
     if spec.window:
         tensor._value, tensor._seen = value, storage.edition
     return storage

@@ -1,0 +1,86 @@
+"""Letting NumPy see the memory of a tensor, and tensors that of an array. See Note [Memory that NumPy sees]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tapegrad.execution.devices import device, device_of
+from tapegrad.execution.dtypes import from_numpy
+from tapegrad.execution.host import to_host
+from tapegrad.execution.pending import recording
+from tapegrad.execution.rows import memory_order
+from tapegrad.tape.hooks import making
+from tapegrad.tape.modes import alone, thread
+from tapegrad.tensor.geometry import Geometry, extent, is_dense
+from tapegrad.tensor.shared import Buffer, bytes_of, copied, is_shared, share_memory, taken
+from tapegrad.tensor.spec import Spec, named_strides
+from tapegrad.tensor.storage import InferenceStorage, Storage
+from tapegrad.tensor.tensor import Tensor, make_live, settle, storage_of, wrap, writing
+
+CPU = device("cpu")
+
+
+def exposed(tensor: Tensor) -> np.ndarray:
+    """What a tensor on the CPU shows of its memory, as an array that shares it."""
+    spec = tensor._spec
+    if not spec.numel:
+        return np.empty(spec.shape, spec.dtype.numpy)
+    buffer = _buffer_of(tensor, storage_of(tensor))
+    return buffer.part(tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy)
+
+
+def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
+    """The buffer of a storage, in which its elements lie from now on. The storage's value is moved there if it can."""
+    with writing, making:
+        if is_shared(storage):
+            return storage.memory
+        settle(tensor)
+        to_host(storage.value)  # raises what there is to be raised before anything is changed
+        make_live(storage)
+        if alone():
+            for member in storage.living():
+                member._value = None
+        on = device_of(storage.value)
+        buffer = taken(storage, on) or copied(to_host(storage.value), storage.strides, on)
+        share_memory(storage, buffer)
+        return buffer
+
+
+def tensor_on(array: np.ndarray) -> Tensor:
+    """A leaf on the memory of an array that can be written to.
+
+    Raises:
+        ValueError: neighbours are no whole number of elements apart. PyTorch's message.
+    """
+    shape, unit = array.shape, array.itemsize
+    if any(step % unit for step in array.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
+    place = Geometry(shape, tuple([step // unit for step in array.strides]), 0)
+    strides, dense = named_strides(shape, place.strides), is_dense(shape, place.strides)
+    inference = thread.modes.inference
+    spec = Spec.of(shape, from_numpy(array.dtype), CPU, plain=False, inference=inference, strides=strides,
+                   window=not dense)  # fmt: skip
+    size = extent(place)
+    whole = (shape, place.strides) if dense else ((size,), (1,))
+    buffer = Buffer(_row_of(np.asarray(array), place, dense, size), *whole, array.dtype, CPU)
+    storage = (InferenceStorage if inference else Storage)(None, strides if dense else None)
+    storage.live = True
+    share_memory(storage, buffer)
+    tensor = wrap(None, spec)
+    tensor._seen = -1
+    storage.admit(tensor)
+    tensor._storage = storage
+    if recording.program.captures:  # what a step makes of an array is the same in each call, as far as is known
+        recording.program.note_constant(storage.value)
+    return tensor
+
+
+def _row_of(array: np.ndarray, place: Geometry, dense: bool, size: int) -> np.ndarray:
+    """The bytes of an array's memory, from its first element to its last."""
+    if dense:
+        return bytes_of(array.transpose(memory_order(place.shape, place.strides)))
+    return as_strided(array, (size,), (array.itemsize,)).view(np.uint8)

@@ -1,0 +1,239 @@
+"""``SharedStorage``: memory that a NumPy array shows, too, and that may change at any time.
+
+Note [Memory that NumPy sees]
+``numpy()``, ``from_numpy`` and their relatives share memory, as in PyTorch. A storage whose memory others see is a
+``SharedStorage``: it becomes one by ``share_memory``, and an ordinary one again when nobody else holds the memory. In
+the slot of its value lies a ``Buffer``. All else of it is as Note [Memory that is shared] in ``storage.py`` has it, so
+that tensors on other memory pay nothing:
+
+- *Reading* ``value`` gives a snapshot, a value of its own: so values are immutable here, too, and whoever has read one
+  keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two
+  snapshots between which nothing has changed are the same object as long as somebody holds the first.
+- *Editions* never are the same, so that whoever shows a part reads it again each time.
+- *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
+  first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
+- Autograd saves what was there when it was saved (``held`` in ``dispatch/saved.py``), where PyTorch uses what NumPy has
+  written since, without a word. A write through a tensor is an error in backward, as ever.
+- *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The next
+  read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array is.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from math import nan
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import message
+from tapegrad.execution.devices import device
+from tapegrad.execution.host import is_traced, own_value, to_host
+from tapegrad.execution.pending import recording
+from tapegrad.execution.tiering import forget_twin
+from tapegrad.execution.windows import CONJUGATED, NEGATED
+from tapegrad.tape.modes import alone
+from tapegrad.tensor.geometry import contiguous_strides
+from tapegrad.tensor.storage import InferenceStorage, Storage
+
+Ints = tuple[int, ...]
+
+_FREE = 4  # what getrefcount says of an array that only the two of a buffer, and ``owner``, refer to
+
+
+class Buffer:
+    """Memory on the host that others see.
+
+    Attributes:
+        array: all of it, as the storage's value would be; nobody else has this array.
+        row: its bytes, from the first to the last.
+        on: the device that its tensors name.
+        shape, dtype, size, nbytes: those of ``array``.
+        seen: gives the last snapshot, if somebody holds it still.
+    """
+
+    __slots__ = ("array", "row", "on", "shape", "dtype", "size", "nbytes", "seen")
+
+    def __init__(self, row: np.ndarray, shape: Ints, strides: Ints, dtype: np.dtype, on: device) -> None:
+        self.row, self.on = row, on
+        self.array = self.part(shape, strides, 0, dtype)
+        self.shape, self.dtype, self.size, self.nbytes = shape, dtype, self.array.size, self.array.nbytes
+        self.seen: Callable[[], Any] = lambda: None
+
+    def part(self, shape: Ints, strides: Ints, offset: int, dtype: np.dtype) -> np.ndarray:
+        """What lies there, as an array that shares it; strides and offset count elements of this dtype."""
+        unit = dtype.itemsize
+        return np.ndarray(shape, dtype, self.row, unit * offset, tuple([unit * stride for stride in strides]))
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        return self.row.ctypes.data
+
+    def snapshot(self) -> Any:
+        """A value with its elements as they are now."""
+        last = self.seen()
+        if last is None or not same_bits(self.array, np.asarray(last)):
+            last = own_value(self.array.copy(), self.on)
+            self.seen = weakref.ref(last)
+        return last
+
+    def is_free(self) -> bool:
+        """Whether nobody else can see it, for sure."""
+        owner = self.row.base
+        if type(owner) is not np.ndarray or owner.base is not None or getrefcount(owner) > _FREE:
+            return False
+        return owner.flags.owndata and not weakref.getweakrefcount(owner) and alone()
+
+    def freed(self) -> Any:
+        """What it is as a value, when nobody else sees it: the array itself, if it can be one."""
+        owner: Any = self.row.base
+        fits = owner.shape == self.shape and owner.dtype == self.dtype and owner.strides == self.array.strides
+        return own_value(owner if fits and owner.flags.c_contiguous else self.array.copy(), self.on)
+
+
+class SharedStorage(Storage):
+    """Memory that others see. See Note [Memory that NumPy sees].
+
+    It is live, and nothing of it has another size than at first.
+    """
+
+    __slots__ = ()
+
+    shared = True
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """All of it as it is now: nobody changes what is given."""
+        buffer = self.memory
+        if type(buffer) is Buffer:
+            if recording.program.captures or not buffer.is_free():
+                return buffer.snapshot()
+            self.memory = buffer.freed()
+        self.writes += 1
+        self.__class__ = ORDINARY[type(self)]
+        return self.memory
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        """Write to all of it; the last step does that, and nothing is called after it."""
+        buffer = self.memory
+        if type(buffer) is Buffer:
+            elements, array = elements_of(value), buffer.array
+            array[...] = elements
+        else:
+            self.memory = value
+
+    @property
+    def edition(self) -> float:  # type: ignore[override]
+        """Never the same as another one: NumPy does not tell when it writes."""
+        return nan
+
+    def _let_go(self) -> None:
+        """Members read again in any case."""
+
+
+class SharedInferenceStorage(SharedStorage, InferenceStorage):
+    """The memory of an inference tensor that others see."""
+
+    __slots__ = ()
+
+
+ORDINARY: dict[type, Any] = {SharedStorage: Storage, SharedInferenceStorage: InferenceStorage}
+SHARED: dict[type, Any] = {ordinary: shared for shared, ordinary in ORDINARY.items()}
+
+
+def elements_of(value: Any) -> np.ndarray:
+    """What is to be written where NumPy sees it, computed now.
+
+    Raises:
+        RuntimeError: jax traces what computes it: there are no elements then.
+    """
+    if is_traced(value):
+        raise RuntimeError(message(
+            "a function that jax traces can't write to memory that is shared with NumPy",
+            hint="write to a clone() of the tensor, or let go of the NumPy array that shows it",
+        ))  # fmt: skip
+    return to_host(value)
+
+
+def replace_part(
+    storage: Storage, value: Any, strides: Ints, offset: int, dtype: np.dtype, lens: int = 0
+) -> None:  # fmt: skip
+    """Write to what a window shows of shared memory, and to nothing else; the caller counts the write."""
+    if isinstance(storage, InferenceStorage):
+        storage.refuse()
+    if storage.watcher is not None:
+        storage.watcher(storage)
+    elements, buffer = elements_of(value), storage.memory
+    if lens & CONJUGATED:
+        elements = elements.conj()
+    if lens & NEGATED:
+        elements = -elements
+    part = buffer.part(elements.shape, strides, offset, dtype)
+    part[...] = elements
+    storage.writes += 1
+
+
+def read_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: np.dtype, lens: int = 0) -> Any:
+    """What a window shows of shared memory now, as a value."""
+    buffer = storage.memory
+    elements = buffer.part(shape, strides, offset, dtype).copy()
+    if lens & CONJUGATED:
+        np.conjugate(elements, elements)
+    if lens & NEGATED:
+        np.negative(elements, elements)
+    return own_value(elements, buffer.on)
+
+
+def is_shared(storage: Storage | None) -> bool:
+    """Whether others see a memory, as far as is known."""
+    return storage is not None and storage.shared and type(storage.memory) is Buffer
+
+
+def share_memory(storage: Storage, buffer: Buffer) -> None:
+    """Let a storage, which is live, have its elements where others see them. They are there already."""
+    shared = SHARED.get(type(storage), type(storage))
+    storage.writes += 2
+    storage.memory = buffer
+    storage.__class__ = shared
+
+
+def copied(array: np.ndarray, strides: Ints | None, on: device) -> Buffer:
+    """A new buffer with the elements of an array, in an order in memory."""
+    row, steps = np.empty(array.size, array.dtype), strides or contiguous_strides(array.shape)
+    buffer = Buffer(bytes_of(row), array.shape, steps, array.dtype, on)
+    buffer.array[...] = array
+    return buffer
+
+
+def taken(storage: Storage, on: device) -> Buffer | None:
+    """A buffer in which the storage's value itself lies, if nobody but the storage has that; else None."""
+    value = storage.memory
+    if type(value) is not np.ndarray or value.base is not None or storage.strides is not None:
+        return None
+    forget_twin(value)
+    flags = value.flags
+    lonely = flags.owndata and flags.writeable and flags.c_contiguous and not weakref.getweakrefcount(value)
+    if not lonely or not value.size or getrefcount(value) > 3:  # the storage's, ours, getrefcount's
+        return None
+    return Buffer(bytes_of(value), value.shape, contiguous_strides(value.shape), value.dtype, on)
+
+
+def bytes_of(array: np.ndarray) -> np.ndarray:
+    """The bytes of a row-major array, which they share memory with."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays of one shape and dtype have the same bits.
+
+    >>> same_bits(np.array([0.0, np.nan]), np.array([0.0, np.nan])), same_bits(np.array(0.0), np.array(-0.0))
+    (True, False)
+    """
+    if one.dtype.kind == "c":
+        return same_bits(one.real, other.real) and same_bits(one.imag, other.imag)
+    bits = f"u{one.dtype.itemsize}"
+    return bool((one.view(bits) == other.view(bits)).all())
