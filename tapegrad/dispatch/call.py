@@ -30,7 +30,7 @@ from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.losses import note_losses
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.saved import snapshot
+from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
 from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
@@ -39,6 +39,7 @@ from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor, settle, version_of
 
 Argument = Any
@@ -145,6 +146,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     names |= {"settled": settled_values, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
     names |= {"look": look, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
+    names |= {"held": held, "Storage": Storage}
     names |= {"refuse_inference": refuse_inference}
     names |= {"MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory}
     names |= {"note_losses": note_losses, "ran": operator_ran}
@@ -263,10 +265,17 @@ def _save_lines(plan: Plan) -> Iterator[str]:
         inputs = [f"snapshot(x{i})" if isinstance(plan.specs[i], Spec) else f"x{i}" for i in plan.saved_inputs]
         yield f"node.saved = {_tuple([*inputs, *outputs])}"
         return
-    yield f"node.saved = {_tuple([*(f'x{i}' for i in plan.saved_inputs), *outputs])}"
+    inputs = [_saved(i, plan.specs[i]) for i in plan.saved_inputs]
+    yield f"node.saved = {_tuple([*inputs, *outputs])}"
     if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
         versions = (_version(i, plan.specs[i]) for i in plan.saved_inputs)
         yield f"node.versions = {_tuple(versions)}"
+
+
+def _saved(position: int, spec: Any) -> str:
+    """What is kept of an argument: the tensor, but of memory that NumPy sees what is there now."""
+    x = f"x{position}"
+    return f"{x} if type({x}._storage) is Storage else held({x})" if isinstance(spec, Spec) and not spec.plain else x
 
 
 def _version(position: int, spec: Any) -> str:

@@ -38,6 +38,8 @@ def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
         settle(tensor)
         to_host(storage.value)  # raises what there is to be raised before anything is changed
         make_live(storage)
+        for member in storage.living():
+            _forget_output(member, storage)
         if alone():
             for member in storage.living():
                 member._value = None
@@ -45,6 +47,18 @@ def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
         buffer = taken(storage, on) or copied(to_host(storage.value), storage.strides, on)
         share_memory(storage, buffer)
         return buffer
+
+
+def _forget_output(tensor: Tensor, storage: Storage) -> None:
+    """Let the node of a tensor not look at its memory any more, for what it has saved of it."""
+    node, output_nr = tensor._edge or (None, 0)
+    made = ((None if node is None else node.output_storages) or {}).get(output_nr)
+    if made is not None and made.storage() is storage:
+        node.output_storages = {**node.output_storages, output_nr: made._replace(storage=_nowhere)}
+
+
+def _nowhere() -> None:
+    """In place of a reference to a storage."""
 
 
 def tensor_on(array: np.ndarray) -> Tensor:

@@ -215,9 +215,9 @@ def taken(storage: Storage, on: device) -> Buffer | None:
     if type(value) is not np.ndarray or value.base is not None or storage.strides is not None:
         return None
     forget_twin(value)
-    flags = value.flags
-    lonely = flags.owndata and flags.writeable and flags.c_contiguous and not weakref.getweakrefcount(value)
-    if not lonely or not value.size or getrefcount(value) > 3:  # the storage's, ours, getrefcount's
+    if getrefcount(value) > 3 or weakref.getweakrefcount(value):  # the storage's, ours, getrefcount's
+        return None
+    if not (value.flags.owndata and value.flags.writeable and value.flags.c_contiguous and alone()):
         return None
     return Buffer(bytes_of(value), value.shape, contiguous_strides(value.shape), value.dtype, on)
 
