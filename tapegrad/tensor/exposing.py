@@ -11,7 +11,7 @@ from tapegrad.execution.host import to_host
 from tapegrad.execution.pending import recording
 from tapegrad.execution.rows import memory_order
 from tapegrad.tape.hooks import making
-from tapegrad.tape.modes import alone, thread
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, extent, is_dense
 from tapegrad.tensor.shared import Buffer, bytes_of, copied, is_shared, share_memory, taken
 from tapegrad.tensor.spec import Spec, named_strides
@@ -40,9 +40,6 @@ def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
         make_live(storage)
         for member in storage.living():
             _forget_output(member, storage)
-        if alone():
-            for member in storage.living():
-                member._value = None
         on = device_of(storage.value)
         buffer = taken(storage, on) or copied(to_host(storage.value), storage.strides, on)
         share_memory(storage, buffer)

@@ -40,7 +40,8 @@ from tapegrad.tensor.storage import InferenceStorage, Storage
 
 Ints = tuple[int, ...]
 
-_FREE = 4  # what getrefcount says of an array that only the two of a buffer, and ``owner``, refer to
+_TAKEN = 3  # what getrefcount says in ``taken`` of an array that only the storage has
+_FREE = 4  # what it says in ``is_free`` of one to which only the two arrays of a buffer refer
 
 
 class Buffer:
@@ -80,12 +81,14 @@ class Buffer:
             self.seen = weakref.ref(last)
         return last
 
-    def is_free(self) -> bool:
-        """Whether nobody else can see it, for sure."""
+    def is_free(self, storage: Storage) -> bool:
+        """Whether nobody but a storage, and its members, can see it, for sure."""
         owner = self.row.base
-        if type(owner) is not np.ndarray or owner.base is not None or getrefcount(owner) > _FREE:
+        if type(owner) is not np.ndarray or owner.base is not None or not alone():
             return False
-        return owner.flags.owndata and not weakref.getweakrefcount(owner) and alone()
+        if getrefcount(owner) > _FREE and getrefcount(owner) - kept_by_members(storage, owner) > _FREE:
+            return False
+        return owner.flags.owndata and not weakref.getweakrefcount(owner)
 
     def freed(self) -> Any:
         """What it is as a value, when nobody else sees it: the array itself, if it can be one."""
@@ -109,7 +112,7 @@ class SharedStorage(Storage):
         """All of it as it is now: nobody changes what is given."""
         buffer = self.memory
         if type(buffer) is Buffer:
-            if recording.program.captures or not buffer.is_free():
+            if recording.program.captures or not buffer.is_free(self):
                 return buffer.snapshot()
             self.memory = buffer.freed()
         self.writes += 1
@@ -132,7 +135,9 @@ class SharedStorage(Storage):
         return nan
 
     def _let_go(self) -> None:
-        """Members read again in any case."""
+        """Let members not keep what was written over, once that is safe. They read again in any case."""
+        if self.writes > 1:
+            super()._let_go()
 
 
 class SharedInferenceStorage(SharedStorage, InferenceStorage):
@@ -196,7 +201,6 @@ def is_shared(storage: Storage | None) -> bool:
 def share_memory(storage: Storage, buffer: Buffer) -> None:
     """Let a storage, which is live, have its elements where others see them. They are there already."""
     shared = SHARED.get(type(storage), type(storage))
-    storage.writes += 2
     storage.memory = buffer
     storage.__class__ = shared
 
@@ -215,11 +219,19 @@ def taken(storage: Storage, on: device) -> Buffer | None:
     if type(value) is not np.ndarray or value.base is not None or storage.strides is not None:
         return None
     forget_twin(value)
-    if getrefcount(value) > 3 or weakref.getweakrefcount(value):  # the storage's, ours, getrefcount's
+    if getrefcount(value) > _TAKEN and getrefcount(value) - kept_by_members(storage, value) > _TAKEN:
+        return None
+    if weakref.getweakrefcount(value):
         return None
     if not (value.flags.owndata and value.flags.writeable and value.flags.c_contiguous and alone()):
         return None
     return Buffer(bytes_of(value), value.shape, contiguous_strides(value.shape), value.dtype, on)
+
+
+def kept_by_members(storage: Storage, array: np.ndarray) -> int:
+    """How many members keep an array, or a part of it, as what they showed before they read through the storage."""
+    values = (member._value for member in storage.living())
+    return sum([value is array or getattr(value, "base", None) is array for value in values])
 
 
 def bytes_of(array: np.ndarray) -> np.ndarray:
