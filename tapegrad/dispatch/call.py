@@ -125,7 +125,7 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
     run = op.plan_cache.get(key)
     if run is None:
         plan = Plan(op, specs, settings, thread.modes)
-        run = op.plan_cache.keep(key, runner(plan, lambda *arguments: _replayed.values()))  # type: ignore[misc]
+        run = op.plan_cache.keep(key, runner(plan, lambda: _replayed.values()))  # type: ignore[misc]
     outer, _replayed.values = _replayed.values, values
     try:
         return run(*args)
@@ -201,7 +201,7 @@ def _lines(plan: Plan, replayed: bool) -> Iterator[str]:
 
 def _forward_lines(plan: Plan, targets: str, values: Sequence[str], replayed: bool) -> Iterator[str]:
     """Run the kernel. What a program has computed in the meantime it does not take as it is, and says so for free."""
-    called = f"{targets} = forward({', '.join(values)})"
+    called = f"{targets} = forward({'' if replayed else ', '.join(values)})"
     if plan.recorded is not None and not replayed:
         yield from _recording_lines(plan, targets, values)
     elif plan.level or replayed:

@@ -23,7 +23,7 @@ from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, shows_all, storage_of
+from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, shows_all, storage_of, wrap
 
 STRETCH = 1 << 40
 """How many addresses a storage has."""
@@ -94,6 +94,13 @@ def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_cla
         )
         _look_again(tensor, storage)
     return tensor
+
+
+def window_on(base: Tensor, spot: Geometry) -> Tensor:
+    """A handle on a part of a tensor's memory, as the tensor itself would be written to there."""
+    window = place(wrap(None, base._spec), storage_of(base), spot, base.dtype, base._lens)
+    window._counter = base._counter
+    return window
 
 
 def _look_again(tensor: Tensor, storage: Storage) -> None:
