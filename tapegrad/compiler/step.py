@@ -39,6 +39,7 @@ from tapegrad.execution.host import is_traced
 from tapegrad.execution.late import Check, Findings
 from tapegrad.execution.pending import recording, run
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.shared import release_shared, shared_now
 from tapegrad.tensor.tensor import Tensor, settle, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 
@@ -100,6 +101,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.program.captures or not are_ordinary(thread.modes):
             return self.function(*args, **kwargs)  # part of a larger capture, or looked at from inside
+        if shared_now:
+            release_shared()
         inside = self.__dict__  # there are ``__getattr__`` and ``__setattr__``: all attributes take long
         inside["calls"] += 1
         last = inside["_last"]

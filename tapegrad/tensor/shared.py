@@ -12,10 +12,11 @@ that tensors on other memory pay nothing:
 - *Editions* never are the same, so that whoever shows a part reads it again each time.
 - *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
-- Autograd saves what was there when it was saved (``held`` in ``dispatch/saved.py``), where PyTorch uses what NumPy has
-  written since, without a word. A write through a tensor is an error in backward, as ever.
+- Autograd saves of shared memory what is there then (``held`` in ``dispatch/saved.py``), where PyTorch uses what NumPy
+  has written since, without a word. A write through a tensor is an error in backward, as ever.
 - *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The next
-  read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array is.
+  read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array is;
+  a settled one, with plain members, if no tensor has written to it.
 """
 
 from __future__ import annotations
@@ -110,13 +111,8 @@ class SharedStorage(Storage):
     @property
     def value(self) -> Any:  # type: ignore[override]
         """All of it as it is now: nobody changes what is given."""
-        buffer = self.memory
-        if type(buffer) is Buffer:
-            if recording.program.captures or not buffer.is_free(self):
-                return buffer.snapshot()
-            self.memory = buffer.freed()
-        self.writes += 1
-        self.__class__ = ORDINARY[type(self)]
+        if recording.program.captures or not self.is_released():
+            return self.memory.snapshot()
         return self.memory
 
     @value.setter
@@ -129,6 +125,19 @@ class SharedStorage(Storage):
         else:
             self.memory = value
 
+    def is_released(self) -> bool:
+        """Make it an ordinary storage again, if nobody else holds the memory, and say whether it is one."""
+        buffer = self.memory
+        if type(buffer) is Buffer:
+            if not buffer.is_free(self):
+                return False
+            self.memory = buffer.freed()
+        shared_now.pop(self.serial, None)
+        self.__class__ = ORDINARY[type(self)]
+        if not _settles(self):
+            self.writes += 1  # whoever shows a part reads it again
+        return True
+
     @property
     def edition(self) -> float:  # type: ignore[override]
         """Never the same as another one: NumPy does not tell when it writes."""
@@ -140,6 +149,19 @@ class SharedStorage(Storage):
             super()._let_go()
 
 
+def _settles(storage: Storage) -> bool:
+    """Let members be plain again, if no tensor ever wrote to the memory, and each shows all of it."""
+    counter, members = storage.counter, list(storage.living())
+    written = storage.writes or counter.version or counter.astray
+    if written or any(member._spec.window or member._counter is not None for member in members):
+        return False
+    storage.live = False
+    for member in members:
+        member._value = storage.memory
+        member._spec = member._spec.replace(plain=True)
+    return True
+
+
 class SharedInferenceStorage(SharedStorage, InferenceStorage):
     """The memory of an inference tensor that others see."""
 
@@ -148,6 +170,10 @@ class SharedInferenceStorage(SharedStorage, InferenceStorage):
 
 ORDINARY: dict[type, Any] = {SharedStorage: Storage, SharedInferenceStorage: InferenceStorage}
 SHARED: dict[type, Any] = {ordinary: shared for shared, ordinary in ORDINARY.items()}
+
+
+shared_now: dict[int, weakref.ref[Storage]] = {}
+"""By their serials, the storages whose memory others see, as far as is known."""
 
 
 def elements_of(value: Any) -> np.ndarray:
@@ -201,8 +227,18 @@ def is_shared(storage: Storage | None) -> bool:
 def share_memory(storage: Storage, buffer: Buffer) -> None:
     """Let a storage, which is live, have its elements where others see them. They are there already."""
     shared = SHARED.get(type(storage), type(storage))
+    serial = storage.serial
+    shared_now[serial] = weakref.ref(storage, lambda gone: shared_now.pop(serial, None))
     storage.memory = buffer
     storage.__class__ = shared
+
+
+def release_shared() -> None:
+    """Make all storages ordinary ones again of which nobody else holds the memory."""
+    for reference in list(shared_now.values()):
+        storage = reference()
+        if storage is not None and storage.shared:
+            storage.is_released()  # type: ignore[attr-defined]
 
 
 def copied(array: np.ndarray, strides: Ints | None, on: device) -> Buffer:
