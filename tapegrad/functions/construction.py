@@ -329,6 +329,11 @@ def shared_with(array: np.ndarray) -> Tensor:
         )
     if array.flags.writeable and array.size and not thread.modes.level:
         return tensor_on(array)
+    return copy_of(array)
+
+
+def copy_of(array: np.ndarray) -> Tensor:
+    """A new leaf with the elements of an array, laid out alike."""
     return target("from_numpy", {"device": "cpu"}, dtypes.from_numpy(array.dtype)).tensor(array.copy("K"))
 
 

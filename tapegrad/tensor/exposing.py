@@ -90,6 +90,20 @@ def tensor_on(array: np.ndarray) -> Tensor:
     return tensor
 
 
+class _Address:
+    """What NumPy makes an array of that can be written to, where it has one that can't."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def writable(array: np.ndarray) -> np.ndarray:
+    """The same memory, to be written to: whoever gave it is known to allow that."""
+    return np.asarray(_Address(array))
+
+
 def _row_of(array: np.ndarray, place: Geometry, dense: bool, size: int) -> np.ndarray:
     """The bytes of an array's memory, from its first element to its last."""
     if dense:
