@@ -9,6 +9,8 @@ that tensors on other memory pay nothing:
 - *Reading* ``value`` gives a snapshot, a value of its own: so values are immutable here, too, and whoever has read one
   keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two
   snapshots between which nothing has changed are the same object as long as somebody holds the first.
+- *An operator* that is run at once by NumPy reads the memory where it lies (``operand``), so that ``x[index]`` does not
+  cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``).
 - *Editions* never are the same, so that whoever shows a part reads it again each time.
 - *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
@@ -33,9 +35,9 @@ from tapegrad.errors import message
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import is_traced, own_value, to_host
 from tapegrad.execution.pending import recording
-from tapegrad.execution.tiering import forget_twin
+from tapegrad.execution.tiering import Lent, forget_twin, hosted
 from tapegrad.execution.windows import CONJUGATED, NEGATED
-from tapegrad.tape.modes import alone
+from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.storage import InferenceStorage, Storage
 
@@ -124,6 +126,13 @@ class SharedStorage(Storage):
             array[...] = elements
         else:
             self.memory = value
+
+    @property
+    def operand(self) -> Any:  # type: ignore[override]
+        """All of it, for a call that is made now: the host may read it where it lies."""
+        if thread.modes.deferred or not hosted() or self.is_released():
+            return self.value
+        return self.memory.array.view(Lent)
 
     def is_released(self) -> bool:
         """Make it an ordinary storage again, if nobody else holds the memory, and say whether it is one."""
@@ -217,6 +226,13 @@ def read_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: 
     if lens & NEGATED:
         np.negative(elements, elements)
     return own_value(elements, buffer.on)
+
+
+def lent_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: np.dtype) -> Any:
+    """What a window shows of shared memory, for a call that is made now; None if it has to be read."""
+    if thread.modes.deferred or not hosted() or not is_shared(storage):
+        return None
+    return storage.memory.part(shape, strides, offset, dtype).view(Lent)
 
 
 def is_shared(storage: Storage | None) -> bool:

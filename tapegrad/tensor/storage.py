@@ -83,6 +83,7 @@ class Storage:
 
     Attributes:
         value: all of it, as an array, whose elements lie in memory as ``strides`` say (None: row-major).
+        operand: the same for an operator that reads it now, keeps nothing of it, and is not deferred.
         memory: what has its shape, dtype, size and nbytes: ``value`` itself, except where NumPy sees it.
         edition: how often ``value`` was replaced; ``writes`` is the number, also where NumPy sees it.
         shared: whether NumPy may see it. See Note [Memory that NumPy sees] in ``shared.py``.
@@ -99,6 +100,7 @@ class Storage:
 
     _serials = count(1).__next__
 
+    operand: Any
     memory: Any
     writes: int
     shared = False
@@ -158,7 +160,8 @@ class Storage:
         node.output_storages = {**(node.output_storages or {}), output_nr: made}
 
 
-Storage.memory, Storage.writes = Storage.value, Storage.edition  # type: ignore[misc]  # the slots, by other names
+Storage.memory = Storage.operand = Storage.value  # type: ignore[misc]  # the slots, by other names
+Storage.writes = Storage.edition  # type: ignore[misc]
 
 
 class InferenceStorage(Storage):

@@ -26,7 +26,7 @@ from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
-from tapegrad.tensor.shared import is_shared, read_part, replace_part
+from tapegrad.tensor.shared import is_shared, lent_part, read_part, replace_part
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
@@ -258,6 +258,18 @@ def look(tensor: Tensor) -> Any:
         value = value.severed()
     tensor._value, tensor._seen = value, edition
     return value
+
+
+def look_once(tensor: Tensor) -> Any:
+    """``look`` for an operator that reads the window now, keeps nothing of it, and is not deferred."""
+    storage = tensor._storage
+    if tensor._seen == storage.edition:  # type: ignore[union-attr]
+        return tensor._value
+    spec, found = tensor._spec, None
+    if storage.shared and not (tensor._lens or tensor._severed):  # type: ignore[union-attr]
+        place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy
+        found = lent_part(storage, *place)  # type: ignore[arg-type]
+    return look(tensor) if found is None else found
 
 
 def memory_layout(storage: Storage) -> tuple[int, ...]:
