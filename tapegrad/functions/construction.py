@@ -301,9 +301,9 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
         where = data.device if device is None else named_device("as_tensor", device)
         made = target("as_tensor", {"dtype": dtype}, data.dtype)
         return data.to(where, made.dtype)
-    return _alias("as_tensor", data, {"dtype": dtype, "device": device}) or constructed(
-        "as_tensor", data, {"dtype": dtype, "device": device}
-    )
+    options: TensorOptions = {"dtype": dtype, "device": device}
+    alias = _alias("as_tensor", data, options)
+    return constructed("as_tensor", data, options) if alias is None else alias
 
 
 def _alias(function: str, data: Any, options: TensorOptions) -> Tensor | None:
@@ -360,7 +360,8 @@ def asarray(
     if copy is False:
         _check_alias(obj, dtype)
     options: TensorOptions = {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)}
-    return (None if copy else _alias("asarray", obj, options)) or constructed("asarray", obj, options)
+    alias = None if copy else _alias("asarray", obj, options)
+    return constructed("asarray", obj, options) if alias is None else alias
 
 
 def _with_grad(obj: Tensor, result: Tensor, requires_grad: bool | None) -> Tensor:
