@@ -225,10 +225,11 @@ class Tiered:
         lent = [value.view(np.ndarray) if type(value) is Lent else value for value in values]
         mine = [one for one, value in zip(lent, values, strict=True) if one is not value]
         copying = COPYING * sum([one.nbytes for one in mine])
-        if self.tier in ("compiling", "xla") and self._is_better_off(copying) and all(map(is_concrete, lent)):
+        body = self._body
+        if body is not None and self._is_better_off(copying) and all(map(is_concrete, lent)):
             arrays = [one if type(one) in NUMPY else np.asarray(one) for one in lent if one is not None]
             try:
-                results = quietly(self._body, *arrays)
+                results = quietly(body, *arrays)
             except Exception as error:
                 results = self._failed(error, *lent)
         else:
@@ -241,9 +242,9 @@ class Tiered:
         return tuple(map(own, results)) if type(results) is tuple else own(results)
 
     def _is_better_off(self, copying: float) -> bool:
-        """Whether NumPy is quicker where XLA is given a copy, which takes so many nanoseconds."""
-        chosen = settings.tiers == "auto" and not settings.deterministic
-        return chosen and self._body is not None and self.cost.host <= self.cost.xla + copying
+        """Whether NumPy is quicker than XLA, which is given a copy; that takes so many nanoseconds."""
+        chosen = settings.tiers == "auto" and not settings.deterministic and self.tier in ("compiling", "xla")
+        return chosen and self.cost.host <= self.cost.xla + copying
 
     def _cold(self, body: Callable, *arrays: Any) -> Any:
         """A call on the host that counts what it costs."""

@@ -1,11 +1,11 @@
 """Tensors made from data: ``tensor``, ``as_tensor``, ``from_numpy`` and their relatives.
 
 Note [Whose memory]
-As in PyTorch ``tensor`` copies; ``from_numpy``, ``as_tensor``, ``asarray`` and ``frombuffer`` share memory with an array
-or a buffer, where neither the dtype nor the device is changed: a write to one side is seen on the other (Note [Memory
-that NumPy sees] in ``tensor/shared.py``). What can't be written to is copied: PyTorch shares it, too, and warns that a
-write through the tensor has undefined behaviour; the warning is given here, and a write through the tensor stays its
-own. In a function transform (``vmap``, ``grad``) everything is copied: a tensor at a level has no memory.
+As in PyTorch ``tensor`` copies; ``from_numpy``, ``as_tensor``, ``asarray`` and ``frombuffer`` share memory with an
+array or a buffer, where neither the dtype nor the device is changed: a write to one side is seen on the other (Note
+[Memory that NumPy sees] in ``tensor/shared.py``). What can't be written to is copied: PyTorch shares it, too, and warns
+that a write through the tensor has undefined behaviour; the warning is given here, and a write through the tensor stays
+its own. In a function transform (``vmap``, ``grad``) everything is copied: a tensor at a level has no memory.
 """
 
 from __future__ import annotations
@@ -379,9 +379,7 @@ def _with_grad(obj: Tensor, result: Tensor, requires_grad: bool | None) -> Tenso
 
 def _check_alias(obj: Any, dtype: dtype | None) -> None:
     if isinstance(obj, np.generic):
-        raise RuntimeError(
-            "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
-        )
+        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if not _is_array(obj):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     present = dtypes.from_numpy(np.asarray(obj).dtype)
@@ -437,9 +435,9 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     if not array.flags.writeable:
         warn_once(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
-            "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer "
-            "to protect its data or make it writable before converting it to a tensor. This type of warning will be "
-            "suppressed for the rest of this program."
+            "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
+            "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
+            "will be suppressed for the rest of this program."
         )
     if not array.flags.writeable or not array.size or thread.modes.level:
         return made.tensor(array.copy())

@@ -90,7 +90,7 @@ def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[
     return found
 
 
-def edition_of(tensor: Tensor) -> int:
+def edition_of(tensor: Tensor) -> float:
     """Which edition of its memory is there now: to be asked before its value, for another thread may write to it."""
     storage = tensor._storage
     return 0 if storage is None else storage.edition

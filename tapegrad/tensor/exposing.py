@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -48,10 +50,12 @@ def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
 
 def _forget_output(tensor: Tensor, storage: Storage) -> None:
     """Let the node of a tensor not look at its memory any more, for what it has saved of it."""
-    node, output_nr = tensor._edge or (None, 0)
-    made = ((None if node is None else node.output_storages) or {}).get(output_nr)
-    if made is not None and made.storage() is storage:
-        node.output_storages = {**node.output_storages, output_nr: made._replace(storage=_nowhere)}
+    if tensor._edge is not None:
+        node, output_nr = tensor._edge
+        storages: dict[int, Any] = node.output_storages or {}
+        made = storages.get(output_nr)
+        if made is not None and made.storage() is storage:
+            node.output_storages = {**storages, output_nr: made._replace(storage=_nowhere)}
 
 
 def _nowhere() -> None:

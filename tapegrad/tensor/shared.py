@@ -10,15 +10,18 @@ that tensors on other memory pay nothing:
   keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two
   snapshots between which nothing has changed are the same object as long as somebody holds the first.
 - *An operator* that is run at once by NumPy reads the memory where it lies (``operand``), so that ``x[index]`` does not
-  cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``).
+  cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``). Views are
+  not read before somebody asks.
 - *Editions* never are the same, so that whoever shows a part reads it again each time.
 - *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
-- Autograd saves of shared memory what is there then (``held`` in ``dispatch/saved.py``), where PyTorch uses what NumPy
-  has written since, without a word. A write through a tensor is an error in backward, as ever.
-- *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The next
-  read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array is;
-  a settled one, with plain members, if no tensor has written to it.
+- *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/saved.py``), where PyTorch uses what NumPy
+  has written since, without a word. What it saved before the memory was shared is read as in PyTorch. A write through
+  a tensor is an error in backward, as ever.
+- *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The
+  next read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array
+  is; a settled one, with plain members, if no tensor has written to it. So it is where a compiled step begins: that a
+  parameter was looked at in the meantime does not make it run its Python.
 """
 
 from __future__ import annotations
@@ -111,7 +114,7 @@ class SharedStorage(Storage):
     shared = True
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         """All of it as it is now: nobody changes what is given."""
         if recording.program.captures or not self.is_released():
             return self.memory.snapshot()
@@ -128,7 +131,7 @@ class SharedStorage(Storage):
             self.memory = value
 
     @property
-    def operand(self) -> Any:  # type: ignore[override]
+    def operand(self) -> Any:
         """All of it, for a call that is made now: the host may read it where it lies."""
         if thread.modes.deferred or not hosted() or self.is_released():
             return self.value
@@ -148,7 +151,7 @@ class SharedStorage(Storage):
         return True
 
     @property
-    def edition(self) -> float:  # type: ignore[override]
+    def edition(self) -> float:
         """Never the same as another one: NumPy does not tell when it writes."""
         return nan
 

@@ -85,7 +85,7 @@ class Storage:
         value: all of it, as an array, whose elements lie in memory as ``strides`` say (None: row-major).
         operand: the same for an operator that reads it now, keeps nothing of it, and is not deferred.
         memory: what has its shape, dtype, size and nbytes: ``value`` itself, except where NumPy sees it.
-        edition: how often ``value`` was replaced; ``writes`` is the number, also where NumPy sees it.
+        writes: how often ``value`` was replaced; ``edition`` is the same, except where NumPy sees it.
         shared: whether NumPy may see it. See Note [Memory that NumPy sees] in ``shared.py``.
         live: whether it has been written to.
         counter: counts writes, for all members that have no counter of their own.
@@ -95,19 +95,19 @@ class Storage:
     """
 
     __slots__ = (
-        "value", "strides", "edition", "live", "counter", "members", "watcher", "serial", "__weakref__",
+        "value", "strides", "writes", "live", "counter", "members", "watcher", "serial", "__weakref__",
     )  # fmt: skip
 
     _serials = count(1).__next__
 
     operand: Any
     memory: Any
-    writes: int
+    edition: float
     shared = False
 
     def __init__(self, value: Any, strides: tuple[int, ...] | None = None) -> None:
         self.value, self.strides = value, strides
-        self.edition = 0
+        self.writes = 0
         self.live = False
         self.counter = Counter()
         self.members: list[weakref.ref[Any]] = []
@@ -161,7 +161,7 @@ class Storage:
 
 
 Storage.memory = Storage.operand = Storage.value  # type: ignore[misc]  # the slots, by other names
-Storage.writes = Storage.edition  # type: ignore[misc]
+Storage.edition = Storage.writes  # type: ignore[misc]
 
 
 class InferenceStorage(Storage):

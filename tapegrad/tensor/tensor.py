@@ -59,7 +59,7 @@ class Tensor:
     _hooks: HookDict | None = None
     _offset: int = 0
     _lens: int = 0
-    _seen: int = 0
+    _seen: float = 0
     _severed: bool = False
     _counter: Counter | None = None
     _view: View | None = None
@@ -413,7 +413,7 @@ def lent(storage: Storage) -> Storage | None:
     """
     if not may_reuse(storage):
         return None
-    storage.edition += 1
+    storage.writes += 1
     return storage
 
 

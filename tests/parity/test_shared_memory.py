@@ -1,8 +1,8 @@
 """Memory that tensors share with NumPy and with other libraries, against PyTorch: who sees which write, and when.
 
 See Note [Memory that NumPy sees] in ``tensor/shared.py``. Two things differ on purpose, and are tested in
-``tests/test_shared_memory.py``: what autograd has saved of shared memory stays what it was, and what can't be written to
-is copied.
+``tests/test_shared_memory.py``: what autograd has saved of shared memory stays what it was, and what can't be written
+to is copied.
 """
 
 import itertools
@@ -150,7 +150,8 @@ def seen(torch, x, a, *handles):
     shown = [tensor.tolist() for tensor in tensors]
     return [
         shown, a.tolist(), x.sum().item(), float((x * x).mean()), np.asarray(x).tolist(), x.stride(), list(a.strides),
-        [tensor._version for tensor in (x, *handles)], x.data_ptr() == a.ctypes.data, x[1].data_ptr() == a[1:].ctypes.data,
+        [tensor._version for tensor in (x, *handles)], x.data_ptr() == a.ctypes.data,
+        x[1].data_ptr() == a[1:].ctypes.data,
     ]  # fmt: skip
 
 
@@ -170,7 +171,10 @@ def test_who_sees_a_write(source, write):
     agree(program)
 
 
-@pytest.mark.parametrize("pair", list(itertools.pairwise(["a ufunc", "a view", "a row of the array", "add_", "a ufunc"])))
+PAIRS = list(itertools.pairwise(["a ufunc", "a view", "a row of the array", "add_", "a ufunc"]))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
 @pytest.mark.parametrize("source", [given, given_with_gaps, taken, taken_of_a_part], ids=lambda source: source.__name__)
 def test_writes_from_both_sides_without_looking_between(source, pair):
     def program(torch):
@@ -351,8 +355,9 @@ def numpy_functions_write_to_tensors(torch):
 def copies_are_copies(torch):
     a = np.zeros(3)
     made = [
-        torch.tensor(a), torch.as_tensor(a, dtype=torch.float32), torch.asarray(a, copy=True), torch.from_numpy(a).clone(),
-        torch.from_numpy(a).to(torch.float32), torch.from_numpy(a) + 0, torch.from_dlpack(torch.from_numpy(a), copy=True),
+        torch.tensor(a), torch.as_tensor(a, dtype=torch.float32), torch.asarray(a, copy=True),
+        torch.from_numpy(a).clone(), torch.from_numpy(a).to(torch.float32), torch.from_numpy(a) + 0,
+        torch.from_dlpack(torch.from_numpy(a), copy=True),
         torch.stack([torch.from_numpy(a)]), torch.Tensor(a), torch.from_numpy(a).repeat(1),
     ]  # fmt: skip
     a[:] = 1
@@ -467,7 +472,8 @@ a = np.arange(3.0); a.flags.writeable = False; torch.as_tensor(a)
 torch.frombuffer(b"12345678", dtype=torch.float32)
 b = bytearray(8); torch.frombuffer(b, dtype=torch.int16, offset=2, count=2).fill_(257); bytes(b)
 b = bytearray(4); x = torch.frombuffer(b, dtype=torch.uint8, requires_grad=True)
-a = np.ones(3); torch.asarray(a, copy=False).data_ptr() == a.ctypes.data, torch.asarray(a, copy=True).data_ptr() == a.ctypes.data
+a = np.ones(3); torch.asarray(a, copy=False).data_ptr() == a.ctypes.data
+a = np.ones(3); torch.asarray(a, copy=True).data_ptr() == a.ctypes.data
 torch.asarray(np.ones(3), copy=False, dtype=torch.float32)
 torch.asarray(np.float32(1), copy=False)
 torch.asarray([1.0], copy=False)
