@@ -15,7 +15,7 @@ that tensors on other memory pay nothing:
 - *Editions* never are the same, so that whoever shows a part reads it again each time.
 - *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
-- *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/saved.py``), where PyTorch uses what NumPy
+- *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/saved.py``); PyTorch uses what NumPy
   has written since, without a word. What it saved before the memory was shared is read as in PyTorch. A write through
   a tensor is an error in backward, as ever.
 - *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The
@@ -151,7 +151,7 @@ class SharedStorage(Storage):
         return True
 
     @property
-    def edition(self) -> float:
+    def edition(self) -> float:  # type: ignore[override]
         """Never the same as another one: NumPy does not tell when it writes."""
         return nan
 
