@@ -13,6 +13,7 @@ import pytest
 from instants import at_each_instant
 
 import tapegrad as torch
+from tapegrad.compiler.capture import DataDependentError
 from tapegrad.execution.pending import Pending
 from tapegrad.interop import to_jax
 from tapegrad.tensor.storage import Storage
@@ -332,12 +333,100 @@ def test_a_compiled_step_writes_to_memory_that_numpy_sees():
     v = torch.ones(3, dtype=torch.float64, requires_grad=True)
     ours, theirs = w.detach().numpy(), v.detach().numpy()
     compiled, plain = torch.compile(step_on(x, w)), step_on(x, v)
-    for number in range(6):
+    for number in range(8):
         ours[1] += number
         theirs[1] += number
         assert compiled().item() == pytest.approx(plain().item())
-        assert ours.tolist() == pytest.approx(theirs.tolist())
-        assert w._version == v._version
+        assert ours.tolist() == pytest.approx(theirs.tolist()) and w.tolist() == ours.tolist()
+        assert w._version == v._version and w.data_ptr() == ours.ctypes.data
+    assert compiled.replayed >= 4, compiled.report()
+
+
+@once
+@pytest.mark.parametrize("write", [lambda x: x[1:].mul_(3), lambda x: x.__setitem__(0, 9.0), lambda x: x.add_(x)])
+def test_compiled_steps_write_to_parts_of_shared_memory(write):
+    (x, seen), (y, expected) = shared(), shared()
+
+    @torch.compile
+    def compiled():
+        write(x)
+
+    for number in range(6):
+        seen[2] = expected[2] = number
+        compiled()
+        write(y)
+        assert seen.tolist() == expected.tolist() and x._version == y._version
+    assert compiled.replayed >= 3, compiled.report()
+
+
+@once
+def test_a_compiled_step_that_looks_at_the_array_itself_sees_what_it_has_written():
+    x, array = shared()
+
+    def step():
+        x.add_(1)
+        seen.append(float(array[0]))
+        x.mul_(2)
+
+    seen = []
+    compiled = torch.compile(step)
+    for _ in range(5):
+        compiled()
+    assert seen == [1, 3, 7, 15, 31] and array[0] == 62
+
+
+@once
+def test_a_compiled_step_in_which_elements_are_read_lets_numpy_see_what_was_written():
+    x, array = shared()
+    found = []
+
+    def step():
+        x.add_(1)
+        found.append((x[0].item(), x.numpy().tolist()))
+        x.mul_(2)
+        return x.sum()
+
+    compiled = torch.compile(step)
+    for _ in range(4):
+        compiled()
+    assert found == [(1, [1, 2, 3]), (3, [3, 5, 7]), (7, [7, 11, 15]), (15, [15, 23, 31])]
+    assert array.tolist() == [30, 46, 62] == x.tolist() and is_shared(x)
+
+
+@once
+def test_a_compiled_step_that_fails_or_is_refused_leaves_shared_memory_connected():
+    x, array = shared()
+
+    def fails():
+        x.add_(1)
+        raise ValueError
+
+    def reads():
+        x.add_(1)
+        return x.sum().item()
+
+    for step, error in ((fails, ValueError), (reads, DataDependentError)):
+        with pytest.raises(error):
+            torch.compile(step, fullgraph=True)()
+        assert array[0] == 1 == x[0].item() and is_shared(x)
+        array[1] = 5
+        assert x[1].item() == 5
+
+
+@once
+def test_an_interrupt_of_a_compiled_step_leaves_shared_memory_connected():
+    def make():
+        x, array = shared()
+        compiled = torch.compile(lambda: x.add_(1).mul_(2))
+
+        def check():
+            assert array.tolist() == x.tolist()
+            array[1] = 50
+            assert x[1].item() == 50
+
+        return compiled, check
+
+    assert at_each_instant(make, within=("put", "write", "withhold", "_record", "leave", "replace"), every=3) > 5
 
 
 @once

@@ -129,6 +129,11 @@ def read_only(value: Any) -> np.ndarray:
     return array
 
 
+def is_given_away(value: Any) -> bool:
+    """Whether XLA has put something else where the elements of a value were."""
+    return isinstance(value, jax.Array) and value.is_deleted()
+
+
 def may_look() -> bool:
     """Whether elements may be looked at: not while what is computed is captured for later. See Note [Late errors]."""
     return not recording.program.captures

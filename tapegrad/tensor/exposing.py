@@ -35,9 +35,9 @@ def exposed(tensor: Tensor) -> np.ndarray:
 def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
     """The buffer of a storage, in which its elements lie from now on. The storage's value is moved there if it can."""
     with writing, making:
+        settle(tensor)
         if is_shared(storage):
             return storage.memory
-        settle(tensor)
         to_host(storage.value)  # raises what there is to be raised before anything is changed
         make_live(storage)
         for member in storage.living():

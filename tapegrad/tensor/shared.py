@@ -15,6 +15,9 @@ that tensors on other memory pay nothing:
 - *Editions* never are the same, so that whoever shows a part reads it again each time.
 - *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
+- *A compiled step* reads the memory anew at each call. What it writes is put there when its program has been run; while
+  it is captured the storage is ``withheld``, an ordinary one. If it reaches an array of NumPy's, or nobody knows what it
+  reaches, it is split at the write, as where elements are read.
 - *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/saved.py``); PyTorch uses what NumPy
   has written since, without a word. What it saved before the memory was shared is read as in PyTorch. A write through
   a tensor is an error in backward, as ever.
@@ -36,7 +39,7 @@ import numpy as np
 
 from tapegrad.errors import message
 from tapegrad.execution.devices import device
-from tapegrad.execution.host import is_traced, own_value, to_host
+from tapegrad.execution.host import is_given_away, is_traced, own_value, to_host
 from tapegrad.execution.pending import recording
 from tapegrad.execution.tiering import Lent, forget_twin, hosted
 from tapegrad.execution.windows import CONJUGATED, NEGATED
@@ -82,7 +85,7 @@ class Buffer:
     def snapshot(self) -> Any:
         """A value with its elements as they are now."""
         last = self.seen()
-        if last is None or not same_bits(self.array, np.asarray(last)):
+        if last is None or is_given_away(last) or not same_bits(self.array, np.asarray(last)):
             last = own_value(self.array.copy(), self.on)
             self.seen = weakref.ref(last)
         return last
@@ -250,6 +253,27 @@ def share_memory(storage: Storage, buffer: Buffer) -> None:
     shared_now[serial] = weakref.ref(storage, lambda gone: shared_now.pop(serial, None))
     storage.memory = buffer
     storage.__class__ = shared
+
+
+def withhold(storage: Storage) -> None:
+    """While a step is captured that is going to write: let a storage be an ordinary one until the step has run.
+
+    So it is where nothing that the step reaches could look at the memory meanwhile.
+    """
+    buffer = storage.memory
+    value = buffer.snapshot()
+    if recording.program.withhold(storage):
+        storage.memory = value
+        storage.__class__ = ORDINARY[type(storage)]
+
+
+def give_back(storage: Storage, buffer: Buffer, *, written: bool = True) -> None:
+    """Let a storage that was withheld have its elements where others see them again; ``written``: what it has now."""
+    if not storage.shared:
+        if written:
+            elements = to_host(storage.value)
+            buffer.array[...] = elements
+        share_memory(storage, buffer)
 
 
 def release_shared() -> None:

@@ -26,7 +26,7 @@ from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
-from tapegrad.tensor.shared import is_shared, lent_part, read_part, replace_part
+from tapegrad.tensor.shared import is_shared, lent_part, read_part, replace_part, withhold
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
@@ -445,6 +445,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
     program, storage = recording.program, tensor._storage
     if program.captures:
         program.note(tensor)
+        if is_shared(storage):
+            withhold(storage)  # type: ignore[arg-type]
     if storage is None or not storage.live:
         storage = enliven(tensor)
     spec = tensor._spec
