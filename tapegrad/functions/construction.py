@@ -328,7 +328,7 @@ def shared_with(array: np.ndarray) -> Tensor:
             "the rest of this program."
         )
     if array.flags.writeable and array.size and not thread.modes.level:
-        return tensor_on(array)
+        return tensor_on(np.asarray(array))
     return copy_of(array)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from tapegrad.caches import remembered
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import to_host
@@ -15,7 +16,7 @@ from tapegrad.execution.rows import memory_order
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, extent, is_dense
-from tapegrad.tensor.shared import Buffer, bytes_of, copied, is_shared, share_memory, taken
+from tapegrad.tensor.shared import Buffer, Ints, bytes_of, copied, is_shared, share_memory, taken
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import InferenceStorage, Storage
 from tapegrad.tensor.tensor import Tensor, make_live, settle, storage_of, wrap, writing
@@ -68,21 +69,14 @@ def tensor_on(array: np.ndarray) -> Tensor:
     Raises:
         ValueError: neighbours are no whole number of elements apart. PyTorch's message.
     """
-    shape, unit = array.shape, array.itemsize
-    if any(step % unit for step in array.strides):
-        raise ValueError(
-            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
-            "memory."
-        )
-    place = Geometry(shape, tuple([step // unit for step in array.strides]), 0)
-    strides, dense = named_strides(shape, place.strides), is_dense(shape, place.strides)
     inference = thread.modes.inference
-    spec = Spec.of(shape, from_numpy(array.dtype), CPU, plain=False, inference=inference, strides=strides,
-                   window=not dense)  # fmt: skip
-    size = extent(place)
-    whole = (shape, place.strides) if dense else ((size,), (1,))
-    buffer = Buffer(_row_of(np.asarray(array), place, dense, size), *whole, array.dtype, CPU)
-    storage = (InferenceStorage if inference else Storage)(None, strides if dense else None)
+    spec, shape, steps, order = _lying(array.shape, array.strides, array.dtype, inference)
+    if order is None:
+        row = as_strided(array, shape, (array.itemsize,)).view(np.uint8)
+    else:
+        row = bytes_of(array.transpose(order))
+    buffer = Buffer(row, shape, steps, array.dtype, CPU)
+    storage = (InferenceStorage if inference else Storage)(None, None if spec.window else spec.strides)
     storage.live = True
     share_memory(storage, buffer)
     tensor = wrap(None, spec)
@@ -108,8 +102,19 @@ def writable(array: np.ndarray) -> np.ndarray:
     return np.asarray(_Address(array))
 
 
-def _row_of(array: np.ndarray, place: Geometry, dense: bool, size: int) -> np.ndarray:
-    """The bytes of an array's memory, from its first element to its last."""
+@remembered("views")
+def _lying(shape: Ints, steps: Ints, dtype: np.dtype, inference: bool) -> tuple[Spec, Ints, Ints, Ints | None]:
+    """The spec of a tensor on an array of this shape and strides in bytes; shape and strides of all of its memory, from
+    the first element to the last; and the order of its dimensions there, None if there are gaps."""
+    unit = dtype.itemsize
+    if any(step % unit for step in steps):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
+    place = Geometry(shape, tuple([step // unit for step in steps]), 0)
+    strides, dense = named_strides(shape, place.strides), is_dense(shape, place.strides)
+    spec = Spec.of(shape, from_numpy(dtype), CPU, plain=False, inference=inference, strides=strides, window=not dense)
     if dense:
-        return bytes_of(array.transpose(memory_order(place.shape, place.strides)))
-    return as_strided(array, (size,), (array.itemsize,)).view(np.uint8)
+        return spec, shape, place.strides, memory_order(*place[:2])
+    return spec, (extent(place),), (1,), None

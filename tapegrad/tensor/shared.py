@@ -49,6 +49,7 @@ from tapegrad.tensor.storage import InferenceStorage, Storage
 
 Ints = tuple[int, ...]
 
+_COPIED = 1 << 15  # bytes: up to here a copy costs nothing
 _TAKEN = 3  # what getrefcount says in ``taken`` of an array that only the storage has
 _FREE = 4  # what it says in ``is_free`` of one to which only the two arrays of a buffer refer
 
@@ -103,7 +104,12 @@ class Buffer:
         """What it is as a value, when nobody else sees it: the array itself, if it can be one."""
         owner: Any = self.row.base
         fits = owner.shape == self.shape and owner.dtype == self.dtype and owner.strides == self.array.strides
-        return own_value(owner if fits and owner.flags.c_contiguous else self.array.copy(), self.on)
+        array = owner if fits and owner.flags.c_contiguous else self.array.copy()
+        return array if hosted() else own_value(array, self.on)
+
+    def lent(self, array: np.ndarray) -> Any:
+        """A part of it for a call that is made now: a copy, if that costs less than to watch where results lie."""
+        return array.copy() if array.nbytes <= _COPIED else array.view(Lent)
 
 
 class SharedStorage(Storage):
@@ -138,7 +144,7 @@ class SharedStorage(Storage):
         """All of it, for a call that is made now: the host may read it where it lies."""
         if thread.modes.deferred or not hosted() or self.is_released():
             return self.value
-        return self.memory.array.view(Lent)
+        return self.memory.lent(self.memory.array)
 
     def is_released(self) -> bool:
         """Make it an ordinary storage again, if nobody else holds the memory, and say whether it is one."""
@@ -238,7 +244,7 @@ def lent_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: 
     """What a window shows of shared memory, for a call that is made now; None if it has to be read."""
     if thread.modes.deferred or not hosted() or not is_shared(storage):
         return None
-    return storage.memory.part(shape, strides, offset, dtype).view(Lent)
+    return storage.memory.lent(storage.memory.part(shape, strides, offset, dtype))
 
 
 def is_shared(storage: Storage | None) -> bool:
@@ -309,8 +315,12 @@ def taken(storage: Storage, on: device) -> Buffer | None:
 
 def kept_by_members(storage: Storage, array: np.ndarray) -> int:
     """How many members keep an array, or a part of it, as what they showed before they read through the storage."""
-    values = (member._value for member in storage.living())
-    return sum([value is array or getattr(value, "base", None) is array for value in values])
+    kept = 0
+    for reference in storage.members:
+        member = reference()
+        value = None if member is None or member._storage is not storage else member._value
+        kept += value is array or (type(value) is np.ndarray and value.base is array)
+    return kept
 
 
 def bytes_of(array: np.ndarray) -> np.ndarray:

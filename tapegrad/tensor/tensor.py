@@ -233,7 +233,7 @@ def value_of(tensor: Tensor) -> Any:
 def settle(tensor: Tensor) -> bool:
     """Give a tensor whose value is pending the array in its place, and say whether there was anything to do."""
     storage, value = tensor._storage, tensor._value  # read once: another thread may settle it, too
-    memory = None if storage is None else storage.value
+    memory = None if storage is None else storage.memory
     if type(value) is Pending:
         tensor._value = value.settle()
     if type(memory) is Pending:
