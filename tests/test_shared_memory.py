@@ -426,7 +426,8 @@ def test_an_interrupt_of_a_compiled_step_leaves_shared_memory_connected():
 
         return compiled, check
 
-    assert at_each_instant(make, within=("put", "write", "withhold", "_record", "leave", "replace"), every=3) > 5
+    within = ("put", "write", "withhold", "_record", "leave", "replace", "give_back")
+    assert at_each_instant(make, within=within, every=2) > 9
 
 
 @once

@@ -166,8 +166,13 @@ class Capture(Program):
 
     def give_back(self, *, written: bool = True) -> None:
         """Let NumPy see what was written; ``written``: if it was."""
-        for storage, buffer in self._withheld:
-            give_back(storage, buffer, written=written)
+        try:
+            for storage, buffer in self._withheld:
+                give_back(storage, buffer, written=written)
+        except BaseException:  # an interrupt: nothing is left behind that NumPy does not see
+            for storage, buffer in self._withheld:
+                give_back(storage, buffer, written=written)
+            raise
         self._withheld.clear()
 
     def moves(self, number: Any) -> bool:

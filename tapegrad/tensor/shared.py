@@ -16,8 +16,8 @@ that tensors on other memory pay nothing:
 - *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
 - *A compiled step* reads the memory anew at each call. What it writes is put there when its program has been run; while
-  it is captured the storage is ``withheld``, an ordinary one. If it reaches an array of NumPy's, or nobody knows what it
-  reaches, it is split at the write, as where elements are read.
+  it is captured the storage is withheld, an ordinary one (``withhold``). If it reaches an array of NumPy's, or nobody
+  knows what it reaches, it is split at the write, as where elements are read.
 - *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/saved.py``); PyTorch uses what NumPy
   has written since, without a word. What it saved before the memory was shared is read as in PyTorch. A write through
   a tensor is an error in backward, as ever.
@@ -266,16 +266,15 @@ def withhold(storage: Storage) -> None:
 
     So it is where nothing that the step reaches could look at the memory meanwhile.
     """
-    buffer = storage.memory
-    value = buffer.snapshot()
+    value, ordinary = storage.memory.snapshot(), ORDINARY[type(storage)]
     if recording.program.withhold(storage):
         storage.memory = value
-        storage.__class__ = ORDINARY[type(storage)]
+        storage.__class__ = ordinary
 
 
 def give_back(storage: Storage, buffer: Buffer, *, written: bool = True) -> None:
     """Let a storage that was withheld have its elements where others see them again; ``written``: what it has now."""
-    if not storage.shared:
+    if not is_shared(storage):
         if written:
             elements = to_host(storage.value)
             buffer.array[...] = elements

@@ -171,6 +171,15 @@ def test_who_sees_a_write(source, write):
     agree(program)
 
 
+@pytest.mark.parametrize("source", [given, taken], ids=lambda source: source.__name__)
+@pytest.mark.parametrize("write", ["a row of the array", "add_", "a column"])
+def test_the_grid_finds_a_copy(monkeypatch, source, write):
+    monkeypatch.setattr(tapegrad, "from_numpy", tapegrad.tensor)
+    monkeypatch.setattr(tapegrad.Tensor, "numpy", lambda self: np.array(self))
+    with pytest.raises(AssertionError):
+        test_who_sees_a_write(source, write)
+
+
 PAIRS = list(itertools.pairwise(["a ufunc", "a view", "a row of the array", "add_", "a ufunc"]))
 
 
