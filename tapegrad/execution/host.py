@@ -129,6 +129,11 @@ def read_only(value: Any) -> np.ndarray:
     return array
 
 
+def is_immutable(array: Any) -> bool:
+    """Whether something is an array of jax's, which nobody may write to."""
+    return isinstance(array, jax.Array)
+
+
 def is_given_away(value: Any) -> bool:
     """Whether XLA has put something else where the elements of a value were."""
     return isinstance(value, jax.Array) and value.is_deleted()

@@ -20,7 +20,7 @@ import numpy as np
 from tapegrad.errors import message
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
-from tapegrad.execution.host import array_of
+from tapegrad.execution.host import array_of, is_immutable
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.windows import CONJUGATED
 from tapegrad.functions.construction import checked_array, copy_of, shared_with
@@ -36,6 +36,9 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of
 
 CPU = 1
 """DLPack's number for memory of the host."""
+
+TELLS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+"""Whether what NumPy makes of others' data can be written to where they allow it; before, it never could."""
 
 INVALID_CAPSULE = (
     "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
@@ -74,8 +77,11 @@ def __dlpack__(
     if self.device is META:
         raise BufferError("Cannot pack tensors on meta")
     if _is_exposed(self) and dl_device in (None, (CPU, 0)):
-        options = {"max_version": max_version, "copy": copy}
-        return exposed(self).__dlpack__(**{name: option for name, option in options.items() if option is not None})
+        array = np.array(exposed(self)) if copy else exposed(self)
+        try:
+            return array.__dlpack__(max_version=max_version, copy=copy)
+        except TypeError:  # NumPy 2.0 has neither
+            return array.__dlpack__()
     stream = None if stream == -1 else stream
     return array_of(value_of(self)).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
@@ -166,9 +172,12 @@ def _imported(other: Any, copy: bool | None) -> Tensor:
 def _host_view(other: Any) -> np.ndarray | None:
     """An array as NumPy sees it, if it can."""
     try:
-        return np.from_dlpack(other)
+        host = np.from_dlpack(other)
     except (BufferError, RuntimeError, TypeError):
         return None
+    if TELLS or is_immutable(other):
+        return host
+    return other if isinstance(other, np.ndarray) else writable(host)
 
 
 def _of_capsule(capsule: Any) -> Tensor:
