@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from itertools import islice
 from math import nan
 from sys import getrefcount
 from typing import Any
@@ -50,6 +51,7 @@ from tapegrad.tensor.storage import InferenceStorage, Storage
 Ints = tuple[int, ...]
 
 _COPIED = 1 << 15  # bytes: up to here a copy costs nothing
+_ASKED = 64  # storages, or members of one, that are asked each time
 _TAKEN = 3  # what getrefcount says in ``taken`` of an array that only the storage has
 _FREE = 4  # what it says in ``is_free`` of one to which only the two arrays of a buffer refer
 
@@ -282,8 +284,8 @@ def give_back(storage: Storage, buffer: Buffer, *, written: bool = True) -> None
 
 
 def release_shared() -> None:
-    """Make all storages ordinary ones again of which nobody else holds the memory."""
-    for reference in list(shared_now.values()):
+    """Make storages ordinary ones again of which nobody else holds the memory: of those that were shared last."""
+    for reference in list(islice(reversed(shared_now.values()), _ASKED)):
         storage = reference()
         if storage is not None and storage.shared:
             storage.is_released()  # type: ignore[attr-defined]
@@ -313,9 +315,12 @@ def taken(storage: Storage, on: device) -> Buffer | None:
 
 
 def kept_by_members(storage: Storage, array: np.ndarray) -> int:
-    """How many members keep an array, or a part of it, as what they showed before they read through the storage."""
+    """How many members keep an array, or a part of it, as what they showed before they read through the storage.
+
+    Where there are many, a read can't afford to ask them all.
+    """
     kept = 0
-    for reference in storage.members:
+    for reference in storage.members if len(storage.members) <= _ASKED else ():
         member = reference()
         value = None if member is None or member._storage is not storage else member._value
         kept += value is array or (type(value) is np.ndarray and value.base is array)
