@@ -576,6 +576,20 @@ def test_transforms_read_shared_memory_and_share_none():
     assert array.tolist() == [1, 1, 1]
 
 
+def test_arrays_of_jax_are_copied_without_a_word():
+    given = jax.numpy.ones(3)
+    x, y = torch.as_tensor(given), torch.asarray(given)
+    x.add_(1)
+    y.add_(2)
+    assert (x.tolist(), y.tolist(), given.tolist()) == ([2, 2, 2], [3, 3, 3], [1, 1, 1])
+
+
+def test_comparing_with_an_array_that_can_not_be_written_to_warns_of_nothing():
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    assert (torch.tensor([0.0, 1.0, 5.0]) == array).tolist() == [True, True, False]
+
+
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
 def test_what_can_not_be_written_to_is_copied():
     array = np.arange(3.0)

@@ -21,6 +21,7 @@ import numpy as np
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
+from tapegrad.execution.host import is_immutable
 from tapegrad.execution.promotion import inferred_dtype, promote_types
 from tapegrad.functions.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
 from tapegrad.functions.registry import public
@@ -307,8 +308,8 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
 
 
 def _alias(function: str, data: Any, options: TensorOptions) -> Tensor | None:
-    """The tensor on the memory of an array; None if ``data`` is none, or has to be copied or converted."""
-    if not _is_array(data) or isinstance(data, np.generic):
+    """The tensor on the memory of an array; None if ``data`` is none, is jax's, or has to be copied or converted."""
+    if not _is_array(data) or isinstance(data, np.generic) or is_immutable(data):
         return None
     array = checked_array(np.asarray(data))
     made = target(function, options, dtypes.from_numpy(array.dtype))

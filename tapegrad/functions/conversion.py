@@ -272,11 +272,11 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     """The elements as an array, which shares their memory if no other dtype is wanted; raises as ``numpy`` does.
 
     Raises:
-        ValueError: ``copy=False``, with another dtype.
+        ValueError: ``copy=False``, of which PyTorch knows nothing.
     """
-    array = numpy(self)
-    if copy is False and dtype is not None and array.dtype != dtype:
+    if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
+    array = numpy(self)
     if copy:
         return array.astype(array.dtype if dtype is None else dtype)
     return array if dtype is None else array.astype(dtype, copy=False)

@@ -80,6 +80,16 @@ class Buffer:
         unit = dtype.itemsize
         return np.ndarray(shape, dtype, self.row, unit * offset, tuple([unit * stride for stride in strides]))
 
+    def shown(self, window: Any) -> Any:
+        """What a tensor shows of it now, as a value."""
+        spec = window._spec
+        elements = self.part(tuple(spec.shape), spec.layout, window._offset, spec.dtype.numpy).copy()
+        if window._lens & CONJUGATED:
+            np.conjugate(elements, elements)
+        if window._lens & NEGATED:
+            np.negative(elements, elements)
+        return own_value(elements, self.on)
+
     @property
     def address(self) -> int:
         """Where it begins."""
@@ -156,9 +166,11 @@ class SharedStorage(Storage):
                 return False
             self.memory = buffer.freed()
         shared_now.pop(self.serial, None)
-        self.__class__ = ORDINARY[type(self)]
-        if not _settles(self):
-            self.writes += 1  # whoever shows a part reads it again
+        written, ordinary = self.writes, ORDINARY[type(self)]
+        self.writes += 1  # whoever shows a part reads it again
+        self.__class__ = ordinary
+        if type(buffer) is Buffer and not written:
+            _settle(self, buffer)
         return True
 
     @property
@@ -172,17 +184,18 @@ class SharedStorage(Storage):
             super()._let_go()
 
 
-def _settles(storage: Storage) -> bool:
-    """Let members be plain again, if no tensor ever wrote to the memory, and each shows all of it."""
+def _settle(storage: Storage, buffer: Buffer) -> None:
+    """Let members be plain again, and have values of their own, if no tensor ever wrote to the memory."""
     counter, members = storage.counter, list(storage.living())
-    written = storage.writes or counter.version or counter.astray
-    if written or any(member._spec.window or member._counter is not None for member in members):
-        return False
-    storage.live = False
-    for member in members:
-        member._value = storage.memory
-        member._spec = member._spec.replace(plain=True)
-    return True
+    if counter.version or counter.astray or len(members) > _ASKED:
+        return
+    if any(member._counter is not None or member._severed for member in members):
+        return
+    values = [buffer.shown(member) if member._spec.window else storage.memory for member in members]
+    for member, value in zip(members, values, strict=True):
+        member._value = value
+        member._spec = member._spec.replace(plain=True, window=False)
+    storage.live, storage.writes = False, 0
 
 
 class SharedInferenceStorage(SharedStorage, InferenceStorage):
@@ -229,17 +242,6 @@ def replace_part(
     part = buffer.part(elements.shape, strides, offset, dtype)
     part[...] = elements
     storage.writes += 1
-
-
-def read_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: np.dtype, lens: int = 0) -> Any:
-    """What a window shows of shared memory now, as a value."""
-    buffer = storage.memory
-    elements = buffer.part(shape, strides, offset, dtype).copy()
-    if lens & CONJUGATED:
-        np.conjugate(elements, elements)
-    if lens & NEGATED:
-        np.negative(elements, elements)
-    return own_value(elements, buffer.on)
 
 
 def lent_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: np.dtype) -> Any:

@@ -26,7 +26,7 @@ from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
-from tapegrad.tensor.shared import is_shared, lent_part, read_part, replace_part, withhold
+from tapegrad.tensor.shared import is_shared, lent_part, replace_part, withhold
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
@@ -253,7 +253,7 @@ def look(tensor: Tensor) -> Any:
     else:
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
         alive = storage.shared and is_shared(storage) and not recording.program.captures
-        value = read_part(storage, *place) if alive else read_window(storage.value, memory_layout(storage), *place)
+        value = storage.memory.shown(tensor) if alive else read_window(storage.value, memory_layout(storage), *place)
     if tensor._severed:
         value = value.severed()
     tensor._value, tensor._seen = value, edition
