@@ -67,6 +67,16 @@ def recorded(torch: Any, x: Any, row: Any) -> Any:
     return w.grad
 
 
+def filled(torch: Any, x: Any, row: Any) -> Any:
+    """A buffer that NumPy fills, and a tensor on it that is computed with, again and again."""
+    buffer, total = np.zeros((TIMES, WIDTH), "float32"), torch.zeros(())
+    seen = torch.from_numpy(buffer)
+    for i in range(TIMES):
+        buffer[:] = 0.01 * i
+        total = total + (seen * row).sum()
+    return total
+
+
 def _added(x: Any, row: Any) -> Any:
     for _ in range(TIMES):
         x = x + row
@@ -102,12 +112,20 @@ def _recorded(x: Any, row: Any) -> Any:
     return jax.vjp(rows, row)[1](x)[0]
 
 
+def _filled(x: Any, row: Any) -> Any:
+    total = jnp.zeros(())
+    for i in range(TIMES):
+        total = total + (jnp.full((TIMES, WIDTH), 0.01 * i) * row).sum()
+    return total
+
+
 PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "x.add_(row)": (in_place, _added),
     "x[i] = row": (assigned, _assigned),
     "x[i].mul_(row)": (scaled, _scaled),
     "view * row, the view unchanged": (read, _read),
     "out[i] = w * x[i], and its backward": (recorded, _recorded),
+    "(x * row).sum(), x filled by NumPy": (filled, _filled),
 }
 """By title: the program in PyTorch's language, and what somebody writes in JAX, another array for each write."""
 

@@ -60,7 +60,7 @@ class MutationContext:
             entries.clear()
 
     def _sid(self, storage: Storage) -> tuple[int, int]:
-        return storage.serial, storage.edition
+        return storage.serial, storage.writes
 
     def pack(self, tensor: Tensor) -> Handle:
         """A handle on a tensor as it is now."""

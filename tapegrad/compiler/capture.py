@@ -20,6 +20,7 @@ from tapegrad.execution.late import Check, Findings, joined, look, nothing
 from tapegrad.execution.pending import Pending, Program, Traced, recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
+from tapegrad.tensor.shared import give_back
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -91,9 +92,9 @@ class Seen:
         tensor._offset, tensor._lens = self.offset
         if tensor._grad is not self.grad:
             tensor._grad = self.grad
-        if storage is not None and storage.live and storage.value is not self.value:
+        if storage is not None and storage.live and not storage.shared and storage.value is not self.value:
             storage.value = self.value
-            storage.edition += 1  # never back: who has read what was written must read again
+            storage.writes += 1  # never back: who has read what was written must read again
         if self.counter is not None:
             self.counter.version = self.version
 
@@ -112,12 +113,13 @@ class Capture(Program):
         found: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
         numbers: what is computed from numbers that move, and ``moving``: which inputs are registers of it.
         constants: by identity, the arrays of the host that the call has made tensors of.
+        withholds: whether memory that NumPy sees may be written to when the program has been run.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
     """
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "numbers", "moving", "running", "constants", "_kept",
+        "numbers", "moving", "running", "constants", "withholds", "_withheld", "_kept",
     )  # fmt: skip
 
     captures = True
@@ -138,6 +140,8 @@ class Capture(Program):
         self.moving: dict[int, int] = {}
         self.running = threading.RLock()
         self.constants: dict[int, Any] = {}
+        self.withholds = False
+        self._withheld: list[tuple[Any, Any]] = []
         self._kept: list[Any] = []
 
     def note(self, tensor: Tensor, before: bool = False) -> None:
@@ -153,6 +157,23 @@ class Capture(Program):
     def note_constant(self, array: Any) -> None:
         """An array that is the same in each call."""
         self.constants[id(array)] = array
+
+    def withhold(self, storage: Any) -> bool:
+        """Whether a memory is written to only when the program has been run; it is remembered, with what NumPy sees."""
+        if self.withholds:
+            self._withheld.append((storage, storage.memory))
+        return self.withholds
+
+    def give_back(self, *, written: bool = True) -> None:
+        """Let NumPy see what was written; ``written``: if it was."""
+        try:
+            for storage, buffer in self._withheld:
+                give_back(storage, buffer, written=written)
+        except BaseException:  # an interrupt: nothing is left behind that NumPy does not see
+            for storage, buffer in self._withheld:
+                give_back(storage, buffer, written=written)
+            raise
+        self._withheld.clear()
 
     def moves(self, number: Any) -> bool:
         """Whether a number is one that moves."""
@@ -217,6 +238,8 @@ class Capture(Program):
             raise self.refused
         self.split = self.split or place or "an unknown place"
         run(self)
+        self.withholds = False
+        self.give_back()
         self.expect_checks()
         look()
 
@@ -247,6 +270,7 @@ class Capture(Program):
         """Make all that was there before what it was."""
         for seen in self.seen.values():
             seen.restore()
+        self.give_back(written=False)
         for stream, root, offset in self.streams.values():
             stream.root, stream.offset = root, offset
 

@@ -69,6 +69,11 @@ class Guards:
             self._add(container, name)
         self._quick: _Quick | None = None
 
+    @property
+    def arrays(self) -> bool:
+        """Whether an array of NumPy's was reached."""
+        return bool(self._arrays)
+
     def _add(self, container: Any, name: str) -> None:
         if isinstance(container, set):
             self._sets.append((container, tuple(container), name))

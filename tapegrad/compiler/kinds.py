@@ -157,7 +157,7 @@ class Likeness:
                 return None
             if leaf.__dict__ and (not leaf.__dict__.keys() <= KEPT or any(True for _ in hooks_of(leaf))):
                 return None
-            if is_tracer(leaf._value if spec.plain else leaf._storage.value):  # type: ignore[union-attr]
+            if is_tracer(leaf._value if spec.plain else leaf._storage.memory):  # type: ignore[union-attr]
                 return None
         for i, value in self._others:
             if leaves[i] is not value and not alike(leaves[i], value):

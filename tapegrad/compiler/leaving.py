@@ -55,7 +55,7 @@ class Leaving:
         for storage, slot, counter, writes in self._memories:
             if len(storage.members) == 1 and storage.watcher is None:  # only the tensor that we know: no need to tell
                 storage.value = found[slot]
-                storage.edition += 1
+                storage.writes += 1
             else:
                 Storage.replace(storage, found[slot])
             counter.version += writes

@@ -39,6 +39,7 @@ from tapegrad.execution.host import is_traced
 from tapegrad.execution.late import Check, Findings
 from tapegrad.execution.pending import recording, run
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.shared import release_shared, shared_now
 from tapegrad.tensor.tensor import Tensor, settle, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 
@@ -100,6 +101,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.program.captures or not are_ordinary(thread.modes):
             return self.function(*args, **kwargs)  # part of a larger capture, or looked at from inside
+        if shared_now:
+            release_shared()
         inside = self.__dict__  # there are ``__getattr__`` and ``__setattr__``: all attributes take long
         inside["calls"] += 1
         last = inside["_last"]
@@ -175,6 +178,7 @@ class Compiled:
             args, kwargs = unflatten(given, tree)
         capture = Capture(splits=not self.fullgraph)
         capture.numbers = numbers
+        capture.withholds = not (reached.unsure or reached.arrays)
 
         def call() -> Any:
             for tensor in (*(leaf for leaf in leaves if isinstance(leaf, Tensor)), *reached.tensors):
@@ -191,7 +195,17 @@ class Compiled:
                 self._failed(capture, modes)
                 raise
 
-        result = captured(capture, call)
+        try:
+            result = captured(capture, call)
+            return self._concluded(case, capture, reached, args, kwargs, leaves, tree, given, result, before, modes)
+        finally:
+            capture.give_back()
+
+    def _concluded(
+        self, case: Case, capture: Capture, reached: Guards, args: tuple, kwargs: dict, leaves: list, tree: TreeSpec,
+        given: list, result: Any, before: str, modes: tuple,
+    ) -> Any:  # fmt: skip
+        """What a captured call gives, when what it has recorded has been run."""
         if capture.split is not None or capture.traced:
             case.accounted = False
             split = f"it is split where elements are read at {capture.split}"
@@ -260,6 +274,7 @@ class Compiled:
         states = States(seen for seen in capture.seen.values() if seen.before and refs.of(seen.tensor).fixed)
         kept += [f"it changes a tensor: {changes}"] if changes else []
         run_captured(new, capture, refs, leaves)
+        capture.give_back()
         reached.release([*rebound, *numbers.rebound()])
         for leaf in given:
             if isinstance(leaf, Tensor):

@@ -30,7 +30,7 @@ from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.losses import note_losses
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.saved import snapshot
+from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.host import transfer
 from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
@@ -39,7 +39,8 @@ from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, edge_of, look, new_tensor, settle, version_of
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, edge_of, look_once, new_tensor, settle, version_of
 
 Argument = Any
 """What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -124,7 +125,7 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
     run = op.plan_cache.get(key)
     if run is None:
         plan = Plan(op, specs, settings, thread.modes)
-        run = op.plan_cache.keep(key, runner(plan, lambda *arguments: _replayed.values()))  # type: ignore[misc]
+        run = op.plan_cache.keep(key, runner(plan, lambda: _replayed.values()))  # type: ignore[misc]
     outer, _replayed.values = _replayed.values, values
     try:
         return run(*args)
@@ -144,7 +145,8 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
         names["forward"] = forward or plan.kernels.at_once
     names |= {"settled": settled_values, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
-    names |= {"look": look, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
+    names |= {"look_once": look_once, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
+    names |= {"held": held, "Storage": Storage}
     names |= {"refuse_inference": refuse_inference}
     names |= {"MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory}
     names |= {"note_losses": note_losses, "ran": operator_ran}
@@ -199,7 +201,7 @@ def _lines(plan: Plan, replayed: bool) -> Iterator[str]:
 
 def _forward_lines(plan: Plan, targets: str, values: Sequence[str], replayed: bool) -> Iterator[str]:
     """Run the kernel. What a program has computed in the meantime it does not take as it is, and says so for free."""
-    called = f"{targets} = forward({', '.join(values)})"
+    called = f"{targets} = forward({'' if replayed else ', '.join(values)})"
     if plan.recorded is not None and not replayed:
         yield from _recording_lines(plan, targets, values)
     elif plan.level or replayed:
@@ -263,10 +265,17 @@ def _save_lines(plan: Plan) -> Iterator[str]:
         inputs = [f"snapshot(x{i})" if isinstance(plan.specs[i], Spec) else f"x{i}" for i in plan.saved_inputs]
         yield f"node.saved = {_tuple([*inputs, *outputs])}"
         return
-    yield f"node.saved = {_tuple([*(f'x{i}' for i in plan.saved_inputs), *outputs])}"
+    inputs = [_saved(i, plan.specs[i]) for i in plan.saved_inputs]
+    yield f"node.saved = {_tuple([*inputs, *outputs])}"
     if any(isinstance(spec, Spec) and not spec.plain for spec in plan.saved_specs):
         versions = (_version(i, plan.specs[i]) for i in plan.saved_inputs)
         yield f"node.versions = {_tuple(versions)}"
+
+
+def _saved(position: int, spec: Any) -> str:
+    """What is kept of an argument: the tensor, but of memory that NumPy sees what is there now."""
+    x = f"x{position}"
+    return f"{x} if type({x}._storage) is Storage else held({x})" if isinstance(spec, Spec) and not spec.plain else x
 
 
 def _version(position: int, spec: Any) -> str:
@@ -290,6 +299,6 @@ def _value(position: int, spec: Any, mixed: bool) -> str:
     """How an argument's value is read."""
     if not isinstance(spec, Spec):
         return f"x{position}"
-    value = f"x{position}._value" if spec.plain else f"x{position}._storage.value"
-    value = f"look(x{position})" if spec.window else value
+    value = f"x{position}._value" if spec.plain else f"x{position}._storage.operand"
+    value = f"look_once(x{position})" if spec.window else value
     return f"transfer({value}, plan.device)" if mixed else value

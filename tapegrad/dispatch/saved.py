@@ -22,8 +22,9 @@ from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, name_of
 from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
 from tapegrad.tensor.dual import holder_of, set_tangent, tangent_of
+from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import Spec, core_type_name
-from tapegrad.tensor.storage import storage_made_by
+from tapegrad.tensor.storage import Storage, storage_made_by
 from tapegrad.tensor.tensor import Tensor, counter_of, edge_of, join, share, value_of, version_of, wrap
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
@@ -122,6 +123,7 @@ class SavedTensor:
         saved.spec = tensor._spec.fresh.replace(dual=False) if saved.is_output else tensor._spec
         if tensor._spec.dual and (saved.is_output or thread.modes.saved_hooks):
             saved.tangent = holder_of(tensor)
+        tensor = tensor if saved.is_output else held(tensor)
         if thread.modes.saved_hooks:
             saved.pack(tensor, thread.saved_hooks[-1])
         elif thread.modes.surviving:
@@ -295,6 +297,26 @@ def snapshot(tensor: Tensor) -> Tensor:
         result._spec = result._spec.replace(dual=False)
         set_tangent(result, tensor._tangent)
     if edge is None and result._spec.requires_grad:
+        result._accumulator = tensor._accumulator
+    return result
+
+
+def held(tensor: Tensor) -> Tensor:
+    """What a node keeps of an input: the tensor itself; on memory that NumPy sees, a handle on what is there now.
+
+    It has the tensor's place in the graph, and its version: a write through the tensor is found out, as ever.
+    """
+    if not is_shared(tensor._storage):
+        return tensor
+    value, edge, spec = value_of(tensor), edge_of(tensor), tensor._spec
+    result = wrap(value, spec.replace(window=False, overrides=False, dual=False, strides=spec.fresh.strides), edge)
+    storage = Storage(value, result._spec.strides)
+    storage.live, storage.counter = True, counter_of(tensor)
+    storage.admit(result)
+    result._storage = storage
+    if spec.dual:
+        set_tangent(result, tensor._tangent)
+    if edge is None and spec.requires_grad:
         result._accumulator = tensor._accumulator
     return result
 

@@ -93,6 +93,12 @@ def _put(value: Any, on: device) -> Any:
         return jax.device_put(value, target) if committed() else jax.device_put(value)
 
 
+def own_value(array: np.ndarray, on: device) -> Any:
+    """The value of a NumPy array that nobody else has, also while jax traces or a program is captured."""
+    with jax.core.eval_context():
+        return _put(array, on)
+
+
 def to_host(value: Any) -> np.ndarray:
     """The elements of a value as a read-only NumPy array, when they have been computed.
 
@@ -121,6 +127,16 @@ def read_only(value: Any) -> np.ndarray:
     array = value.view() if value.flags.c_contiguous else value.copy(order="C")
     array.flags.writeable = False
     return array
+
+
+def is_immutable(array: Any) -> bool:
+    """Whether something is an array of jax's, which nobody may write to."""
+    return isinstance(array, jax.Array)
+
+
+def is_given_away(value: Any) -> bool:
+    """Whether XLA has put something else where the elements of a value were."""
+    return isinstance(value, jax.Array) and value.is_deleted()
 
 
 def may_look() -> bool:

@@ -277,6 +277,10 @@ class Program:
     def note(self, tensor: Any) -> None:
         """A tensor is going to be written to; those who capture want to know."""
 
+    def withhold(self, storage: Any) -> bool:
+        """Whether NumPy sees what is written to a memory only when the program has been run."""
+        return False
+
     def note_constant(self, array: np.ndarray) -> None:
         """The program has been given an array that no tensor has; those who capture want to know."""
 

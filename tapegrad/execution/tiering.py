@@ -86,6 +86,16 @@ class Nothing:
     """A class without instances. See Note [Entries]."""
 
 
+COPYING = 0.4
+"""About how many nanoseconds it takes to copy a byte of a large array, for XLA."""
+
+
+class Lent(np.ndarray):
+    """Memory that others may write to, lent to one call: no result may lie in it, and XLA gets a copy."""
+
+    __slots__ = ()
+
+
 class Settings:
     """What decides, for the whole process.
 
@@ -243,6 +253,8 @@ class Tiered:
 
     def _first(self, *values: Any) -> Any:
         """The first call with arrays decides."""
+        if Lent in map(type, values):
+            return self._of_lent(values)
         if not all(map(is_concrete, values)):
             return self.kernel.xla(*values)
         with _changing:
@@ -252,6 +264,8 @@ class Tiered:
 
     def _mixed(self, *values: Any) -> Any:
         """A call with other things than NumPy's arrays: jax's are read where they lie, others are not for the host."""
+        if Lent in map(type, values):
+            return self._of_lent(values)
         if not all(map(is_concrete, values)):
             return self._by_xla(*values)
         if any((x.shape, x.dtype) != one for x, one in zip(values, self._checked, strict=False)):
@@ -262,7 +276,35 @@ class Tiered:
 
     def _by_xla(self, *values: Any) -> Any:
         """A call of XLA's. See Note [Twins]."""
+        if Lent in map(type, values):
+            return self._of_lent(values)
         return self.kernel.xla(*[twin(value) if type(value) is np.ndarray else value for value in values])
+
+    def _of_lent(self, values: Sequence[Any]) -> Any:
+        """A call with memory that others may write to afterwards."""
+        lent = [value.view(np.ndarray) if type(value) is Lent else value for value in values]
+        mine = [one for one, value in zip(lent, values, strict=True) if one is not value]
+        copying = COPYING * sum([one.nbytes for one in mine])
+        body = self._body
+        if body is not None and self._is_better_off(copying) and all(map(is_concrete, lent)):
+            arrays = [one if type(one) in NUMPY else np.asarray(one) for one in lent if one is not None]
+            try:
+                results = quietly(body, *arrays)
+            except Exception as error:
+                results = self._failed(error, *lent)
+        else:
+            results = self._entry()(*lent)
+
+        def own(array: Any) -> Any:
+            shares = type(array) is np.ndarray and any(np.may_share_memory(array, one) for one in mine)
+            return array.copy() if shares else array
+
+        return tuple(map(own, results)) if type(results) is tuple else own(results)
+
+    def _is_better_off(self, copying: float) -> bool:
+        """Whether NumPy is quicker than XLA, which is given a copy; that takes so many nanoseconds."""
+        chosen = settings.tiers == "auto" and not settings.deterministic and self.tier in ("compiling", "xla")
+        return chosen and self.cost.host <= self.cost.xla + copying
 
     def _cold(self, body: Callable, *arrays: Any) -> Any:
         """A call on the host that counts what it costs."""

@@ -49,7 +49,7 @@ def _equal_to_array(self: Tensor, other: Any) -> Any:
     if not isinstance(other, np.ndarray):
         return NotImplemented
     try:
-        return self == from_numpy(other)
+        return self == from_numpy(other if other.flags.writeable else other.copy())
     except TypeError:  # tensors don't have this dtype
         return NotImplemented
 

@@ -1,8 +1,11 @@
 """Tensors made from data: ``tensor``, ``as_tensor``, ``from_numpy`` and their relatives.
 
-Note [Data is copied]
-PyTorch's ``from_numpy``, ``as_tensor`` and ``frombuffer`` share memory with their argument. Arrays of JAX are
-immutable, so here they copy, and so does ``Tensor.numpy``: a write to one side is not seen on the other.
+Note [Whose memory]
+As in PyTorch ``tensor`` copies; ``from_numpy``, ``as_tensor``, ``asarray`` and ``frombuffer`` share memory with an
+array or a buffer, where neither the dtype nor the device is changed: a write to one side is seen on the other (Note
+[Memory that NumPy sees] in ``tensor/shared.py``). What can't be written to is copied: PyTorch shares it, too, and warns
+that a write through the tensor has undefined behaviour; the warning is given here, and a write through the tensor stays
+its own. In a function transform (``vmap``, ``grad``) everything is copied: a tensor at a level has no memory.
 """
 
 from __future__ import annotations
@@ -18,10 +21,13 @@ import numpy as np
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
+from tapegrad.execution.host import is_immutable
 from tapegrad.execution.promotion import inferred_dtype, promote_types
 from tapegrad.functions.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import python_number
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.exposing import tensor_on
 from tapegrad.tensor.lifted import Lifted, raised
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -290,13 +296,46 @@ def _refuse(of: dtype) -> NoReturn:
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor: itself if it is one of this dtype and device, else like ``tensor``.
 
-    A conversion of a tensor is recorded. Data of an array is copied: a write to one side is not seen on the other.
+    A conversion of a tensor is recorded. An array of this dtype shares its memory with the tensor, on the CPU.
     """
     if isinstance(data, Tensor):
         where = data.device if device is None else named_device("as_tensor", device)
         made = target("as_tensor", {"dtype": dtype}, data.dtype)
         return data.to(where, made.dtype)
-    return constructed("as_tensor", data, {"dtype": dtype, "device": device})
+    options: TensorOptions = {"dtype": dtype, "device": device}
+    alias = _alias("as_tensor", data, options)
+    return constructed("as_tensor", data, options) if alias is None else alias
+
+
+def _alias(function: str, data: Any, options: TensorOptions) -> Tensor | None:
+    """The tensor on the memory of an array; None if ``data`` is none, is jax's, or has to be copied or converted."""
+    if not _is_array(data) or isinstance(data, np.generic) or is_immutable(data):
+        return None
+    array = checked_array(np.asarray(data))
+    made = target(function, options, dtypes.from_numpy(array.dtype))
+    if made.dtype.numpy != array.dtype or made.device.type != "cpu" or made.device.index:
+        return None
+    result = shared_with(array)
+    return result.requires_grad_() if made.requires_grad else result
+
+
+def shared_with(array: np.ndarray) -> Tensor:
+    """A new leaf on the memory of an array; on a copy, if that can't be written to. See Note [Whose memory]."""
+    if not array.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
+            "the rest of this program."
+        )
+    if array.flags.writeable and array.size and not thread.modes.level:
+        return tensor_on(np.asarray(array))
+    return copy_of(array)
+
+
+def copy_of(array: np.ndarray) -> Tensor:
+    """A new leaf with the elements of an array, laid out alike."""
+    return target("from_numpy", {"device": "cpu"}, dtypes.from_numpy(array.dtype)).tensor(array.copy("K"))
 
 
 @public("torch", out=False, asks="modes")
@@ -308,7 +347,8 @@ def asarray(
     Args:
         obj: a tensor, an array, a buffer, a number or nested sequences of numbers.
         dtype, device: of the result; those of ``obj`` if None.
-        copy: whether to copy; None copies if need be, and False raises ValueError where a copy is needed.
+        copy: whether to copy; None copies if need be, and False raises ValueError where a copy is needed. An array or
+            a buffer that is not copied shares its memory with the tensor.
         requires_grad: of the result; None leaves a tensor as it is.
     """
     if isinstance(obj, Tensor):
@@ -316,10 +356,13 @@ def asarray(
         result = _with_grad(obj, result, requires_grad)
         return result.clone() if copy and result is obj else result
     if isinstance(obj, (bytes, bytearray, memoryview)):
-        return frombuffer(obj, dtype=dtype or get_default_dtype(), requires_grad=bool(requires_grad))
+        result = frombuffer(obj, dtype=dtype or get_default_dtype(), requires_grad=bool(requires_grad))
+        return result.detach().clone().requires_grad_(bool(requires_grad)) if copy else result
     if copy is False:
         _check_alias(obj, dtype)
-    return constructed("asarray", obj, {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)})
+    options: TensorOptions = {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)}
+    alias = None if copy else _alias("asarray", obj, options)
+    return constructed("asarray", obj, options) if alias is None else alias
 
 
 def _with_grad(obj: Tensor, result: Tensor, requires_grad: bool | None) -> Tensor:
@@ -336,6 +379,8 @@ def _with_grad(obj: Tensor, result: Tensor, requires_grad: bool | None) -> Tenso
 
 
 def _check_alias(obj: Any, dtype: dtype | None) -> None:
+    if isinstance(obj, np.generic):
+        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if not _is_array(obj):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     present = dtypes.from_numpy(np.asarray(obj).dtype)
@@ -345,21 +390,32 @@ def _check_alias(obj: Any, dtype: dtype | None) -> None:
 
 @public("torch", out=False, asks="nobody")
 def from_numpy(ndarray: Any) -> Tensor:
-    """The tensor with the dtype and elements of a NumPy array: a copy, so that writes to one are not seen on the other.
+    """The tensor on the memory of a NumPy array: writes to one side are seen on the other, and count no version.
+
+    What autograd saves stays what it was, though the array is written to. An array that can't be written to is copied,
+    with PyTorch's warning.
 
     Raises:
         TypeError: no array, or a dtype that tensors don't have.
-        ValueError: negative strides, or swapped bytes.
+        ValueError: negative strides, such that are no whole number of elements, or swapped bytes.
+
+    >>> import numpy as np, tapegrad as torch
+    >>> a = np.zeros(3)
+    >>> x = torch.from_numpy(a)
+    >>> a[0] = 5
+    >>> x.add_(1), a
+    (tensor([6., 1., 1.], dtype=torch.float64), array([6., 1., 1.]))
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
-    array = checked_array(ndarray)
-    return target("from_numpy", {"device": "cpu"}, dtypes.from_numpy(array.dtype)).tensor(array.copy("K"))
+    return shared_with(checked_array(ndarray))
 
 
 @public("torch", out=False)
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """The 1-dim tensor of ``count`` elements (-1: all) found in a buffer after ``offset`` bytes.
+    """The 1-dim tensor of ``count`` elements (-1: all) found in a buffer after ``offset`` bytes, on its memory.
+
+    A buffer that can't be written to is copied, with PyTorch's warning.
 
     Raises:
         ValueError: no buffer, or one that does not have that many elements.
@@ -376,7 +432,18 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
             f"buffer length ({length} bytes) after offset ({offset} bytes) must be a multiple of element size "
             f"({made.dtype.itemsize})"
         )
-    return made.tensor(np.frombuffer(buffer, made.dtype.numpy, count, offset).copy())
+    array = np.frombuffer(buffer, made.dtype.numpy, count, offset)
+    if not array.flags.writeable:
+        warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
+            "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
+            "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
+            "will be suppressed for the rest of this program."
+        )
+    if not array.flags.writeable or not array.size or thread.modes.level:
+        return made.tensor(array.copy())
+    result = tensor_on(array)
+    return result.requires_grad_() if made.requires_grad else result
 
 
 @public("torch", out=False)

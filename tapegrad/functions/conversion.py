@@ -25,6 +25,7 @@ from tapegrad.ops.conversion import truncate
 from tapegrad.ops.operator import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
+from tapegrad.tensor.exposing import exposed
 from tapegrad.tensor.layout import memory_format, preserve_format
 from tapegrad.tensor.level_messages import CONTROL_FLOW, NO_ITEM, NO_MEMORY
 from tapegrad.tensor.refusals import refuse_examples, refuse_number
@@ -233,10 +234,12 @@ def only_element(tensor: Tensor) -> bool | int | float | complex:
 
 @public("Tensor", out=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """A copy of the elements as a NumPy array, laid out alike: a write to one side is not seen on the other.
+    """The elements as a NumPy array that shares the tensor's memory: a write to one side is seen on the other.
+
+    What is written through the array counts no version, and autograd does not learn of it.
 
     Args:
-        force: also of a tensor that requires grad or is on another device.
+        force: also of a tensor that requires grad, is on another device, or shows conjugates: these two are copied.
 
     Raises:
         RuntimeError: the tensor requires grad, in grad mode.
@@ -258,20 +261,24 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         raise RuntimeError(
             f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{way}().numpy() instead."
         )
-    axes = memory_order(tuple(self.shape), self._spec.layout)
-    return host_array(self).transpose(axes).copy().transpose(inverse(axes))
+    if self._lens or self.device.type != "cpu":
+        axes = memory_order(tuple(self.shape), self._spec.layout)
+        return host_array(self).transpose(axes).copy().transpose(inverse(axes))
+    return exposed(self)
 
 
 @public("Tensor", out=False)
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """A copy of the elements, for NumPy's functions; raises as ``numpy`` does.
+    """The elements as an array, which shares their memory if no other dtype is wanted; raises as ``numpy`` does.
 
     Raises:
-        ValueError: ``copy=False``.
+        ValueError: ``copy=False``, of which PyTorch knows nothing.
     """
     if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     array = numpy(self)
+    if copy:
+        return array.astype(array.dtype if dtype is None else dtype)
     return array if dtype is None else array.astype(dtype, copy=False)
 
 

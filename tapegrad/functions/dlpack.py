@@ -1,12 +1,14 @@
 """DLPack: data shared with NumPy, PyTorch, jax and others.
 
 Note [Shared with others]
-What other libraries are given is the array that a tensor has now: they may read it, and must not write to it, for
-arrays never change. (NumPy is told, and refuses; PyTorch does not ask.) A later write to the tensor is not seen there,
-for it gives the tensor another array. It is the same the other way round: who gave the data must not write to it
-afterwards. Between tensors of this library, memory is shared as PyTorch shares it: writes are seen on both sides.
+On the CPU memory is shared, both ways, as by ``numpy()`` and ``from_numpy`` (Note [Memory that NumPy sees] in
+``tensor/shared.py``): writes are seen on both sides. That holds for jax, too, whose arrays should never change: give it
+``x.jax()`` instead.
 
-An array is row-major, strides are bookkeeping of tensors: so a view that is not contiguous travels as a copy.
+What NumPy has no dtype for (``bfloat16``), what is read-only, as jax's arrays are, and what is on a device is shared as
+an array that nobody must write to: others are given the array that a tensor has now, and don't see later writes to the
+tensor; and who gave the data must not write to it afterwards. Such an array is row-major, strides are bookkeeping of
+tensors: so there a view that is not contiguous travels as a copy.
 """
 
 from __future__ import annotations
@@ -18,14 +20,15 @@ import numpy as np
 from tapegrad.errors import message
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
-from tapegrad.execution.host import array_of
+from tapegrad.execution.host import array_of, is_immutable
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.windows import CONJUGATED
-from tapegrad.functions.construction import from_numpy
+from tapegrad.functions.construction import checked_array, copy_of, shared_with
 from tapegrad.functions.conversion import converted_to
 from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import public
 from tapegrad.functions.viewing import sharing
+from tapegrad.tensor.exposing import exposed, writable
 from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.storage import Counter
@@ -33,6 +36,9 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of
 
 CPU = 1
 """DLPack's number for memory of the host."""
+
+TELLS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+"""Whether what NumPy makes of others' data can be written to where they allow it; before, it never could."""
 
 INVALID_CAPSULE = (
     "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
@@ -44,9 +50,9 @@ INVALID_CAPSULE = (
 def __dlpack__(
     self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
-    """A DLPack capsule that shares the data, for other libraries to read.
+    """A DLPack capsule that shares the data with other libraries: on the CPU writes are seen on both sides.
 
-    They must not write to it, and don't see later writes to the tensor; a view that is not contiguous is copied.
+    Elsewhere, and of dtypes that NumPy has not, they must not write to it, and don't see later writes to the tensor.
 
     Args:
         stream: of a GPU, the stream on which the data has to be ready; -1 or None for none.
@@ -70,8 +76,19 @@ def __dlpack__(
         raise RuntimeError(NO_MEMORY)
     if self.device is META:
         raise BufferError("Cannot pack tensors on meta")
+    if _is_exposed(self) and dl_device in (None, (CPU, 0)):
+        array = np.array(exposed(self)) if copy else exposed(self)
+        try:
+            return array.__dlpack__(max_version=max_version, copy=copy)
+        except TypeError:  # NumPy 2.0 has neither
+            return array.__dlpack__()
     stream = None if stream == -1 else stream
     return array_of(value_of(self)).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def _is_exposed(tensor: Tensor) -> bool:
+    """Whether others share a tensor's memory, and may write to it."""
+    return tensor.device == device_class("cpu") and tensor.dtype.numpy.kind in "biufc"
 
 
 @public("Tensor", out=False)
@@ -79,6 +96,8 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     """DLPack's type and index of the device."""
     if self.device is META:
         raise ValueError("Unknown device type meta for Dlpack")
+    if _is_exposed(self) and not self._spec.level:
+        return CPU, 0
     return array_of(value_of(self)).__dlpack_device__()
 
 
@@ -97,9 +116,9 @@ class _Capsule:
 
 @public("torch", "utils.dlpack", out=False)
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """The data of another library's array, shared with it unless ``copy`` is True.
+    """The data of another library's array, shared with it unless ``copy`` is True: writes are seen on both sides.
 
-    Who gave it must not write to it afterwards. Of a tensor it is an alias: writes are seen on both sides.
+    Who gave what is not on the CPU, or is read-only, must not write to it afterwards.
 
     Args:
         ext_tensor: an object with ``__dlpack__``, or a DLPack capsule.
@@ -133,8 +152,10 @@ def _of_own(tensor: Tensor, copy: bool | None) -> Tensor:
 
 
 def _imported(other: Any, copy: bool | None) -> Tensor:
-    """The data of another library's array: shared where it is row-major, otherwise laid out alike."""
+    """The data of another library's array: shared; if it is read-only, only where it is row-major."""
     host = _host_view(other)
+    if host is not None and host.flags.writeable and copy is not True:
+        return shared_with(checked_array(host))
     if host is None or host.flags.c_contiguous:
         try:
             value = value_from_dlpack(other, copy)
@@ -145,20 +166,26 @@ def _imported(other: Any, copy: bool | None) -> Tensor:
     if copy is False:
         raise ValueError(message("the data can't be shared without copying it: it is read-only, or has gaps",
                                  hint="Set copy=None or copy=True."))  # fmt: skip
-    return from_numpy(host)
+    return copy_of(checked_array(host))
 
 
 def _host_view(other: Any) -> np.ndarray | None:
     """An array as NumPy sees it, if it can."""
     try:
-        return np.from_dlpack(other)
+        host = np.from_dlpack(other)
     except (BufferError, RuntimeError, TypeError):
         return None
+    if TELLS or is_immutable(other):
+        return host
+    return other if isinstance(other, np.ndarray) else writable(host)
 
 
 def _of_capsule(capsule: Any) -> Tensor:
     if type(capsule).__name__ != "PyCapsule" or '"dltensor' not in repr(capsule):
         raise RuntimeError(INVALID_CAPSULE)
+    host = _host_view(_Capsule(capsule))
+    if host is not None and host.size:  # a capsule does not say whether it is read-only
+        return shared_with(checked_array(host if host.flags.writeable else writable(host)))
     value = value_from_dlpack(_Capsule(capsule), None)
     return fresh(value, describe(value))
 
@@ -177,4 +204,6 @@ def to_dlpack(data: Any) -> Any:
     """A DLPack capsule that shares the data of a tensor, which may require grad."""
     if not isinstance(data, Tensor):
         raise TypeError(f"_to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(data).__name__}")
+    if _is_exposed(data) and not data._spec.level:
+        return exposed(data).__dlpack__()
     return array_of(value_of(data)).__dlpack__()

@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.views import take_history
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here
 from tapegrad.execution.pending import NUMBERS
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
@@ -18,7 +21,9 @@ from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, expanded
+from tapegrad.tensor.placing import window_on
 from tapegrad.tensor.refusals import refuse_captured
+from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.tensor import Tensor, lent, shows_all, value_of, write, writing
 
 
@@ -39,6 +44,9 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     elif (spot := _spread_over(geometry_of(value), place)) != place:
         refuse_shown_twice(place)
         refuse_overlap(place, self, spot, value)
+    if is_shared(base._storage) and (elements := _elements(base, place, value)) is not None:
+        write(window_on(base, place), elements)
+        return
     with writing:
         result = _with_part(base, place, value)
         if result._spec.level != base._spec.level:
@@ -46,6 +54,23 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)
+
+
+def _elements(base: Tensor, place: Geometry, value: Any) -> np.ndarray | None:
+    """What goes to a place in memory that NumPy sees; None if somebody is to be told, or the value has to be cast."""
+    modes, dtype, recorded = thread.modes, base.dtype.numpy, base._spec.requires_grad
+    if isinstance(value, Tensor):
+        recorded = recorded or value._spec.requires_grad
+        fits = value.dtype is base.dtype and value.device is base.device and not value._spec.level
+    else:
+        fits = (type(value) is float and dtype in (np.float32, np.float64) and abs(value) < 1e38) or (
+            type(value) is int and dtype.kind in "fi" and dtype.itemsize > 2 and abs(value) < 1 << 24
+        )
+    if modes.intercepted or modes.results_watched or modes.saved_hooks or (recorded and modes.grad) or not fits:
+        return None
+    elements = to_host(value_of(value)) if isinstance(value, Tensor) else np.asarray(value, dtype)
+    extra = elements.ndim - len(place.shape)
+    return np.broadcast_to(elements.reshape(elements.shape[extra:]) if extra > 0 else elements, place.shape)
 
 
 def _spread_over(spot: Geometry, place: Geometry) -> Geometry:

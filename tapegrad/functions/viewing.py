@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.caches import Cache
+from tapegrad.dispatch.call import replay
 from tapegrad.dispatch.views import Made, creation_of, in_reals
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.windows import CONJUGATED, NEGATED
@@ -22,6 +23,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, View, counter_of, remember_astray, share, value_of, wrap
@@ -88,7 +90,7 @@ def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[
     return found
 
 
-def edition_of(tensor: Tensor) -> int:
+def edition_of(tensor: Tensor) -> float:
     """Which edition of its memory is there now: to be asked before its value, for another thread may write to it."""
     storage = tensor._storage
     return 0 if storage is None else storage.edition
@@ -97,7 +99,10 @@ def edition_of(tensor: Tensor) -> int:
 def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
     edition = edition_of(input)
-    result = op.with_numbers(input, numbers, settings)
+    if edition and is_shared(input._storage) and _may_wait(input):
+        result = replay(op, (input, *numbers), settings, _unread)
+    else:
+        result = op.with_numbers(input, numbers, settings)
     if edition:
         result._seen = edition
     strides, start, step = move_of(op, input._spec, numbers, settings)
@@ -107,6 +112,17 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     if input._spec.dual and result._spec.dual:
         set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
     return result
+
+
+def _may_wait(input: Tensor) -> bool:
+    """Whether a view can be made without reading it: nobody is told of the operator, or takes its call."""
+    modes, spec = thread.modes, input._spec
+    told = modes.intercepted or modes.results_watched or modes.function_modes or modes.saved_hooks
+    return not (told or spec.dual or spec.level or spec.overrides)
+
+
+def _unread() -> None:
+    """In place of the value of a view that is read when somebody asks."""
 
 
 def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings: dict) -> Tensor:
@@ -189,6 +205,6 @@ def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:
     spec = tensor._spec.replace(requires_grad=requires_grad, plain=True, window=False, overrides=False, dual=False,
                                 misfit=False)  # fmt: skip
     edition = edition_of(tensor)
-    result = wrap(value_of(tensor), spec)
+    result = wrap(None if is_shared(tensor._storage) else value_of(tensor), spec)
     result._seen = edition
     return share(result, tensor)

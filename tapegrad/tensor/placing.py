@@ -4,7 +4,8 @@ Note [Addresses]
 Arrays never change, and a write moves the data; yet programs ask by ``data_ptr()`` who shares memory with whom. So
 addresses are made up: each storage has a stretch of them of its own, in which elements lie where strides and offsets
 say. They stay the same however often it is written to, and are never given to another storage; except to one whose
-value is the very same array, or lies in the same buffer, when it is first asked for its address.
+value is the very same array, or lies in the same buffer, when it is first asked for its address. Memory that NumPy sees
+has its true address, as long as it does; no program has memory at those that are made up.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from tapegrad.execution.pending import settled
 from tapegrad.execution.windows import read_window, resized_row
 from tapegrad.tape.hooks import making
 from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, shows_all, storage_of
+from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, shows_all, storage_of, wrap
 
 STRETCH = 1 << 40
 """How many addresses a storage has."""
+
+FIRST = 1 << 8
+"""How many stretches are left to true addresses: those that processors of 64 bits have for programs."""
 
 
 _addresses: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
@@ -34,12 +39,14 @@ _buffers: dict[int, tuple[weakref.ref[Any], int]] = {}
 
 def address_of(storage: Storage) -> int:
     """The address of a memory, 0 if there is none of it. See Note [Addresses]."""
-    if not nbytes_of(storage) or type(storage.value) is Meta:
+    if not nbytes_of(storage) or type(storage.memory) is Meta:
         return 0
+    if is_shared(storage):
+        return storage.memory.address
     with making:
         address = _addresses.get(storage)
         if address is None:
-            address = _addresses[storage] = _address_of_value(storage.value, storage.serial * STRETCH)
+            address = _addresses[storage] = _address_of_value(storage.value, (FIRST + storage.serial) * STRETCH)
     return address
 
 
@@ -69,7 +76,7 @@ def lie_alike(one: Tensor, other: Tensor) -> bool:
 
 def nbytes_of(storage: Storage) -> int:
     """How many bytes a memory has."""
-    return storage.value.size * storage.value.dtype.itemsize
+    return storage.memory.size * storage.memory.dtype.itemsize
 
 
 def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, lens: int = 0) -> Tensor:
@@ -89,6 +96,13 @@ def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_cla
     return tensor
 
 
+def window_on(base: Tensor, spot: Geometry) -> Tensor:
+    """A handle on a part of a tensor's memory, as the tensor itself would be written to there."""
+    window = place(wrap(None, base._spec), storage_of(base), spot, base.dtype, base._lens)
+    window._counter = base._counter
+    return window
+
+
 def _look_again(tensor: Tensor, storage: Storage) -> None:
     """Settle whether a tensor is a window of its memory, after either has changed."""
     window = tensor._view is not None or not shows_all(tensor, storage)
@@ -96,7 +110,13 @@ def _look_again(tensor: Tensor, storage: Storage) -> None:
 
 
 def resize_memory(storage: Storage, nbytes: int) -> None:
-    """Give a memory another size; what is new of it is zero. That is not counted as a write."""
+    """Give a memory another size; what is new of it is zero. That is not counted as a write.
+
+    Raises:
+        RuntimeError: NumPy sees it.
+    """
+    if is_shared(storage):
+        raise RuntimeError("Trying to resize storage that is not resizable")
     make_live(storage)
     with making:
         for member in storage.living():

@@ -67,9 +67,12 @@ class Made(NamedTuple):
     place: weakref.ref[Any] | None = None
 
     def now(self, value: Any) -> Any:
-        """The value that an output of this value has now: uncounted writes, to ``.data``, may have changed it."""
+        """The value that an output of this value has now: uncounted writes, to ``.data``, may have changed it.
+
+        Memory that NumPy sees is looked at no more. See Note [Memory that NumPy sees] in ``shared.py``.
+        """
         storage = self.storage()
-        if storage is None or not storage.live or self.place is not None:
+        if storage is None or not storage.live or self.place is not None or storage.shared:
             return value
         same = storage.value.shape == value.shape and storage.value.dtype == value.dtype
         return storage.value if same else value
@@ -80,7 +83,10 @@ class Storage:
 
     Attributes:
         value: all of it, as an array, whose elements lie in memory as ``strides`` say (None: row-major).
-        edition: how often ``value`` was replaced.
+        operand: the same for an operator that reads it now, keeps nothing of it, and is not deferred.
+        memory: what has its shape, dtype, size and nbytes: ``value`` itself, except where NumPy sees it.
+        writes: how often ``value`` was replaced; ``edition`` is the same, except where NumPy sees it.
+        shared: whether NumPy may see it. See Note [Memory that NumPy sees] in ``shared.py``.
         live: whether it has been written to.
         counter: counts writes, for all members that have no counter of their own.
         members: weak references to the tensors that show it, the oldest first.
@@ -89,14 +95,19 @@ class Storage:
     """
 
     __slots__ = (
-        "value", "strides", "edition", "live", "counter", "members", "watcher", "serial", "__weakref__",
+        "value", "strides", "writes", "live", "counter", "members", "watcher", "serial", "__weakref__",
     )  # fmt: skip
 
     _serials = count(1).__next__
 
+    operand: Any
+    memory: Any
+    edition: float
+    shared = False
+
     def __init__(self, value: Any, strides: tuple[int, ...] | None = None) -> None:
         self.value, self.strides = value, strides
-        self.edition = 0
+        self.writes = 0
         self.live = False
         self.counter = Counter()
         self.members: list[weakref.ref[Any]] = []
@@ -125,7 +136,7 @@ class Storage:
         if self.watcher is not None:
             self.watcher(self)
         self.value = value
-        self.edition += 1
+        self.writes += 1
         self._let_go()
 
     def _let_go(self) -> None:
@@ -136,7 +147,7 @@ class Storage:
         for member in self.members[:16]:
             tensor = member()
             if tensor is not None and tensor._storage is self:
-                if self.edition > 1:
+                if self.writes > 1:
                     tensor._value = None
                 elif not tensor._spec.window:  # the first write may meet a thread that reads a plain tensor
                     tensor._value = self.value
@@ -147,6 +158,10 @@ class Storage:
         counter = counter or self.counter
         made = Made(weakref.ref(self), counter, counter.version)
         node.output_storages = {**(node.output_storages or {}), output_nr: made}
+
+
+Storage.memory = Storage.operand = Storage.value  # type: ignore[misc]  # the slots, by other names
+Storage.edition = Storage.writes  # type: ignore[misc]
 
 
 class InferenceStorage(Storage):
@@ -167,9 +182,14 @@ class InferenceStorage(Storage):
         Raises:
             RuntimeError: outside inference mode.
         """
+        self.refuse()
+        super().replace(value)
+
+    @staticmethod
+    def refuse() -> None:
+        """Refuse a write outside inference mode."""
         if not thread.modes.inference:
             raise RuntimeError(INFERENCE_IN_PLACE)
-        super().replace(value)
 
 
 def storage_made_by(edge: Edge, value: Any, strides: tuple[int, ...] | None) -> Storage:

@@ -26,6 +26,7 @@ from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.geometry import contiguous_strides
+from tapegrad.tensor.shared import is_shared, lent_part, replace_part, withhold
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
@@ -58,7 +59,7 @@ class Tensor:
     _hooks: HookDict | None = None
     _offset: int = 0
     _lens: int = 0
-    _seen: int = 0
+    _seen: float = 0
     _severed: bool = False
     _counter: Counter | None = None
     _view: View | None = None
@@ -232,7 +233,7 @@ def value_of(tensor: Tensor) -> Any:
 def settle(tensor: Tensor) -> bool:
     """Give a tensor whose value is pending the array in its place, and say whether there was anything to do."""
     storage, value = tensor._storage, tensor._value  # read once: another thread may settle it, too
-    memory = None if storage is None else storage.value
+    memory = None if storage is None else storage.memory
     if type(value) is Pending:
         tensor._value = value.settle()
     if type(memory) is Pending:
@@ -247,26 +248,40 @@ def look(tensor: Tensor) -> Any:
     if tensor._seen == storage.edition:
         return value
     edition, spec = storage.edition, tensor._spec
-    value = storage.value
-    if not shows_all(tensor, storage):
+    if shows_all(tensor, storage):
+        value = storage.value
+    else:
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
-        value = read_window(value, memory_layout(storage), *place)
+        alive = storage.shared and is_shared(storage) and not recording.program.captures
+        value = storage.memory.shown(tensor) if alive else read_window(storage.value, memory_layout(storage), *place)
     if tensor._severed:
         value = value.severed()
     tensor._value, tensor._seen = value, edition
     return value
 
 
+def look_once(tensor: Tensor) -> Any:
+    """``look`` for an operator that reads the window now, keeps nothing of it, and is not deferred."""
+    storage = tensor._storage
+    if tensor._seen == storage.edition:  # type: ignore[union-attr]
+        return tensor._value
+    spec, found = tensor._spec, None
+    if storage.shared and not (tensor._lens or tensor._severed):  # type: ignore[union-attr]
+        place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy
+        found = lent_part(storage, *place)  # type: ignore[arg-type]
+    return look(tensor) if found is None else found
+
+
 def memory_layout(storage: Storage) -> tuple[int, ...]:
     """The strides of a storage's value."""
-    return contiguous_strides(tuple(storage.value.shape)) if storage.strides is None else storage.strides
+    return contiguous_strides(tuple(storage.memory.shape)) if storage.strides is None else storage.strides
 
 
 def shows_all(tensor: Tensor, storage: Storage) -> bool:
     """Whether a tensor shows the memory just as the storage's value does."""
     spec = tensor._spec
-    value = storage.value
-    same = spec.shape == value.shape and spec.strides == storage.strides and spec.dtype.numpy == value.dtype
+    memory = storage.memory
+    same = spec.shape == memory.shape and spec.strides == storage.strides and spec.dtype.numpy == memory.dtype
     return same and not tensor._offset and not tensor._lens
 
 
@@ -382,8 +397,8 @@ def may_reuse(storage: Storage) -> bool:
     can be reading it, and it was made by a write, so that it never was anybody else's. While a program is captured,
     nothing is reused: what is called then does not run before later.
     """
-    value = storage.value
-    if recording.program.captures:
+    value = storage.memory
+    if recording.program.captures or storage.shared:
         return False
     if type(value) is Pending or not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
         return False
@@ -398,19 +413,19 @@ def lent(storage: Storage) -> Storage | None:
     """
     if not may_reuse(storage):
         return None
-    storage.edition += 1
+    storage.writes += 1
     return storage
 
 
 def write(tensor: Tensor, value: Any) -> None:
     """Replace the data of a tensor; all that share its memory see it, and its version goes up by one."""
     storage = tensor._storage
-    edition = 0 if storage is None else storage.edition
+    writes = 0 if storage is None else storage.writes
     try:
         storage = put(tensor, value)
     except BaseException:
         storage = tensor._storage
-        if storage is not None and storage.edition != edition:  # an interrupt, when it had been written
+        if storage is not None and storage.writes != writes:  # an interrupt, when it had been written
             counter_of(tensor).bump()
         raise
     counter = tensor._counter or storage.counter
@@ -430,6 +445,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
     program, storage = recording.program, tensor._storage
     if program.captures:
         program.note(tensor)
+        if is_shared(storage):
+            withhold(storage)  # type: ignore[arg-type]
     if storage is None or not storage.live:
         storage = enliven(tensor)
     spec = tensor._spec
@@ -439,8 +456,11 @@ def put(tensor: Tensor, value: Any) -> Storage:
         storage.replace(value)
     else:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
-        holder = lent(storage)
-        storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
+        if storage.shared and is_shared(storage):
+            replace_part(storage, value, *place)
+        else:
+            holder = lent(storage)
+            storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
     if spec.window:
         tensor._value, tensor._seen = value, storage.edition
     return storage

@@ -74,22 +74,33 @@ def address(tensor):
 def test_memory_is_shared_with_pytorch_both_ways():
     theirs = pytorch.arange(64.0)
     ours = tapegrad.from_dlpack(theirs)
-    assert address(ours) == theirs.data_ptr()
+    assert ours.data_ptr() == theirs.data_ptr()
     assert pytorch.from_dlpack(ours).data_ptr() == theirs.data_ptr()
 
 
-def test_memory_is_shared_with_numpy_both_ways_and_numpy_may_only_read():
-    theirs = aligned(64)
+def test_memory_is_shared_with_numpy_both_ways():
+    theirs = np.zeros(64)
     ours = tapegrad.from_dlpack(theirs)
-    assert address(ours) == theirs.ctypes.data
+    assert ours.data_ptr() == theirs.ctypes.data
     back = np.from_dlpack(ours)
-    assert back.ctypes.data == theirs.ctypes.data and not back.flags.writeable
+    assert back.ctypes.data == theirs.ctypes.data and back.flags.writeable
 
 
-def test_memory_is_shared_with_jax_both_ways():
+def test_an_array_of_jax_is_shared_and_never_written_to():
     theirs = jnp.arange(64.0)
     ours = tapegrad.from_dlpack(theirs)
-    assert address(ours) == theirs.unsafe_buffer_pointer() == jnp.from_dlpack(ours).unsafe_buffer_pointer()
+    assert address(ours) == theirs.unsafe_buffer_pointer() == ours.jax().unsafe_buffer_pointer()
+    np.from_dlpack(ours)[:] = 5
+    ours.add_(1)
+    assert theirs[3] == 3 and ours[3] == 6
+
+
+def test_what_is_read_only_is_shared_where_jax_can():
+    theirs = aligned(64)
+    theirs.flags.writeable = False
+    ours = tapegrad.from_dlpack(theirs)
+    ours.add_(1)
+    assert (ours[0], theirs[0]) == (1, 0)
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "bool", "complex64", "float64", "int64", "uint8", "float16"])
@@ -109,8 +120,8 @@ def test_layouts_travel_from_pytorch():
     assert tapegrad.from_dlpack(theirs.t()).stride() == (1, 3)
 
 
-def test_a_write_is_not_seen_on_the_other_side():
-    ours = tapegrad.zeros(3)
+def test_a_write_to_what_numpy_has_no_type_for_is_not_seen_on_the_other_side():
+    ours = tapegrad.zeros(3, dtype=tapegrad.bfloat16)
     theirs = pytorch.from_dlpack(ours)
     ours.add_(1)
     assert (ours.tolist(), theirs.tolist()) == ([1, 1, 1], [0, 0, 0])
@@ -118,6 +129,7 @@ def test_a_write_is_not_seen_on_the_other_side():
 
 def test_what_can_not_be_shared():
     gaps = np.arange(6.0)[::2]
+    gaps.flags.writeable = False
     with pytest.raises(ValueError, match="can't be shared without copying it.*Set copy=None or copy=True"):
         tapegrad.from_dlpack(gaps, copy=False)
     with pytest.raises(ValueError, match="strides"):
