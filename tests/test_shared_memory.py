@@ -537,7 +537,7 @@ def test_an_interrupt_while_memory_becomes_shared_or_ceases_to_be():
 
         return work, check
 
-    assert at_each_instant(make, every=3) > 10
+    assert at_each_instant(make) > 10
 
 
 @once

@@ -194,8 +194,9 @@ def _settle(storage: Storage, buffer: Buffer) -> None:
     values = [buffer.shown(member) if member._spec.window else storage.memory for member in members]
     for member, value in zip(members, values, strict=True):
         member._value = value
+    storage.live, storage.writes = False, 0  # from here on the next write makes it live, if this is interrupted
+    for member in members:
         member._spec = member._spec.replace(plain=True, window=False)
-    storage.live, storage.writes = False, 0
 
 
 class SharedInferenceStorage(SharedStorage, InferenceStorage):
