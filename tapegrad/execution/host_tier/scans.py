@@ -129,6 +129,10 @@ def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
     >>> largest(np.array([1.0, 3.0, np.nan, 3.0]), 3, 0)
     array([2, 1, 3])
     """
+    if 0 < count <= VERY_FEW and x.dtype.kind == "f":
+        found = _one_by_one(x, count, axis)
+        if found is not None:
+            return found
     keys = np.moveaxis(~(ranks(x) if is_float(x.dtype) else x), axis, -1)
     if keys.shape[-1] < FEW or count * FEW > keys.shape[-1]:
         places = keys.argsort(-1, "stable")[..., :count]
@@ -136,6 +140,27 @@ def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
         rows = [_smallest(row, count) for row in keys.reshape(-1, keys.shape[-1])]
         places = np.array(rows, np.intp).reshape(*keys.shape[:-1], count)
     return np.moveaxis(places, -1, axis)
+
+
+VERY_FEW = 4
+"""Up to so many of the largest are looked for one by one."""
+
+
+def _one_by_one(x: np.ndarray, count: int, axis: int) -> np.ndarray | None:
+    """``largest``; None if one is zero, as -0 is below 0, or minus infinity, which is put where some were found."""
+    if not x.size:
+        return None
+    left = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]).copy()
+    rows, places = np.arange(len(left)), np.empty((len(left), count), np.intp)
+    for number in range(count):
+        place = left.argmax(1)
+        found = left[rows, place]
+        if -np.inf in found or 0 in found:
+            return None
+        left[rows, place] = -np.inf
+        places[:, number] = place
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :], count)
+    return np.moveaxis(places.reshape(shape), -1, axis)
 
 
 FEW = 8
