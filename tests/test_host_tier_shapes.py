@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tapegrad.execution.host_tier.elementwise import chosen
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import needed, written
 
@@ -524,3 +525,27 @@ def test_random_bits_are_the_same():
     agrees(lambda k: jax.vmap(lambda k: jax.random.bits(wrapped(k), (3,)))(k), np.stack([KEY, KEY + 1]))
     agrees(lambda k: jax.random.bits(k, (3,)), KEY)
     agrees(lambda k: jax.random.uniform(wrapped(k), (100,)), KEY)
+
+
+# -- choices -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int64", "bool", "complex64", "complex128"])
+def test_many_elements_are_chosen_as_few_are(dtype):
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        for shape, other in (((100, 200), ()), ((100, 200), (200,)), ((100, 200), (100, 200))):
+            yes, no = ((rng.normal(size=one) * 5).astype(dtype) for one in (shape, other))
+            if yes.dtype.kind in "fc":
+                yes.flat[:4] = np.nan, np.inf, -np.inf, -0.0
+            condition = rng.random(shape) > 0.5
+            agrees(jnp.where, condition, yes, no)
+            agrees(jnp.where, condition, no, yes)
+            agrees(lambda condition, yes: jnp.where(condition, yes, jnp.zeros((), yes.dtype)), condition, yes)
+            assert chosen(condition, yes, no).base is None
+
+
+def test_the_square_of_what_has_no_sign_is_that_of_the_number():
+    assert "absolute" not in written(lambda x: lax.square(lax.abs(x)), [X]).source
+    agrees(lambda x: lax.square(lax.abs(x)), X)
+    agrees(lambda x: lax.square(lax.abs(x)), (X + 1j * X).astype("complex64"))
