@@ -37,8 +37,9 @@ def floats(*shape):
 
 @pytest.fixture
 def background(monkeypatch):
-    """What is due is compiled on a thread of its own."""
+    """What is due is compiled on a thread of its own, where XLA is the quicker one."""
     monkeypatch.setattr(settings, "background", True)
+    monkeypatch.setattr(Tiered, "_xla_takes", lambda tiered: 0.0)
 
 
 # -- which tier --------------------------------------------------------------------------------------------------------
@@ -269,6 +270,27 @@ def test_what_is_compiled_in_the_background_is_swapped_in(background):
     compiler.wait()
     assert tiered.tier == "xla" and tiering.counters["compiled"] == before + 1
     assert isinstance(tried.run(x), jax.Array)
+
+
+def test_what_xla_turns_out_to_be_slower_at_stays_with_numpy(background, monkeypatch):
+    monkeypatch.setattr(Tiered, "_xla_takes", lambda tiered: 1e12)
+    tried, tiered = kernel(lambda x: jnp.tanh(x) * x + jnp.sin(x), floats(LARGE))
+    x = np.linspace(0, 1, LARGE, dtype="float32")
+    assert tried.run(x) is not None and tiered.tier == "cold"
+    monkeypatch.setattr(tiered, "owed", 1e12)
+    assert type(tried.run(x)) is np.ndarray
+    compiler.wait()
+    assert type(tried.run(x)) is np.ndarray and tiered.tier == "host"
+
+
+def test_xla_is_timed_on_arguments_of_any_kind():
+    for function, arguments in (
+        (lambda x, y: x * y, (floats(3), float)),
+        (lambda x, i: x[i], (floats(3), ((2,), np.dtype("int64")))),
+        (lambda x, y, z: x + z, (floats(3), type(None), floats(1))),
+    ):
+        tiered = Kernel(function, name="tried", wide=True, arguments=arguments)._tiered
+        assert tiered._xla_takes() > 0
 
 
 def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkeypatch):

@@ -8,8 +8,8 @@ as a jax array, and nobody above this room can tell. Which way is decided for ea
 
 - *host*: a call on the host costs no more than one of XLA's, as with small arrays, and with what XLA is slow at.
 - *cold*: XLA would be quicker, but has to compile first. It runs on the host until the time that was lost has added up
-  to what compiling takes; then it is compiled on a thread in the background, and becomes XLA's when that is done. No
-  call waits for it.
+  to what compiling takes; then it is compiled on a thread in the background, and becomes XLA's when that is done,
+  unless XLA turns out to be slower. No call waits for it.
 - *xla*: one call on the host would take longer than compiling; or there is no way to write the kernel for the host.
 
 ``tiers("xla")`` has everything run by XLA, ``tiers("host")`` by NumPy what can be; ``"auto"`` decides as above. With
@@ -57,6 +57,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
+from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -199,10 +200,11 @@ class Tiered:
     Attributes:
         tier: "new", "host", "cold", "compiling" or "xla".
         cost: what it is likely to cost, when that is known.
-        owed: how much longer the cold calls so far took than XLA's would have, in nanoseconds; ``calls``: how many.
+        calls, spent: how many cold calls there were so far, and how long they took, in nanoseconds.
+        owed: how much longer that was than XLA would have taken.
     """
 
-    __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "_body", "_traced",
+    __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "spent", "_body", "_traced",
                  "_known", "_left", "_checked", "_others",
                  "_results", "__weakref__")  # fmt: skip
 
@@ -213,7 +215,7 @@ class Tiered:
         self._checked = [example for example in self.examples if example is not type(None)][:checked]
         self._others: dict[tuple, Callable] = {}
         self._results: Results | None = None
-        self.cost, self.owed, self.calls = NOTHING, 0.0, 0
+        self.cost, self.owed, self.calls, self.spent = NOTHING, 0.0, 0, 0.0
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
@@ -308,11 +310,15 @@ class Tiered:
 
     def _cold(self, body: Callable, *arrays: Any) -> Any:
         """A call on the host that counts what it costs."""
+        start = perf_counter_ns()
+        results = quietly(body, *arrays)
+        taken = perf_counter_ns() - start if settings.background else self.cost.host
         self.calls += 1
-        self.owed += self.cost.host - self.cost.xla
+        self.spent += taken
+        self.owed += max(taken, self.cost.host) - self.cost.xla  # XLA is given a try, also where NumPy does better
         if self.owed >= self.cost.compile:
             self._compile_later()
-        return quietly(body, *arrays)
+        return results
 
     def _failed(self, error: Exception, *values: Any) -> Any:
         """Called while an error of a call on the host is handled: what is done instead.
@@ -403,22 +409,39 @@ class Tiered:
             self.compile()
 
     def compile(self) -> None:
-        """Have XLA compile the kernel, and leave it to XLA from here on; to NumPy, if XLA can't."""
+        """Have XLA compile the kernel, and leave it to XLA from here on; to NumPy, if XLA can't, or is slower."""
         try:
             traced = self._traced or self._trace()
             with jax.enable_x64(True) if self.kernel.wide else nullcontext():
                 traced.lower().compile()
+            slower = settings.background and self._xla_takes() * self.calls > self.spent
         except Exception as error:
             found = "host"
             gave_up(self.kernel.name, error)
         else:
             counters["compiled"] += 1
-            found, self._left = "xla", True
+            found, self._left = "host" if slower else "xla", not slower
         with _changing:
             if self.tier == "compiling":
                 self._be(found)
         self._traced = None
 
+
+    def _xla_takes(self) -> float:
+        """The nanoseconds that a call takes which XLA computes: of a few, on zeros, the quickest."""
+        zeros = [one(1) if isinstance(one, type) else np.zeros(*one) for one in self.examples if one is not type(None)]
+        given = iter([as_jax(value) for value in zeros])
+        arguments = [None if one is type(None) else next(given) for one in self.examples]
+        taken = []
+        for _ in range(TRIALS):
+            start = perf_counter_ns()
+            jax.block_until_ready(self.kernel.xla(*arguments))
+            taken.append(perf_counter_ns() - start)
+        return min(taken)
+
+
+TRIALS = 3
+"""How often XLA is tried."""
 
 MOST_SHAPES = 256
 """For how many combinations of shapes it is remembered how a kernel is run."""
