@@ -47,8 +47,8 @@ INSTRUCTION, COMPILED_INSTRUCTION = 256, 48 << 10
 """About how many bytes an instruction takes that is remembered, and what XLA has compiled of one: measured."""
 
 SECONDS_PER_KERNEL = 0.035
-SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION = 0.05, 0.001
-"""About what XLA takes to compile a kernel by itself, and a piece: measured on small kernels, on a CPU."""
+SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION, SECONDS_PER_TINY_INSTRUCTION = 0.05, 0.001, 0.00002
+"""About what XLA takes to compile a kernel by itself, a piece, and what is batched: measured on small kernels."""
 
 SEEN_ENOUGH = 2
 """How often a piece comes, in any programs, to be compiled; at once, if it comes so often in the first."""
@@ -70,20 +70,24 @@ class Executable:
         self.due = False
         self.owed = 0.0
 
-    def run(self, arguments: list, often: bool) -> list[Any]:
-        """The results that are wanted, for these arguments; ``often``: it comes several times in one program."""
+    def run(self, arguments: list, often: bool, asked: bool = False) -> list[Any]:
+        """The results that are wanted, for these arguments.
+
+        ``often``: it comes several times in one program. ``asked``: it is to be compiled now, as the user has said.
+        """
         piece = self.piece
         if self.compiled is not None:
             return self.compiled(*map(as_jax, arguments))[: self.count]
         self.seen += 1
-        if piece.lone or self.due or self._is_rare(often) or self._is_small(arguments):
+        waits = in_background() and not asked
+        if piece.lone or (waits and self.due) or self._is_rare(often, waits) or self._is_small(arguments):
             return self._run_by_kernels(arguments)
         jitted = jax.jit(piece.inlined(kept(piece.code, piece.wanted, arguments)))
         compiled = scoped(jitted) if piece.wide else jitted
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
         for call in piece.calls:
             call.compiled_with_others += 1
-        if in_background():
+        if waits:
             self.due = True
             with jax.enable_x64(True) if piece.wide else nullcontext():
                 compiler.add(Due(self, compiled, jitted.trace(*map(as_jax, arguments))))
@@ -91,9 +95,9 @@ class Executable:
         self.compiled = compiled
         return first_call(self.compiled, map(as_jax, arguments))[: self.count]
 
-    def _is_rare(self, often: bool) -> bool:
+    def _is_rare(self, often: bool, waits: bool) -> bool:
         """Whether compiling it can't be known to pay. See Note [Running a program]."""
-        if in_background():
+        if waits:
             return self.owed < SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
         return self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()
 
@@ -176,16 +180,16 @@ class Structure:
 
     Attributes:
         slots: the results that are wanted.
-        seen: how many times such a program was run.
+        seen: how many times such a program was run; ``asked``: it is to be compiled at once.
     """
 
-    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_often", "_owed", "__weakref__")
+    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_asked", "_owed", "__weakref__")
 
-    def __init__(self, code: list[tuple], wanted: bytes, often: bool = False) -> None:
+    def __init__(self, code: list[tuple], wanted: bytes, asked: bool = False) -> None:
         self.code, self.wanted = code, wanted
         self.slots = tuple(slot for slot, want in enumerate(wanted) if want)
-        self.seen = SEEN_ENOUGH if often else 0
-        self._often, self._owed = often, 0.0
+        self.seen = SEEN_ENOUGH if asked else 0
+        self._asked, self._owed = asked, 0.0
         self._fine = is_fine(code)
         self._batched: Batched | None = None
         self._steps: list[Step] | None = None
@@ -194,23 +198,28 @@ class Structure:
         """The results that are wanted, by slot."""
         self.seen += 1
         if not (self._fine and on_cpu(inputs)):
-            if len(self.code) <= SHORT and in_background() and self._is_rare():
+            if len(self.code) <= SHORT and self._waits() and self._is_rare():
                 return self._run_by_kernels(inputs)
             return self._run_pieces(inputs)
         if self._batched is not None:
             return self._batched.run(inputs)
         if self._is_rare():
             return self._run_by_kernels(inputs)
-        if in_background():
+        if self._waits():
             self._owed = -inf
             compiler.add(DueBatch(self, inputs))
             return self._run_by_kernels(inputs)
         found = self.batch(inputs)
         return self._run_pieces(inputs) if found is None else found
 
+    def _waits(self) -> bool:
+        """Whether it is compiled in the background; not if the user has asked for it."""
+        return not self._asked and in_background()
+
     def _is_rare(self) -> bool:
-        if in_background():
-            return self._owed < SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.code)
+        if self._waits():
+            each = SECONDS_PER_TINY_INSTRUCTION if self._fine else SECONDS_PER_INSTRUCTION
+            return self._owed < SECONDS_PER_PIECE + each * len(self.code)
         return self.seen < SEEN_ENOUGH
 
     def _run_by_kernels(self, inputs: list[Any]) -> list[Any]:
@@ -234,7 +243,7 @@ class Structure:
         found: list[Any] = [None] * len(self.wanted)
         for arguments, executable, often, results, done in self._pieces():
             given = [found[slot] if slot >= 0 else inputs[~slot] for slot in arguments]
-            for slot, result in zip(results, executable.run(given, often), strict=True):
+            for slot, result in zip(results, executable.run(given, often, self._asked), strict=True):
                 found[slot] = result
             for slot in done:
                 found[slot] = None
@@ -245,7 +254,7 @@ class Structure:
             placed = list(cut(self.code, self.wanted))
             counts = Counter(place.piece for place in placed)
             self._steps = [
-                Step(arguments, executable_of(piece), self._often or counts[piece] >= SEEN_ENOUGH, results, done)
+                Step(arguments, executable_of(piece), self._asked or counts[piece] >= SEEN_ENOUGH, results, done)
                 for piece, arguments, results, done in placed
             ]
         return self._steps

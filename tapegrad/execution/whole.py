@@ -47,7 +47,7 @@ class Whole:
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        self._structure = None if len(code) <= AT_ONCE else Structure(code, self._wanted, often=True)
+        self._structure = None if len(code) <= AT_ONCE else Structure(code, self._wanted, asked=True)
         self.donated = () if self._structure else tuple(replaced)
         self._code = code
         self._wide = any(instruction[0].kernel.wide for instruction in code)
