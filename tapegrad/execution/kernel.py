@@ -128,7 +128,7 @@ class Kernel:
     6.0
     """
 
-    __slots__ = ("name", "wide", "run", "ran", "_jitted", "_tiered", "_entries", "__weakref__")
+    __slots__ = ("name", "wide", "run", "ran", "_jitted", "_tiered", "__weakref__")
 
     def __init__(
         self, function: Callable, *, name: str, wide: bool, reuse: bool = False, arguments: Sequence | None = None,
@@ -138,14 +138,13 @@ class Kernel:
         self.wide = wide
         self._jitted = Jitted(function, name, wide, reuse)
         self._tiered: Tiered | None = None
-        self._entries: dict[tuple, Callable] = {}
         self.run: Callable
         """Call it on arrays, Python numbers, or tracers, now, on the tier that is right."""
         if arguments is not None and one_cpu():
             self._tiered = Tiered(self._jitted, arguments, known, checked)
             self.run = self._tiered.entry()
         else:
-            self.run = partial(overwriting, self._jitted) if reuse else partial(by_shapes, self._jitted, self._entries)
+            self.run = partial(overwriting, self._jitted) if reuse else partial(by_shapes, self._jitted, {})
         self.ran = False
         """Whether it is run by itself, so that XLA has compiled it."""
 

@@ -66,7 +66,7 @@ import numpy as np
 
 from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.errors import message
-from tapegrad.execution.costs import NOTHING, Cost, cost_of
+from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import written_jaxpr
@@ -156,9 +156,7 @@ class Trace(NamedTuple):
     @property
     def is_narrow(self) -> bool:
         """Whether a trace outside jax's 64-bit mode would be the same: there is nothing that it could make narrower."""
-        jaxpr = self.jaxpr.jaxpr
-        atoms = [*jaxpr.invars, *(atom for equation in jaxpr.eqns for atom in (*equation.invars, *equation.outvars))]
-        return not any(getattr(atom.aval, "dtype", None) in WIDE for atom in atoms)
+        return not has_wide(self.jaxpr)
 
     def written(self) -> HostFunction:
         """What the host runs.
@@ -168,6 +166,20 @@ class Trace(NamedTuple):
         """
         cost, body = cost_of(self.jaxpr), written_jaxpr(self.jaxpr, self.tree).body
         return HostFunction(body, cost, dtypes_of(self.jaxpr.jaxpr.invars), self.results)
+
+
+def has_wide(jaxpr: Any) -> bool:
+    """Whether a jaxpr, or one inside it, has anything of a 64-bit type.
+
+    >>> has_wide(jax.make_jaxpr(jax.jit(lambda x: x + 1))(np.float32(1)))
+    False
+    """
+    inside = getattr(jaxpr, "jaxpr", jaxpr)
+    atoms = [*inside.invars, *(atom for equation in inside.eqns for atom in (*equation.invars, *equation.outvars))]
+    if any(getattr(atom.aval, "dtype", None) in WIDE for atom in atoms):
+        return True
+    parameters = (value for equation in inside.eqns for value in equation.params.values())
+    return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
 
 
 class HostFunction(NamedTuple):
