@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
 
 from tapegrad.tensor.tensor import Tensor
 
-OUT: dict[_str, _type[StructSequence]]
+OUT: dict[_type, _type[StructSequence]]
 
 class StructSequence(tuple[Any, ...]):
     names: ClassVar[tuple[_str, ...]]
