@@ -85,6 +85,7 @@ __getattr__, __dir__ = on_demand(
     compiler="tapegrad.compiler",
     func="tapegrad.func",
     jit="tapegrad.jit",
+    optim="tapegrad.optim",
     profiler="tapegrad.profiler",
     testing="tapegrad.testing",
     utils="tapegrad.utils",

@@ -15,10 +15,6 @@ MODULES = (
     "there are no modules; write functions of torch.nn.Parameter tensors with torch.nn.functional, and list the "
     "parameters yourself"
 )
-OPTIMIZERS = (
-    "there are no optimizers; write the update under torch.no_grad(), or give tapegrad.interop.to_arrays(parameters) "
-    "to those of optax"
-)
 FILES = "there is no file format; tensors can be pickled, and numpy.savez takes their .numpy()"
 AUTOCAST = "there is no automatic mixed precision; cast with .to(torch.bfloat16) where it is wanted"
 STREAMS = "XLA orders what is computed, there are no streams; to read a value, as item() does, is to wait for it"
@@ -35,7 +31,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
             q_zero_point"""),
         (DISTRIBUTED, "distributed multiprocessing futures"),
-        (OPTIMIZERS, "optim"),
         (FILES, "save load serialization package hub"),
         (AUTOCAST, """amp autocast GradScaler is_autocast_enabled set_autocast_enabled get_autocast_dtype
             set_autocast_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype
@@ -115,8 +110,8 @@ REASONS = {
 def no_attribute(module: str, name: str) -> AttributeError:
     """The error for an attribute that a module of the package has not.
 
-    >>> no_attribute("tapegrad", "optim").args[0].partition(";")[0]
-    'torch.optim is not in tapegrad (yet): there are no optimizers'
+    >>> no_attribute("tapegrad", "save").args[0].partition(";")[0]
+    'torch.save is not in tapegrad (yet): there is no file format'
     >>> no_attribute("tapegrad", "sinn")
     AttributeError("module 'tapegrad' has no attribute 'sinn'")
     """

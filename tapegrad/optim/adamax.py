@@ -1,0 +1,68 @@
+"""Adamax: Adam with the greatest gradient in place of the mean square."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.optim.optimizer import (
+    Params,
+    PerParameter,
+    add_quotient,
+    check_betas,
+    check_lr,
+    check_nonnegative,
+    counted,
+    scalar,
+)
+from tapegrad.tensor.tensor import Tensor
+
+
+class Adamax(PerParameter):
+    """``p -= lr / (1 - beta1 ** t) * m / u``, where ``u = max(beta2 * u, |g| + eps)``. See ``Adam``.
+
+    Args:
+        params: tensors, or groups of them.
+        lr, betas, eps, weight_decay, foreach, maximize, differentiable, capturable: as in ``Adam``.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    states = "exp_avg", "exp_inf"
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(eps=eps)
+        check_betas(betas)
+        check_nonnegative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step: see the class."""
+        step, (beta1, beta2) = counted(state, group), group["betas"]
+        mean, greatest = state["exp_avg"], state["exp_inf"]
+        mean.lerp_(grad, 1 - beta1)
+        greatest.copy_((greatest * beta2).maximum(grad.abs() + group["eps"]))
+        add_quotient(p, mean, greatest, -(scalar(group["lr"]) / (1 - beta1**step)))

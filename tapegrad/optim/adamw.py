@@ -1,0 +1,3 @@
+"""``torch.optim.adamw``: where PyTorch has ``AdamW``."""
+
+from tapegrad.optim.adam import AdamW as AdamW

@@ -1,0 +1,90 @@
+"""NAdam: Adam with Nesterov's momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.optim.optimizer import (
+    Params,
+    PerParameter,
+    add_quotient,
+    check_betas,
+    check_lr,
+    check_nonnegative,
+    counted,
+    scalar,
+    value_of,
+)
+from tapegrad.tensor.tensor import Tensor
+
+
+class NAdam(PerParameter):
+    """``Adam`` that looks ahead: the direction mixes the gradient with the mean as it will be at the next step.
+
+    The momentum of step ``t`` is ``beta1 * (1 - 0.96 ** (t * momentum_decay) / 2)``. See Dozat, *Incorporating Nesterov
+    Momentum into Adam*.
+
+    Args:
+        params: tensors, or groups of them.
+        lr, betas, eps, weight_decay, decoupled_weight_decay, foreach, maximize, capturable, differentiable: as in
+            ``Adam``.
+        momentum_decay: see above.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    states = "exp_avg", "exp_avg_sq"
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(eps=eps)
+        check_betas(betas)
+        check_nonnegative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Nothing was seen so far; the product of no momenta is one."""
+        super().begin(p, group, state)
+        state["mu_product"] = self.number(p, group, 1.0)
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step: see the class."""
+        step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
+        mean, square, product = state["exp_avg"], state["exp_avg_sq"], state["mu_product"]
+        if self.is_decoupled(group) and group["weight_decay"] != 0:
+            p.mul_(1 - lr * group["weight_decay"])
+        now, later = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
+        product *= now
+        so_far = value_of(product, group)
+        mean.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        root = square.div(1 - beta2**step).sqrt() + group["eps"]
+        add_quotient(p, grad, root, -lr * (1 - now) / (1 - so_far))
+        add_quotient(p, mean, root, -lr * later / (1 - so_far * later))

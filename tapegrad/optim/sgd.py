@@ -1,0 +1,96 @@
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.optim.optimizer import (
+    Params,
+    PerParameter,
+    add_scaled,
+    check_lr,
+    check_ways,
+    scalar,
+)
+from tapegrad.tensor.tensor import Tensor
+
+
+class SGD(PerParameter):
+    """``p -= lr * g``; with momentum ``p -= lr * b`` where ``b = momentum * b + (1 - dampening) * g``.
+
+    Args:
+        params: tensors, or groups of them.
+        lr: the learning rate.
+        momentum, dampening: see above; the first ``b`` is ``g`` itself.
+        weight_decay: what is added to ``g``, times ``p``.
+        nesterov: whether ``g + momentum * b`` is the direction; only with momentum, and without dampening.
+        maximize: whether to go up, not down.
+        foreach, fused: ways in which PyTorch computes it; the numbers are the same.
+        differentiable: whether gradients flow through a step.
+
+    Raises:
+        ValueError: a negative option; ``nesterov`` without momentum or with dampening.
+
+    >>> import tapegrad as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.8000])
+    """
+
+    counts = False
+    refuses_sparse = "sparse gradients are not supported"
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, defaults)
+        check_ways(defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("nesterov", False)
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step: see the class."""
+        momentum = group["momentum"]
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                state["momentum_buffer"] = buffer = grad.detach().clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        add_scaled(p, grad, -scalar(group["lr"]))
