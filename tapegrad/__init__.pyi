@@ -99,6 +99,7 @@ newaxis: None
 from tapegrad import nn as nn
 from tapegrad.autograd.grad_mode import no_grad as no_grad
 from tapegrad import ops as ops
+from tapegrad import optim as optim
 from tapegrad import overrides as overrides
 pi: _float
 from tapegrad import profiler as profiler

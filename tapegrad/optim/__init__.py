@@ -11,6 +11,7 @@ from tapegrad.optim.asgd import ASGD
 from tapegrad.optim.lbfgs import LBFGS
 from tapegrad.optim.muon import Muon
 from tapegrad.optim.nadam import NAdam
+from tapegrad.optim.optax import Optax
 from tapegrad.optim.optimizer import Optimizer
 from tapegrad.optim.radam import RAdam
 from tapegrad.optim.rmsprop import RMSprop
@@ -32,6 +33,7 @@ __all__ = [
     "Adamax",
     "Muon",
     "NAdam",
+    "Optax",
     "Optimizer",
     "RAdam",
     "RMSprop",

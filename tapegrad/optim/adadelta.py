@@ -18,7 +18,8 @@ from tapegrad.tensor.tensor import Tensor
 class Adadelta(PerParameter):
     """``p -= lr * d``, where ``d = g * sqrt(a + eps) / sqrt(v + eps)``.
 
-    ``v`` and ``a`` are running means of ``g ** 2`` and of ``d ** 2``. See Zeiler, *ADADELTA: An Adaptive Learning Rate Method*.
+    ``v`` and ``a`` are running means of ``g ** 2`` and of ``d ** 2``. See Zeiler, *ADADELTA: An Adaptive Learning Rate
+    Method*.
 
     Args:
         params: tensors, or groups of them.

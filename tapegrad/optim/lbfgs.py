@@ -78,7 +78,7 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Follow directions until the gradient vanishes, nothing changes any more, or the options say stop.
 
         Args:

@@ -1,6 +1,8 @@
 """Optimizers beside PyTorch's: the database of optimizers that its wheel brings, step for step; state dicts; errors."""
 
 import copy
+import importlib
+import pickle
 import warnings
 
 import numpy as np
@@ -74,7 +76,7 @@ def test_step_for_step(name, options):
     options = {key: value for key, value in options.items() if key not in ("fused", "capturable")}
     if options.get("foreach") and any(isinstance(one, torch.Tensor) for one in options.values()):
         options["foreach"] = False
-    steps = 10 if name in ("LBFGS", "Muon") or tapegrad.get_execution() == "deferred" else STEPS
+    steps = STEPS if tapegrad.get_execution() == "immediate" and name not in ("LBFGS", "Muon") else 10
     if options.get("differentiable"):
         options["differentiable"] = False
     with warnings.catch_warnings():
@@ -90,3 +92,265 @@ def test_step_for_step(name, options):
     }
     assert [sorted(group) for group in first["param_groups"]] == [sorted(group) for group in second["param_groups"]]
     assert repr(mine) == repr(theirs) or any(isinstance(one, torch.Tensor) for one in options.values())
+
+
+# -- state dicts ----------------------------------------------------------------------------------------------------
+
+NAMES = (
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Adagrad",
+    "Adadelta",
+    "Rprop",
+    "ASGD",
+    "Adafactor",
+)
+OPTIONS = {"SGD": {"momentum": 0.9}, "RMSprop": {"momentum": 0.9, "centered": True}, "Adam": {"amsgrad": True}}
+
+
+def across(state, lib):
+    """A state dict with the tensors of the other library."""
+    if isinstance(state, dict):
+        return {key: across(value, lib) for key, value in state.items()}
+    if isinstance(state, (list, tuple)):
+        return type(state)(across(value, lib) for value in state)
+    return lib.tensor(state.numpy()) if hasattr(state, "numpy") else state
+
+
+def steps_of(lib, weights, optimizer, count):
+    x, y = data_of(lib)
+    for _ in range(count):
+        optimizer.zero_grad()
+        loss_of(lib, weights, x, y).backward()
+        optimizer.step()
+    return numbers(weights)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("way", ["from PyTorch", "to PyTorch"])
+def test_a_state_goes_on_in_the_other_library(name, way):
+    """Five steps there, five here: the weights are those of ten steps in one place."""
+    first, second = (torch, tapegrad) if way == "from PyTorch" else (tapegrad, torch)
+    options = OPTIONS.get(name, {})
+    expected, _ = trained(torch, name, options, 10)
+    weights = weights_of(first)
+    optimizer = getattr(first.optim, name)(weights, **options)
+    middle = steps_of(first, weights, optimizer, 5)
+    others = [second.tensor(one, requires_grad=True) for one in middle]
+    again = getattr(second.optim, name)(others, lr=123.0, **options)
+    again.load_state_dict(across(optimizer.state_dict(), second))
+    for one, other in zip(steps_of(second, others, again, 5), numbers(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
+def module_of(lib):
+    """PyTorch deletes the attribute of this name, and leaves the module."""
+    return importlib.import_module(f"{lib.__name__}.optim.optimizer")
+
+
+def groups(lib):
+    weights = weights_of(lib)
+    optimizer = lib.optim.Adam([{"params": weights[:1]}, {"params": weights[1:], "lr": 0.1}])
+    steps_of(lib, weights, optimizer, 1)
+    state = optimizer.state_dict()
+    return [{k: v for k, v in group.items() if k != "foreach"} for group in state["param_groups"]], list(state["state"])
+
+
+def names(lib):
+    weights = weights_of(lib)
+    optimizer = lib.optim.SGD([("first", weights[0]), ("second", weights[1])])
+    return optimizer.state_dict()["param_groups"][0]["param_names"], repr(optimizer)
+
+
+def hooks(lib):
+    """Hooks of steps and of state dicts, in their order; one that changes what it gets."""
+    weights, seen = weights_of(lib), []
+    optimizer = lib.optim.SGD(weights)
+    note = lambda name: lambda *given: seen.append((name, len(given)))
+    handles = [
+        module_of(lib).register_optimizer_step_pre_hook(note("all before")),
+        module_of(lib).register_optimizer_step_post_hook(note("all after")),
+        optimizer.register_step_pre_hook(note("before")),
+        optimizer.register_step_post_hook(note("after")),
+        optimizer.register_state_dict_pre_hook(note("state")),
+        optimizer.register_state_dict_post_hook(note("last")),
+        optimizer.register_state_dict_post_hook(lambda one, state: state | {"more": 1}, prepend=True),
+        optimizer.register_load_state_dict_pre_hook(note("load")),
+        optimizer.register_load_state_dict_post_hook(note("loaded")),
+    ]
+    optimizer.step()
+    state = optimizer.state_dict()
+    optimizer.load_state_dict(state)
+    for handle in handles:
+        handle.remove()
+    optimizer.step()
+    return seen, sorted(state)
+
+
+def pickled(lib):
+    weights = weights_of(lib)
+    optimizer = lib.optim.SGD(weights, momentum=0.9)
+    steps_of(lib, weights, optimizer, 2)
+    again = pickle.loads(pickle.dumps(optimizer))
+    return repr(again), len(again.state), [len(group["params"]) for group in again.param_groups]
+
+
+def zeroed(lib):
+    weights = weights_of(lib)
+    optimizer = lib.optim.SGD(weights)
+    steps_of(lib, weights, optimizer, 1)
+    optimizer.zero_grad(set_to_none=False)
+    zeros = [w.grad.abs().sum().item() for w in weights]
+    optimizer.zero_grad()
+    return zeros, [w.grad for w in weights]
+
+
+def closures(lib):
+    weights = weights_of(lib)
+    optimizer = lib.optim.SGD(weights)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (weights[0] ** 2).sum()
+        loss.backward()
+        return loss
+
+    with lib.no_grad():
+        return round(optimizer.step(closure).item(), 9)
+
+
+def differentiable(lib):
+    """The gradient of what comes after a step, by the learning rate."""
+    w = lib.tensor([1.0, 2.0], requires_grad=True)
+    rate = lib.tensor(0.1, requires_grad=True)
+    moved = w.clone()
+    optimizer = lib.optim.SGD([moved], lr=rate, differentiable=True)
+    (moved.grad,) = lib.autograd.grad((moved.clone() ** 3).sum(), moved, create_graph=True)
+    optimizer.step()
+    grads = lib.autograd.grad((moved**2).sum(), (rate, w))
+    return [round(number, 3) for grad in grads for number in grad.flatten().tolist()]
+
+
+def complex_weights(lib):
+    w = lib.tensor([1 + 2j, -0.5j], dtype=lib.complex128, requires_grad=True)
+    optimizer = lib.optim.Adam([w], lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        (w * w.conj()).real.sum().backward()
+        optimizer.step()
+    return [round(float(part), 9) for part in lib.view_as_real(w.detach()).flatten()]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [groups, names, hooks, pickled, zeroed, closures, differentiable, complex_weights],
+    ids=lambda p: p.__name__,
+)
+def test_programs(program):
+    assert program(tapegrad) == program(torch)
+
+
+# -- errors ----------------------------------------------------------------------------------------------------
+
+WRONG = {
+    "a tensor": lambda lib, w: lib.optim.SGD(w[0]),
+    "nothing": lambda lib, w: lib.optim.SGD([]),
+    "no tensor": lambda lib, w: lib.optim.SGD([3]),
+    "no leaf": lambda lib, w: lib.optim.SGD([w[0] * 2]),
+    "a set": lambda lib, w: lib.optim.SGD([{"params": set(w)}]),
+    "twice": lambda lib, w: lib.optim.SGD([{"params": w}, {"params": w[:1]}]),
+    "names missing": lambda lib, w: lib.optim.SGD([("a", w[0]), w[1]]),
+    "groups without names": lambda lib, w: lib.optim.SGD([{"params": [("a", w[0])]}, {"params": [w[1]]}]),
+    "group": lambda lib, w: lib.optim.SGD(w).add_param_group([w]),
+    "rate": lambda lib, w: lib.optim.SGD(w, lr=-1),
+    "rates": lambda lib, w: lib.optim.SGD(w, lr=lib.ones(2)),
+    "momentum": lambda lib, w: lib.optim.SGD(w, momentum=-1),
+    "decay": lambda lib, w: lib.optim.SGD(w, weight_decay=-1),
+    "nesterov": lambda lib, w: lib.optim.SGD(w, nesterov=True),
+    "ways": lambda lib, w: lib.optim.SGD(w, fused=True, foreach=True),
+    "fused": lambda lib, w: lib.optim.Adam(w, fused=True, differentiable=True),
+    "beta": lambda lib, w: lib.optim.Adam(w, betas=(1.0, 0.5)),
+    "second beta": lambda lib, w: lib.optim.Adam(w, betas=(0.5, -1.0)),
+    "betas": lambda lib, w: lib.optim.Adam(w, betas=(0.5, lib.tensor(0.5))),
+    "eps": lambda lib, w: lib.optim.Adam(w, eps=-1),
+    "tensor rate": lambda lib, w: lib.optim.Adam(w, lr=lib.tensor(0.1), foreach=True),
+    "rho": lambda lib, w: lib.optim.Adadelta(w, rho=2),
+    "alpha": lambda lib, w: lib.optim.RMSprop(w, alpha=-1),
+    "etas": lambda lib, w: lib.optim.Rprop(w, etas=(1.5, 2)),
+    "rate decay": lambda lib, w: lib.optim.Adagrad(w, lr_decay=-1),
+    "start": lambda lib, w: lib.optim.Adagrad(w, initial_accumulator_value=-1),
+    "momentum decay": lambda lib, w: lib.optim.NAdam(w, momentum_decay=-1),
+    "adafactor": lambda lib, w: lib.optim.Adafactor(w, lr=-1),
+    "clipping": lambda lib, w: lib.optim.Adafactor(w, d=0),
+    "beta2": lambda lib, w: lib.optim.Adafactor(w, beta2_decay=1),
+    "epsilons": lambda lib, w: lib.optim.Adafactor(w, eps=(-1, 0)),
+    "muon": lambda lib, w: lib.optim.Muon([lib.zeros(2)]),
+    "muon rate": lambda lib, w: lib.optim.Muon(w, adjust_lr_fn="x"),
+    "lbfgs groups": lambda lib, w: lib.optim.LBFGS([{"params": w[:1]}, {"params": w[1:]}]),
+    "lbfgs closure": lambda lib, w: lib.optim.LBFGS(w).step(),
+    "sparse": lambda lib, w: dense_step(lib.optim.SparseAdam(w), w),
+    "other groups": lambda lib, w: lib.optim.SGD(w).load_state_dict({"state": {}, "param_groups": []}),
+    "other sizes": lambda lib, w: lib.optim.SGD(w).load_state_dict(lib.optim.SGD(w[:1]).state_dict()),
+    "hook": lambda lib, w: hooked(lib.optim.SGD(w)),
+    "no step": lambda lib, w: lib.optim.Optimizer(w, {}).step(),
+    "required": lambda lib, w: lib.optim.Optimizer([{"params": w}], {"lr": module_of(lib).required}),
+}  # fmt: skip
+
+
+def dense_step(optimizer, weights):
+    weights[0].sum().backward()
+    optimizer.step()
+
+
+def hooked(optimizer):
+    optimizer.register_step_pre_hook(lambda *given: 3)
+    optimizer.step()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors(name):
+    def said(lib):
+        with pytest.raises(Exception) as error:
+            WRONG[name](lib, weights_of(lib))
+        return error.type.__name__, str(error.value).partition(" at 0x")[0]
+
+    mine, theirs = said(tapegrad), said(torch)
+    if name in ("lbfgs closure", "hook"):  # names of Python's functions
+        assert mine[0] == theirs[0]
+    else:
+        assert mine == theirs
+
+
+def test_duplicates_are_warned_of():
+    def said(lib):
+        w = weights_of(lib)
+        with pytest.warns(UserWarning) as caught:
+            lib.optim.SGD([w[0], w[0]])
+        return str(caught[0].message)
+
+    assert said(tapegrad) == said(torch)
+
+
+def test_compiled_steps():
+    """A whole step, backward and update, compiled once: the numbers are those of PyTorch."""
+    expected, _ = trained(torch, "Adam", {"lr": 0.01}, 20)
+    weights, (x, y) = weights_of(tapegrad), data_of(tapegrad)
+    optimizer = tapegrad.optim.Adam(weights, lr=0.01)
+
+    @tapegrad.compile
+    def step():
+        optimizer.zero_grad()
+        loss = loss_of(tapegrad, weights, x, y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for _ in range(20):
+        step()
+    for one, other in zip(numbers(weights), numbers(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
