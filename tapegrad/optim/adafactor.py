@@ -29,6 +29,8 @@ class Adafactor(PerParameter):
         ValueError: an option is out of range.
     """
 
+    is_elementwise = False
+
     def __init__(
         self,
         params: Params,

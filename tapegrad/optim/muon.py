@@ -38,6 +38,7 @@ class Muon(PerParameter):
     """
 
     counts = False
+    is_elementwise = False
     states = ("momentum_buffer",)
 
     def __init__(

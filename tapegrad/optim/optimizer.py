@@ -15,7 +15,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from itertools import chain
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from tapegrad.autograd.grad_mode import enable_grad, set_grad_enabled
 from tapegrad.autograd.profiler import record_function
@@ -25,6 +25,15 @@ from tapegrad.functions.attributes import typename
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.retyping import view_as_complex, view_as_real
+from tapegrad.functions.together import (
+    can_join,
+    is_same_number,
+    may_join,
+    number_given,
+    parts_given,
+    parts_made,
+    row_of,
+)
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tensor.tensor import Tensor
 
@@ -356,10 +365,12 @@ class PerParameter(Optimizer):
 
     Attributes:
         counts: whether updates are counted.
+        is_elementwise: whether each element is updated by itself, so that parameters can be updated as one.
         states: the names of tensors that are remembered, zeros at first, of the shape of the parameter.
     """
 
     counts = True
+    is_elementwise = True
     states: tuple[str, ...] = ()
     refuses_sparse = "{name} does not support sparse gradients"
 
@@ -382,28 +393,57 @@ class PerParameter(Optimizer):
         return loss
 
     def _update_group(self, group: dict[str, Any]) -> None:
-        decay = 0 if self.is_decoupled(group) else group.get("weight_decay", 0)
-        turned = group.get("maximize", False)
+        """Update the parameters of a group that have gradients; small ones together, where that gives the same."""
+        given, begin, known = Row.new(), self.begin, self.state.get
         for p in group["params"]:
             grad = p.grad
             if grad is None:
                 continue
             if grad.is_sparse:
                 raise RuntimeError(self.refuses_sparse.format(name=type(self).__name__))
-            state = self.state.get(p)
+            state = known(p)
             if not state:
-                self.begin(p, group, state := {})
-            grad = -grad if turned else grad
-            if isinstance(decay, Tensor) or decay != 0:
-                grad = grad.add(p * decay) if isinstance(decay, Tensor) else grad.add(p, alpha=decay)
-            if p.is_complex():
-                shown = _Reals(state)
-                self.update(view_as_real(p), view_as_real(grad), shown, group)
-                shown.give_back(state)
+                begin(p, group, state := {})
+            given.append(p, grad, state)
+        joined = self.is_elementwise and len(given.params) >= FEWEST and may_join()
+        rows, others = _rows(given) if joined else ([], given)
+        for p, grad, state in zip(*others, strict=True):
+            self._update_one(p, grad, state, group)
+        for row in rows:
+            self._update_row(row, group)
+        self.state.update((p, state) for p, state in zip(given.params, given.states, strict=True) if state)
+
+    def _update_one(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        decay = 0 if self.is_decoupled(group) else group.get("weight_decay", 0)
+        grad = -grad if group.get("maximize") else grad
+        if isinstance(decay, Tensor) or decay != 0:
+            grad = grad.add(p * decay) if isinstance(decay, Tensor) else grad.add(p, alpha=decay)
+        if p.is_complex():
+            shown = _Reals(state)
+            self.update(view_as_real(p), view_as_real(grad), shown, group)
+            shown.give_back(state)
+        else:
+            self.update(p, grad, state, group)
+
+    def _update_row(self, row: Row, group: dict[str, Any]) -> None:
+        """Update parameters behind one another as if they were one: Note [Together] in ``functions/together.py``."""
+        params, grads, states = row
+        first = states[0]
+        joined, grad = row_of(params), row_of(grads)
+        state = {
+            name: item.clone() if name in NUMBERS else row_of([one[name] for one in states])
+            for name, item in first.items()
+        }
+        self._update_one(joined, grad, state, group)
+        parts_given(joined, params)
+        for name, item in state.items():
+            if name in NUMBERS:
+                number_given(item, [one[name] for one in states])
+            elif name in first:
+                parts_given(item, [one[name] for one in states])
             else:
-                self.update(p, grad, state, group)
-            if state:
-                self.state[p] = state
+                for one, part in zip(states, parts_made(item, params), strict=True):
+                    one[name] = part
 
     def is_decoupled(self, group: dict[str, Any]) -> bool:
         """Whether weights decay by themselves, not by way of the gradient; ``update`` sees to it then."""
@@ -439,6 +479,61 @@ class PerParameter(Optimizer):
         with_p = group.get("capturable") or group.get("fused")
         dtype = float64 if get_default_dtype() is float64 and not group.get("fused") else float32
         return tensor(value, dtype=dtype, device=p.device if with_p else "cpu")
+
+
+class Row(NamedTuple):
+    """Parameters, their gradients, and their states."""
+
+    params: list[Tensor]
+    grads: list[Tensor]
+    states: list[dict[str, Any]]
+
+    @classmethod
+    def new(cls) -> Row:
+        """An empty one."""
+        return cls([], [], [])
+
+    def append(self, p: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
+        """Add a parameter."""
+        self.params.append(p)
+        self.grads.append(grad)
+        self.states.append(state)
+
+
+NUMBERS = frozenset(("step", "mu_product", "eta", "mu"))
+"""Names of states that are one number."""
+
+FEWEST = 8
+"""Of fewer parameters each is updated alone."""
+
+
+def _rows(given: Row) -> tuple[list[Row], Row]:
+    """The parameters that can be updated as one, in rows, and the others."""
+    rows: dict[Any, Row] = {}
+    others = Row.new()
+    for p, grad, state in zip(*given, strict=True):
+        row = others
+        if can_join(p) and can_join(grad) and grad.dtype is p.dtype and all(map(_can_join, state.values())):
+            key = (p.dtype, *state)
+            row = rows.get(key) or rows.setdefault(key, Row.new())
+        row.append(p, grad, state)
+    found = []
+    for row in rows.values():
+        if len(row.params) >= FEWEST and _have_same_numbers(row.states):
+            found.append(row)
+        else:
+            for one in zip(*row, strict=True):
+                others.append(*one)
+    return found, others
+
+
+def _have_same_numbers(states: list[dict[str, Any]]) -> bool:
+    first = states[0]
+    return all(is_same_number(state[name], first[name]) for name in first if name in NUMBERS for state in states)
+
+
+def _can_join(item: Any) -> bool:
+    return not isinstance(item, Tensor) or can_join(item)
 
 
 class _Reals(dict):

@@ -354,3 +354,35 @@ def test_compiled_steps():
         step()
     for one, other in zip(numbers(weights), numbers(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+# -- many small parameters --------------------------------------------------------------------------------------------
+
+
+def many(lib, name, options, steps=4):
+    """Weights of several shapes and dtypes, one that has no gradient, one that is a view's base, one that is shared."""
+    rng = np.random.default_rng(0)
+    shapes = [(3,), (2, 2), (), (1, 4), (5,), (0,), (2, 1, 2), (3,), (7,), (2,), (4,), (1,), (3, 3)]
+    weights = [lib.tensor(rng.standard_normal(shape), requires_grad=True) for shape in shapes]
+    weights += [lib.tensor(rng.standard_normal(shape).astype("float32"), requires_grad=True) for shape in shapes]
+    part, versions = weights[3].detach()[0, 1:3], []
+    seen = weights[4].detach().numpy()
+    optimizer = getattr(lib.optim, name)(weights, **options)
+    for step in range(steps):
+        for i, weight in enumerate(weights):
+            weight.grad = None if i == 9 or (i == 10 and step == 0) else (weight * (i + 1)).detach().cos()
+        optimizer.step()
+        versions.append([weight._version for weight in weights])
+    return [*numbers(weights), part.numpy(), seen], versions
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "Adafactor"])
+def test_many_small_parameters(name):
+    """They are updated as one where that can be; which shows in nothing but the time that it takes."""
+    options = OPTIONS.get(name, {}) | {"maximize": True}
+    (mine, versions), (theirs, others) = many(tapegrad, name, options), many(torch, name, options)
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    assert [[a > b for a, b in zip(*pair, strict=True)] for pair in zip(versions[1:], versions, strict=False)] == [
+        [a > b for a, b in zip(*pair, strict=True)] for pair in zip(others[1:], others, strict=False)
+    ]
