@@ -18,8 +18,11 @@ SELU_FLOOR = 1.7580993408473766
 
 
 def _kept(x, key, p, shape):
-    """1 where an element stays, 0 where it is dropped: for each element of ``shape``, which broadcasts."""
-    return random.bernoulli(random.jax_key(key), shape, x.dtype, 1 - p)
+    """1 where an element stays, 0 where it is dropped: for each element of ``shape``, which broadcasts.
+
+    In place of the key it may be given.
+    """
+    return random.bernoulli(random.jax_key(key), shape, x.dtype, 1 - p) if random.is_key(key) else key.astype(x.dtype)
 
 
 @linear(x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), node="MulBackward0")
