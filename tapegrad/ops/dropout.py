@@ -31,7 +31,9 @@ def dropout(x, key, *, p, shape):
 
     ``shape`` is that of the mask: with lengths of 1, whole slices are dropped together.
     """
-    return x * (_kept(x, key, p, shape) / _share(p)).astype(x.dtype)
+    kept = _kept(x, key, p, shape)
+    wide = kept if x.dtype.itemsize > 2 else kept.astype(jnp.float32)  # half a digit of the share would be lost
+    return x * (wide / _share(p)).astype(x.dtype)
 
 
 def _share(p):
