@@ -72,7 +72,7 @@ def _bound(capture: Capture, rebound: Sequence[Rebound]) -> tuple[Bound, ...]:
 
 
 def _draw(stream: Any, before: Any, taken: Sequence[Any]) -> Drawn:
-    if stream.root != before[0]:
+    if stream.root != (before[0] if stream.has_keys else before.seed):
         raise Unaccounted("it seeds a random generator")
     return Drawn(stream, stream.offset - before[1] if stream.has_keys else stream.recipes(taken))
 

@@ -53,7 +53,8 @@ def multinomial(p, key, *, num_samples, replacement):
     """
     if not random.is_key(key):
         race = p / key
-        return (jnp.argmax(race, -1, keepdims=True) if num_samples == 1 else jax.lax.top_k(race, num_samples)[1]).astype(jnp.int64)
+        won = jnp.argmax(race, -1, keepdims=True) if num_samples == 1 else jax.lax.top_k(race, num_samples)[1]
+        return won.astype(jnp.int64)
     repeats = (num_samples,) if replacement else ()
     p = p.astype(jnp.promote_types(p.dtype, jnp.float32))
     clocks = jax.random.exponential(random.jax_key(key), (*repeats, *p.shape), p.dtype)

@@ -1,8 +1,8 @@
 """What PyTorch's kernels for CPUs make of words: uniform numbers, normal numbers, whole numbers, and so on.
 
-A draw is a function of a ``MersenneTwister``, a count, a NumPy dtype and parameters, which are those of the functions of
-the same name in ``execution/random.py``. It gives as many numbers as are counted, in the order in which they lie in
-memory. Nearly all are computed in float64 and rounded.
+A draw is a function of a ``MersenneTwister``, a count, a NumPy dtype, whether the numbers are going to lie in row-major
+order, and parameters, which are those of the functions of the same name in ``execution/random.py``. It gives as many
+numbers as are counted, in the order in which they lie in memory. Nearly all are computed in float64 and rounded.
 
 Note [Sixteen at a time]
 Normal numbers are made of pairs of uniform ones (Box and Muller, 1958). Where there are at least 16, and they lie in
@@ -45,7 +45,7 @@ def uniform(twister: MersenneTwister, count: int, d: np.dtype, in_order: bool, l
         return uniform(twister, 2 * count, np.finfo(d).dtype, in_order, low, high).view(d)
     if _is_double(d):
         numbers = twister.doubles(count)
-        numbers = numbers if (low, high) == (0.0, 1.0) else fma(numbers, high - low, low)
+        numbers = numbers if low == 0 and high == 1 else fma(numbers, high - low, low)
     else:
         numbers = _scaled(twister.floats(count), np.float32(low), np.float32(high)).astype(d)
     least, limit = cast(np.array([low, high]), d)
@@ -54,7 +54,7 @@ def uniform(twister: MersenneTwister, count: int, d: np.dtype, in_order: bool, l
 
 
 def _scaled(numbers: np.ndarray, low: np.float32, high: np.float32) -> np.ndarray:
-    if (low, high) == (0.0, 1.0):
+    if low == 0 and high == 1:
         return numbers
     return (numbers.astype(np.float64) * np.float64(high - low) + np.float64(low)).astype(np.float32)
 
@@ -115,7 +115,7 @@ def _boxed64(uniforms: np.ndarray, mean: float, std: float) -> None:
 
 def _one_by_one(twister: MersenneTwister, count: int) -> np.ndarray:
     """Normal numbers of mean 0 and variance 1, float64; the first may have been made before."""
-    waiting = [] if twister.normal is None or not count else [twister.normal]
+    waiting: list[float] = [] if twister.normal is None or not count else [twister.normal]
     pairs = (count - len(waiting) + 1) // 2
     angle, radius = twister.doubles(2 * pairs).reshape(-1, 2).T
     radius = np.sqrt(-2 * libm(math.log1p, -radius))

@@ -48,7 +48,7 @@ def rounded(quick: Unary, exact: Unary, x: np.ndarray) -> np.ndarray:
     return y.astype(np.float32)
 
 
-# a * b + c, rounded once -----------------------------------------------------------------------------------------------
+# a * b + c, rounded once --------------------------------------------------------------------------------------------
 
 
 def fma(a: np.ndarray, b: float, c: float) -> np.ndarray:
@@ -91,7 +91,7 @@ def _singles(*numbers: float) -> list[np.float64]:
     return [np.float64(np.float32(number)) for number in numbers]
 
 
-_SQRT_HALF, _LN2_LOW, _LN2_HIGH, _FOUR_OVER_PI = _singles(0.707106781186547524, -2.12194440e-4, 0.693359375, 4 / math.pi)
+_SQRT_HALF, _LN2_LOW, _LN2_HIGH, _FOUR_OVER_PI = _singles(math.sqrt(0.5), -2.12194440e-4, 0.693359375, 4 / math.pi)
 _LOG = _singles(
     7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
     2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,

@@ -7,7 +7,8 @@ generator; ours begins where PyTorch's does for a seed, and can be saved in PyTo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,8 @@ STATE = np.dtype({
 _FEW = 2048
 
 
-class Mark(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Mark:
     """All that determines what comes next; a mark equals itself only."""
 
     seed: int
@@ -33,14 +35,6 @@ class Mark(NamedTuple):
     position: int
     untouched: bool
     normal: float | None
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
-
-    __hash__ = object.__hash__
 
 
 class MersenneTwister:
@@ -60,6 +54,7 @@ class MersenneTwister:
         self._bits = np.random.MT19937(0)
         self._state = np.random.RandomState(self._bits)
         self._wide = np.random.Generator(self._bits)
+        self.normal: float | None = None
         self.reseed(seed)
 
     def reseed(self, seed: int) -> None:
@@ -73,7 +68,7 @@ class MersenneTwister:
             return np.empty(0, np.uint32)
         self._untouched = False
         if count < _FEW:
-            return self._bits.random_raw(count).astype(np.uint32)  # type: ignore[union-attr]
+            return self._bits.random_raw(count).astype(np.uint32)
         return self._wide.integers(0, 2**32, size=count, dtype=np.uint32)
 
     def pairs(self, count: int) -> np.ndarray:
