@@ -36,7 +36,13 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeated_heads(query, one) for one in (key, value))
     _check_shapes(query, key, value, attn_mask)
-    drawn = next_key("dropout", None, query.device, sample=_kept(query, key, dropout_p)) if dropout_p > 0 else None
+
+    def kept() -> Sample:
+        batch = broadcast_shapes([query.shape[:-2], key.shape[:-2]])
+        weights = float32 if query.dtype.itemsize == 2 else query.dtype
+        return Sample(sampling.bernoulli, (*batch, query.shape[-2], key.shape[-2]), weights, (1 - dropout_p,))
+
+    drawn = next_key("dropout", None, query.device, sample=kept) if dropout_p > 0 else None
     fused = (
         query.ndim == 4 and drawn is None
         and not (attn_mask is not None and attn_mask.requires_grad and thread.modes.grad)
@@ -46,13 +52,6 @@ def scaled_dot_product_attention(
     return operator(
         query, key, value, attn_mask, drawn, scale=float(factor), causal=bool(is_causal), p=float(dropout_p)
     )
-
-
-def _kept(query: Tensor, key: Tensor, dropout_p: float) -> Sample:
-    """Which weights are kept."""
-    batch = broadcast_shapes([query.shape[:-2], key.shape[:-2]])
-    weights = float32 if query.dtype.itemsize == 2 else query.dtype
-    return Sample(sampling.bernoulli, (*batch, query.shape[-2], key.shape[-2]), weights, (1 - dropout_p,))
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> None:

@@ -42,8 +42,11 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels
     if input.dtype.category != 2:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else tuple(input.shape)
-    strides = None if channels else preserved_strides(shape, input._spec.layout)
-    kept = Sample(sampling.bernoulli, shape, input.dtype, (1 - p,), strides)
+
+    def kept() -> Sample:
+        strides = None if channels else preserved_strides(shape, input._spec.layout)
+        return Sample(sampling.bernoulli, shape, input.dtype, (1 - p,), strides)
+
     key = next_key("dropout", None, input.device, sample=kept)
     return (ops.alpha_dropout if alpha else ops.dropout)(input, key, p=float(p), shape=shape)
 

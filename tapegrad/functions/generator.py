@@ -225,19 +225,19 @@ class Sample(NamedTuple):
 
 
 def next_key(
-    function: str, generator: Any, on: device_class, *parameters: Tensor, sample: Sample | None = None,
+    function: str, generator: Any, on: device_class, *parameters: Tensor, sample: Callable[[], Sample] | None = None,
     target: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """A key of a generator as an argument of random operators; ``parameters`` and ``target`` as ``drawn_apart`` takes.
 
     Inside of a ``vmap`` whose ``randomness`` is ``"different"``, a key for each example. Of a stream without keys, the
-    ``sample``: Note [Streams]. (No ``sample`` where ``one_by_one`` has already been asked.)
+    sample that ``sample()`` describes: Note [Streams]. (There is none where ``one_by_one`` is asked before.)
     """
     stream = stream_of(function, generator)
     stream = KeyStream() if on is META else stream  # nothing is drawn there
     levels = drawn_apart(*parameters, target=target) if thread.levels else ()
     if not stream.has_keys and sample is not None:
-        return _drawn(stream, sample, on, levels)
+        return _drawn(stream, sample(), on, levels)
     spec = Spec.of(KEY_SHAPE, uint32, on)
     if not levels:
         return fresh(from_key(stream.next_key(), on), spec)

@@ -263,7 +263,7 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
     if d.category < FLOATING:
         raise unsupported("normal_kernel_cpu", d)
     spread = 1.0 if isinstance(std, Tensor) else float(std)
-    key = next_key("normal", generator, on, *tensors, sample=Sample(sampling.normal, shape, d, (0.0, spread)))
+    key = next_key("normal", generator, on, *tensors, sample=lambda: Sample(sampling.normal, shape, d, (0.0, spread)))
     if key.dtype is not uint32 and isinstance(std, Tensor):
         key = cast(mul(key, std.detach()), dtype=d)
     if not isinstance(mean, Tensor):
@@ -296,7 +296,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     if input.dtype.category != FLOATING:
         raise unsupported(f"bernoulli_tensor_cpu_{'self' if input.dtype.is_complex else 'p'}_", input.dtype)
     check_probabilities(input)
-    return ops.bernoulli(input, next_key("bernoulli", generator, input.device, input, sample=chances(input)))
+    return ops.bernoulli(input, next_key("bernoulli", generator, input.device, input, sample=lambda: chances(input)))
 
 
 def chances(p: Tensor) -> Sample:
@@ -331,7 +331,10 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
         found = one_by_one("multinomial", generator, "chosen", int64, input.detach(), settings=(count,))
         if found is not None:
             return found
-    clocks = Sample(sampling.exponential, tuple(input.shape), input.dtype, (1.0,))
+
+    def clocks() -> Sample:
+        return Sample(sampling.exponential, tuple(input.shape), input.dtype, (1.0,))
+
     key = next_key("multinomial", generator, input.device, input, sample=clocks)
     return ops.multinomial(input, key, num_samples=count, replacement=bool(replacement))
 

@@ -165,8 +165,11 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     check_probabilities(p)
     refuse_in_place(self)
     probabilities = expanded(p.detach(), tuple(self.shape))
-    sample = chances(probabilities)._replace(strides=self._spec.layout)
-    sample = ops.bernoulli(probabilities, next_key("bernoulli_", generator, p.device, p, target=self, sample=sample))
+    key = next_key(
+        "bernoulli_", generator, p.device, p, target=self,
+        sample=lambda: chances(probabilities)._replace(strides=self._spec.layout),
+    )  # fmt: skip
+    sample = ops.bernoulli(probabilities, key)
     sample = cast(sample, dtype=self.dtype)
     if self._spec.level or (thread.modes.grad and (self._spec.requires_grad or p.requires_grad)):
         sample = ops.overwrite_bernoulli_tensor(before_write(self), p, sample)
