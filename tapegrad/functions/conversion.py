@@ -256,12 +256,12 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     _check_memory(self)
     if self.dtype.numpy.kind not in "biufc":
         raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
-    if self._lens and not force:
-        bit, way = ("conjugate", "conj") if self._lens & CONJUGATED else ("negative", "neg")
+    if self._view_bits and not force:
+        bit, way = ("conjugate", "conj") if self._view_bits & CONJUGATED else ("negative", "neg")
         raise RuntimeError(
             f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{way}().numpy() instead."
         )
-    if self._lens or self.device.type != "cpu":
+    if self._view_bits or self.device.type != "cpu":
         axes = memory_order(tuple(self.shape), self._spec.layout)
         return host_array(self).transpose(axes).copy().transpose(inverse(axes))
     return exposed(self)
@@ -397,4 +397,4 @@ def __contains__(self: Tensor, element: Any, /) -> bool:
     """Whether any element equals a number or (broadcast) tensor."""
     if not isinstance(element, (Tensor, bool, int, float, complex)):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-    return bool((self == element).any().item())  # type: ignore[attr-defined]
+    return bool((self == element).any().item())

@@ -9,7 +9,7 @@ from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.decompositions import svdvals
-from tapegrad.functions.reduction import check_dtype, several_dims
+from tapegrad.functions.reductions import check_dtype, several_dims
 from tapegrad.functions.registry import out_writers, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
@@ -90,7 +90,7 @@ def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -
 
 @public("linalg")
 def vector_norm(
-    input: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
+    input: Tensor, ord: float | Tensor = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
     """The ``ord``-norm of all elements, or over ``dim``: ``(sum |x|^ord)^(1/ord)``; for 0 the number of nonzero
     elements, for inf and -inf the largest and the smallest absolute value. Real, also of complex elements.
