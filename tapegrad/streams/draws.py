@@ -96,13 +96,15 @@ def _filled_by_blocks(twister: MersenneTwister, count: int, boxed: Callable, mea
 
 def _boxed32(uniforms: np.ndarray, mean: float, std: float) -> None:
     """Make normal numbers of uniform ones in their place: float32 of shape (blocks, 2, 8)."""
+    standard = mean == 0 and std == 1
     mean, std = np.float64(np.float32(mean)), np.float64(np.float32(std))
     for first in range(0, len(uniforms), _ROWS):
         block = uniforms[first : first + _ROWS]
         radius = to32(np.sqrt(-2 * log32((1 - block[:, 0]).astype(np.float64))))
         sine, cosine = sincos32(to32(block[:, 1].astype(np.float64) * _TWO_PI))
         for half, wave in enumerate((cosine, sine)):
-            block[:, half] = fma32(to32(radius * wave), std, mean)
+            numbers = radius * wave
+            block[:, half] = numbers if standard else fma32(to32(numbers), std, mean)
 
 
 def _boxed64(uniforms: np.ndarray, mean: float, std: float) -> None:

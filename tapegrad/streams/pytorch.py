@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.host import from_host
 from tapegrad.execution.opaque import Meta
-from tapegrad.execution.pending import recording
 from tapegrad.streams import samplers
 from tapegrad.streams.draws import DRAWS, permutation
 from tapegrad.streams.mersenne import Mark, MersenneTwister
