@@ -265,20 +265,27 @@ def one_by_one(
         settings: what else the sampler takes.
 
     Raises:
-        RuntimeError: the parameters can't be looked at: they are traced, or others in each example of a ``vmap``.
+        RuntimeError: the parameters can't be looked at, for they are traced.
     """
     stream, on = stream_of(function, generator), tensors[0].device
     if stream.has_keys or on is META:
         return None
     levels = drawn_apart(*tensors) if thread.levels else ()
-    values = [value_of(tensor) for tensor in tensors]
-    if levels or any(map(mapping, tensors)) or any(map(is_traced, values)):
+    if any(is_traced(value_of(tensor)) for tensor in tensors):
         raise RuntimeError(
             f"{function}: with PyTorch's streams, how many random numbers are taken depends on the elements of a "
-            'tensor, which can\'t be looked at inside of vmap or jax.jit; random.use("jax") does without'
+            'tensor, which can\'t be looked at inside of jax.jit; random.use("jax") does without'
         )
-    value = stream.sample(sampler, on, *(to_host(innermost(value)) for value in values), *settings)
-    return fresh(value, Spec.of(value.shape, d, on))
+    value = stream.sample(sampler, on, *(_all_examples(tensor, levels) for tensor in tensors), *settings)
+    return fresh_examples(value, Spec.of(value.shape[len(levels) :], d, on), levels)
+
+
+def _all_examples(tensor: Tensor, levels: Sequence[Level]) -> np.ndarray:
+    """The elements of a tensor, with a dimension in front for each of some levels that map."""
+    array, mapped = to_host(innermost(value_of(tensor))), mapping(tensor)
+    sizes = tuple(level.size if level in mapped else 1 for level in levels)
+    array = array.reshape(*sizes, *tensor.shape)
+    return np.broadcast_to(array, (*sizes_of(levels), *tensor.shape))
 
 
 def sampled(

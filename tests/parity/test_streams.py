@@ -255,6 +255,7 @@ FUNCTIONS = {
     "binomial of one": lambda torch, F: torch.binomial(torch.tensor([5.0, 50]), torch.tensor(0.3)),
     "poisson of few and many": lambda torch, F: torch.poisson(torch.tensor([0.0, 0.5, 9.9, 10, 1000])),
     "normal that broadcasts": lambda torch, F: torch.normal(torch.zeros(3, 1), torch.ones(4)),
+    "native_dropout": lambda torch, F: torch.native_dropout(torch.ones(40), 0.3, True)[1],
     "rand with out": lambda torch, F: torch.rand(3, out=torch.empty(3)),
     "empty shapes": lambda torch, F: [torch.rand(0, 3), torch.randn(2, 0), torch.rand(())],
 }  # fmt: skip
@@ -409,9 +410,30 @@ def test_different_ones_in_a_vmap():
     same(program)
 
 
-def test_what_depends_on_elements_is_refused_in_a_vmap():
-    with pytest.raises(RuntimeError, match=r"poisson: with PyTorch's streams.*inside of vmap"):
-        tapegrad.func.vmap(tapegrad.poisson, randomness="different")(tapegrad.ones(2, 3))
+def test_what_depends_on_elements_in_a_vmap():
+    def program(torch):
+        draw = lambda x: (torch.poisson(x), x + torch.poisson(torch.ones(3)), torch.multinomial(x, 4, True))
+        return torch.func.vmap(draw, randomness="different")(torch.arange(1.0, 7).reshape(2, 3))
+
+    same(program)
+
+
+def test_what_depends_on_elements_is_refused_where_jax_traces():
+    import jax
+
+    with pytest.raises(RuntimeError, match=r"poisson: with PyTorch's streams.*inside of jax.jit"):
+        jax.jit(tapegrad.interop.to_jax(tapegrad.poisson))(np.ones(3, np.float32))
+
+
+def test_what_depends_on_elements_in_a_compiled_step():
+    step = tapegrad.compile(lambda x: tapegrad.poisson(x) * 2, fullgraph=True)
+    with pytest.raises(RuntimeError, match="reads the elements of a tensor"):
+        step(tapegrad.ones(3))
+    tapegrad.manual_seed(0)
+    split = tapegrad.compile(lambda x: tapegrad.poisson(x) * 2, fullgraph=False)
+    found = [bits(split(tapegrad.ones(9))) for _ in range(4)]
+    tapegrad.manual_seed(0)
+    assert found == [bits(tapegrad.poisson(tapegrad.ones(9)) * 2) for _ in range(4)]
 
 
 def model(torch):
