@@ -51,8 +51,13 @@ def rounded(quick: Unary, exact: Unary, x: np.ndarray) -> np.ndarray:
 # a * b + c, rounded once --------------------------------------------------------------------------------------------
 
 
+_LARGE = 2.0**900
+
+
 def fma(a: np.ndarray, b: float, c: float) -> np.ndarray:
-    """``a * b + c`` in float64, by sums and products without error (Dekker, 1971)."""
+    """``a * b + c`` in float64, by sums and products without error (Dekker, 1971), unless one of these overflows."""
+    if abs(b) > _LARGE:
+        return fma(a, b / _LARGE, c / _LARGE) * _LARGE
     product = a * b
     if c == 0.0:
         return product + c
@@ -60,7 +65,8 @@ def fma(a: np.ndarray, b: float, c: float) -> np.ndarray:
     product_error = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
     total = product + c
     kept = total - product
-    return total + ((product - (total - kept)) + (c - kept) + product_error)
+    exact = total + ((product - (total - kept)) + (c - kept) + product_error)
+    return exact if np.isfinite(exact).all() else np.where(np.isfinite(exact), exact, total)
 
 
 def _halves(x: np.ndarray | np.float64) -> tuple:

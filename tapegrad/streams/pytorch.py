@@ -37,7 +37,11 @@ class Recipe(NamedTuple):
     parameters: tuple[Any, ...] = ()
 
     def made(self, twister: MersenneTwister) -> np.ndarray:
-        """What was asked for."""
+        """What was asked for. What a dtype can't hold becomes infinite without a warning."""
+        with np.errstate(all="ignore"):
+            return self._made(twister)
+
+    def _made(self, twister: MersenneTwister) -> np.ndarray:
         if self.what == "permutation":
             *sizes, count = self.shape
             rows = [permutation(twister, count) for _ in range(math.prod(sizes))]

@@ -161,6 +161,24 @@ def test_ranges_with_gaps(bounds):
     same(lambda torch: torch.randint(*bounds, (50,), dtype=torch.float32))
 
 
+EXTREMES = {
+    "wide bounds": lambda torch: torch.empty(40, dtype=torch.float64).uniform_(0, 2.0**1023),
+    "bounds that are one": lambda torch: torch.empty(40).uniform_(3, 3),
+    "infinite halves": lambda torch: torch.empty(40, dtype=torch.float16).cauchy_(0, 1e6),
+    "infinite numbers": lambda torch: torch.empty(40, dtype=torch.float64).log_normal_(0, 1e4),
+    "large deviations": lambda torch: torch.empty(40, dtype=torch.float64).normal_(1e300, 1e305),
+    "no deviation": lambda torch: torch.empty(40).normal_(3, 0),
+    "certain ones": lambda torch: [torch.empty(9).bernoulli_(1.0), torch.empty(9).bernoulli_(0.0)],
+    "a rare success": lambda torch: torch.empty(40, dtype=torch.int64).geometric_(1e-9),
+    "many a second": lambda torch: torch.empty(40).exponential_(1e30),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes(name):
+    same(EXTREMES[name])
+
+
 def test_all_64_bits():
     same(lambda torch: torch.empty(50, dtype=torch.int64).random_(-(2**63), None))
 
@@ -286,6 +304,32 @@ def test_long_interleavings():
     names = [name for name in REAL_FLOATS if name != "poisson"]
     plan = [(names[chance.integers(len(names))], int(chance.integers(1, 60))) for _ in range(80)]
     same(lambda torch: [REAL_FLOATS[name](torch, n, torch.float32) for name, n in plan])
+
+
+def truncated(torch, n):
+    """Normal numbers, those beyond two deviations drawn again: a loop that depends on what was drawn."""
+    x = torch.empty(n).normal_(0, 0.5)
+    while (outside := x.abs() > 1).any():
+        x = torch.where(outside, torch.empty_like(x).normal_(0, 0.5), x)
+    return x
+
+
+def test_loops_that_draw_again():
+    same(lambda torch: [truncated(torch, n) for n in (5, 200)])
+
+
+def test_shuffles_of_a_loader():
+    """As a sampler does it: a seed from the default generator, and a generator of its own."""
+
+    def program(torch):
+        orders = []
+        for _ in range(3):
+            generator = torch.Generator()
+            generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
+            orders.append(torch.randperm(200, generator=generator))
+        return orders
+
+    same(program)
 
 
 # Generators ---------------------------------------------------------------------------------------------------------
