@@ -283,9 +283,9 @@ def one_by_one(
 def _all_examples(tensor: Tensor, levels: Sequence[Level]) -> np.ndarray:
     """The elements of a tensor, with a dimension in front for each of some levels that map."""
     array, mapped = to_host(innermost(value_of(tensor))), mapping(tensor)
-    sizes = tuple(level.size if level in mapped else 1 for level in levels)
-    array = array.reshape(*sizes, *tensor.shape)
-    return np.broadcast_to(array, (*sizes_of(levels), *tensor.shape))
+    wanted = sizes_of(levels)
+    sizes = [size if level in mapped else 1 for level, size in zip(levels, wanted, strict=True)]
+    return np.broadcast_to(array.reshape(*sizes, *tensor.shape), (*wanted, *tensor.shape))
 
 
 def sampled(
