@@ -186,10 +186,12 @@ def integers(twister: MersenneTwister, count: int, d: np.dtype, in_order: bool, 
 
 
 def _from_range(twister: MersenneTwister, count: int, d: np.dtype, length: int, low: int) -> np.ndarray:
-    words = twister.pairs(count) if length >= _WIDE_RANGE else twister.words(count).astype(np.uint64)
+    if length < _WIDE_RANGE:
+        return cast((twister.words(count) % np.uint32(length)).astype(np.int64) + low, d)
+    pairs = twister.pairs(count)
     if length == 2**64:
-        return cast(words.view(np.int64), d)
-    return cast((words % np.uint64(length) + np.uint64(low % 2**64)).view(np.int64), d)
+        return cast(pairs.view(np.int64), d)
+    return cast((pairs % np.uint64(length) + np.uint64(low % 2**64)).view(np.int64), d)
 
 
 def _nearest(number: int, d: np.dtype) -> int:
