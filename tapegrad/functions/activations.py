@@ -111,7 +111,7 @@ def rrelu(
     def computed(x: Tensor) -> Tensor:
         if not training:
             return renamed(activations.leaky_relu(x, negative_slope=(lower + upper) / 2), "RreluWithNoiseBackward0")
-        slopes = one_by_one("rrelu", None, "slopes", x.dtype, x.detach(), settings=(lower, upper))
+        slopes = one_by_one("rrelu", None, "slopes", x.dtype, x, settings=(lower, upper))
         slopes = rand_like(x.detach()) * (upper - lower) + lower if slopes is None else slopes
         return renamed(activations.prelu(x, slopes), "RreluWithNoiseBackward0")
 

@@ -27,6 +27,7 @@ from tapegrad.execution.host import from_host, innermost, is_traced, to_host
 from tapegrad.execution.random import DEFAULT_SEED, KEY_SHAPE, KeyStream, entropy, from_key
 from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import Level, drawn_apart, fresh, fresh_examples, mapping, sizes_of
 from tapegrad.tensor.spec import Spec
@@ -261,7 +262,7 @@ def one_by_one(
         function, generator: who draws, and from which generator.
         sampler: a function of ``streams/samplers.py``.
         d: the dtype of the samples.
-        tensors: the parameters, of one shape.
+        tensors: the parameters, which are broadcast.
         settings: what else the sampler takes.
 
     Raises:
@@ -271,21 +272,23 @@ def one_by_one(
     if stream.has_keys or on is META:
         return None
     levels = drawn_apart(*tensors) if thread.levels else ()
+    shape = broadcast_shapes([tensor.shape for tensor in tensors])
     if any(is_traced(value_of(tensor)) for tensor in tensors):
         raise RuntimeError(
             f"{function}: with PyTorch's streams, how many random numbers are taken depends on the elements of a "
             'tensor, which can\'t be looked at inside of jax.jit; random.use("jax") does without'
         )
-    value = stream.sample(sampler, on, *(_all_examples(tensor, levels) for tensor in tensors), *settings)
+    value = stream.sample(sampler, on, *(_all_examples(tensor, levels, shape) for tensor in tensors), *settings)
     return fresh_examples(value, Spec.of(value.shape[len(levels) :], d, on), levels)
 
 
-def _all_examples(tensor: Tensor, levels: Sequence[Level]) -> np.ndarray:
-    """The elements of a tensor, with a dimension in front for each of some levels that map."""
+def _all_examples(tensor: Tensor, levels: Sequence[Level], shape: Sequence[int]) -> np.ndarray:
+    """The elements of a tensor that is broadcast, with a dimension in front for each of some levels that map."""
     array, mapped = to_host(innermost(value_of(tensor))), mapping(tensor)
     wanted = sizes_of(levels)
     sizes = [size if level in mapped else 1 for level, size in zip(levels, wanted, strict=True)]
-    return np.broadcast_to(array.reshape(*sizes, *tensor.shape), (*wanted, *tensor.shape))
+    own = (*[1] * (len(shape) - tensor.ndim), *tensor.shape)
+    return np.broadcast_to(array.reshape(*sizes, *own), (*wanted, *shape))
 
 
 def sampled(

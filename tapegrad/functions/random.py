@@ -328,7 +328,7 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
     _check_multinomial(input, int(num_samples), replacement)
     count, again = int(num_samples), bool(replacement) and num_samples != 1
     if again:
-        found = one_by_one("multinomial", generator, "chosen", int64, input.detach(), settings=(count,))
+        found = one_by_one("multinomial", generator, "chosen", int64, input, settings=(count,))
         if found is not None:
             return found
 
@@ -382,5 +382,5 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         raise unsupported("poisson_cpu", input.dtype)
     what = "invalid Poisson rate, expected rate to be non-negative"
     refuse_elements(input, not_nonnegative, anywhere=True, complaint=lambda _: RuntimeError(what))
-    found = one_by_one("poisson", generator, "poisson", input.dtype, input.detach())
+    found = one_by_one("poisson", generator, "poisson", input.dtype, input)
     return ops.poisson(input, found if found is not None else next_key("poisson", generator, input.device, input))

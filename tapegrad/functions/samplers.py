@@ -8,9 +8,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.generator import next_key, one_by_one
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import unsupported
-from tapegrad.functions.shape import expanded
 from tapegrad.ops import distributions as ops
-from tapegrad.ops.operator import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -38,8 +36,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
         raise ValueError(f"binomial only supports floating-point dtypes for count, got: {count.dtype.scalar_name}")
     _check_same(count, prob)
     _check_wide("binomial_cpu", count)
-    both = [expanded(one.detach(), broadcast_shapes([count.shape, prob.shape])) for one in (count, prob)]
-    found = one_by_one("binomial", generator, "binomial", count.dtype, *both)
+    found = one_by_one("binomial", generator, "binomial", count.dtype, count, prob)
     key = next_key("binomial", generator, count.device, count, prob) if found is None else found
     return ops.binomial(count, prob, key)
 
@@ -48,7 +45,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the gamma distributions of shape ``input`` and scale 1; differentiable once."""
     _check_wide("gamma_cpu", input)
-    found = one_by_one("_standard_gamma", generator, "gamma", input.dtype, input.detach())
+    found = one_by_one("_standard_gamma", generator, "gamma", input.dtype, input)
     key = next_key("_standard_gamma", generator, input.device, input) if found is None else found
     return ops.standard_gamma(input, key)
 
@@ -65,7 +62,7 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the Dirichlet distributions whose parameters are the rows of ``input``."""
     _check_wide("dirichlet", input)
-    found = one_by_one("_sample_dirichlet", generator, "dirichlet", input.dtype, input.detach())
+    found = one_by_one("_sample_dirichlet", generator, "dirichlet", input.dtype, input)
     key = next_key("_sample_dirichlet", generator, input.device, input) if found is None else found
     return ops.sample_dirichlet(input, key)
 
