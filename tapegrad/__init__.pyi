@@ -115,6 +115,7 @@ from tapegrad.errors import set_warn_always as set_warn_always
 short: _dtype
 from tapegrad import signal as signal
 from tapegrad import special as special
+from tapegrad import streams as streams
 from tapegrad.autograd.subgradient import subgradient as subgradient
 from tapegrad import tape as tape
 from tapegrad import testing as testing

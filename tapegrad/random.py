@@ -9,6 +9,7 @@ from tapegrad.functions.generator import (
     manual_seed,
     seed,
     set_rng_state,
+    use,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "manual_seed",
     "seed",
     "set_rng_state",
+    "use",
 ]

@@ -510,10 +510,10 @@ def test_reading_elements_is_refused_and_nothing_has_happened():
         return loss * 2
 
     loss_of(parameters).backward()
-    before = seen(parameters), generator.offset, torch.is_grad_enabled()
+    before = seen(parameters), generator.get_offset(), torch.is_grad_enabled()
     with pytest.raises(DataDependentError, match=r"(?s)test_compile_tensors.py.*in step.*torch.where.*fullgraph=False"):
         step()
-    after = seen(parameters), generator.offset, torch.is_grad_enabled()
+    after = seen(parameters), generator.get_offset(), torch.is_grad_enabled()
     assert repr(after) == repr(before)
 
 

@@ -22,6 +22,7 @@ FLOORS = [
     ["engine"],
     ["execution"],
     ["tensor"],
+    ["streams"],
     ["dispatch"],
     ["ops"],
     ["functions"],

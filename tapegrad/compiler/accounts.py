@@ -71,10 +71,10 @@ def _bound(capture: Capture, rebound: Sequence[Rebound]) -> tuple[Bound, ...]:
     )
 
 
-def _draw(stream: Any, root: int, offset: int) -> Drawn:
-    if stream.root != root:
+def _draw(stream: Any, before: Any, taken: Sequence[Any]) -> Drawn:
+    if stream.root != (before[0] if stream.has_keys else before.seed):
         raise Unaccounted("it seeds a random generator")
-    return Drawn(stream, stream.offset - offset)
+    return Drawn(stream, stream.offset - before[1] if stream.has_keys else stream.recipes(taken))
 
 
 def _slot(capture: Capture, value: Any) -> int | None:

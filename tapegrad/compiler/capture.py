@@ -104,8 +104,8 @@ class Capture(Program):
 
     Attributes:
         seen: the tensors that the call has met, by identity.
-        keys: by the identity of a key from which generator's stream it was taken, as the how many-th of the call.
-        streams: for each stream its seed, and its offset before.
+        keys: by the identity of a key, or of random numbers, from which stream it was taken, as the how many-th.
+        streams: for each stream its mark before, and how what was taken from it is made (None for keys).
         splits: whether elements may be read; ``split``: where they were.
         refused: the error that was raised because they were.
         traced: whether something belongs to a trace of jax's.
@@ -128,7 +128,7 @@ class Capture(Program):
         super().__init__()
         self.seen: dict[int, Seen] = {}
         self.keys: dict[int, Any] = {}
-        self.streams: dict[int, tuple[Any, int, int]] = {}
+        self.streams: dict[int, tuple[Any, Any, list]] = {}
         self.splits = splits
         self.split: Any = None
         self.refused: DataDependentError | None = None
@@ -212,11 +212,14 @@ class Capture(Program):
             if not seen.before and sys.getrefcount(seen.tensor) == 2:  # ours, getrefcount's
                 del self.seen[key]
 
-    def note_key(self, key: Any, stream: Any) -> None:
-        """Note that a key was taken from a generator."""
-        before = self.streams.setdefault(id(stream), (stream, stream.root, stream.offset - 1))[2]
-        self.keys[id(key)] = stream, stream.offset - before
-        self._kept.append(key)
+    def note_random(self, array: Any, stream: Any, before: Any, how: Any) -> None:
+        """Note that a key, or numbers, were taken from a stream."""
+        taken = self.streams.setdefault(id(stream), (stream, before, []))[2]
+        taken.append(how)
+        if array is not None:
+            first = self.streams[id(stream)][1]
+            self.keys[id(array)] = stream, stream.offset - first[1] if stream.has_keys else len(taken) - 1
+            self._kept.append(array)
 
     def watch(self, plan: Any, args: tuple, results: tuple) -> None:
         """Note what an operator was given."""
@@ -271,8 +274,8 @@ class Capture(Program):
         for seen in self.seen.values():
             seen.restore()
         self.give_back(written=False)
-        for stream, root, offset in self.streams.values():
-            stream.root, stream.offset = root, offset
+        for stream, before, _ in self.streams.values():
+            stream.rewind(before)
 
 
 def captured(capture: Capture, call: Callable[[], Any]) -> Any:

@@ -27,7 +27,7 @@ class Leaving:
     """
 
     def __init__(self, effects: Effects, arguments: Sequence[Any]) -> None:
-        self._drawn, self._returned = effects.drawn, effects.returned
+        self._drawn, self._returned = [one for one in effects.drawn if one.stream.has_keys], effects.returned
         counters = {id(counter_of(one.ref.of)): one for one in effects.counted if one.ref.fixed}
         self._memories: list[tuple[Storage, int, Counter, int]] = []
         self._written: list[Written] = []

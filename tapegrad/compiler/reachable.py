@@ -37,6 +37,7 @@ from tapegrad.compiler.trace_rules import (
     stateful_names,
     suspect_function,
 )
+from tapegrad.functions.generator import Generator
 from tapegrad.tensor.tensor import Tensor
 
 MOST = 20_000
@@ -342,7 +343,7 @@ class Search:
     def _of_ours(self, thing: Any, name: str) -> Iterator[Place]:
         """An object of tapegrad's or jax's: it may keep a function of the user's."""
         stateful = stateful_names("tapegrad", self.names)
-        if stateful and hasattr(thing, "next_key"):
+        if stateful and isinstance(thing, Generator):
             raise Unsure(f"it mentions {sorted(stateful)[0]}, and reaches a generator")
         inside = getattr(thing, "__dict__", None)
         for part in ("function", "__wrapped__"):

@@ -39,11 +39,15 @@ class Inputs:
         self._rebound: list[tuple[int, Any, Any, int]] = []
         self._others: list[tuple[int, Any, Any]] = []
         self._lent: list[tuple[int, Ref]] = []
+        self._numbers: list[tuple[int, Any, int]] = []
+        self._drawn = [one for one in effects.drawn if one.taken and not one.stream.has_keys]
         self._alters = bool(whole.donated)
         for position, (kind, of) in enumerate(sources):
             donated = position in whole.donated
-            if kind == "key":
+            if kind == "key" and of[0].has_keys:
                 self._others.append((position, _key, of))
+            elif kind == "key":
+                self._numbers.append((position, *of))
             elif kind in ("number", "constant", "moving", "found"):
                 continue
             elif donated and of.rebound:
@@ -77,9 +81,17 @@ class Inputs:
             inputs[position] = value
         for position, read, of in self._others:
             inputs[position] = read(of, arguments)
+        if self._drawn:
+            self._draw(inputs)
         for position, ref in self._lent:
             _keep(inputs, position, ref, arguments, lonely)
         return inputs
+
+    def _draw(self, inputs: list[Any]) -> None:
+        """Draw anew what the step has drawn, in its order; also what the program does not need."""
+        made = {id(stream): stream.made_again(taken) for stream, taken in self._drawn}
+        for position, stream, number in self._numbers:
+            inputs[position] = made[id(stream)][number]
 
 
 def _places(ref: Ref, effects: Effects) -> int:

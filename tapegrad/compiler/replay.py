@@ -130,6 +130,7 @@ class Replay:
         self._whole = whole
         self._inputs = Inputs(recorded.sources, whole, effects)
         self._leaving = Leaving(effects, arguments)
+        self._streams = [one.stream for one in effects.drawn]
         self._found, self._findings = effects.found, Findings(nothing(len(recorded.checks)), recorded.checks)
         self._before = next((i for i, (kind, _) in enumerate(recorded.sources) if kind == "found"), -1)
         self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
@@ -154,6 +155,8 @@ class Replay:
         """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
         if self._numbers is not None and self._diversion(arguments) is not None:
             return False
+        if self._streams and any(stream.retired for stream in self._streams):
+            return False
         if self._looks or not self._holdings.unchanged(arguments):
             return self.obstacle(arguments) is None
         return True
@@ -163,6 +166,8 @@ class Replay:
         change = self._diversion(arguments) or self._holdings.changed(arguments)
         if change is not None:
             return change
+        if any(stream.retired for stream in self._streams):
+            return "another stream of random numbers is in use"
         for position, tensor in self._known.items():
             if arguments[position] is not tensor:
                 return f"argument {position} was a tensor that it reaches otherwise, too, and is another"

@@ -93,10 +93,10 @@ class Bound(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """How many keys were taken from a generator's stream."""
+    """How many keys were taken from a generator's stream; of one without keys, how what was taken is made."""
 
     stream: Any
-    keys: int
+    taken: Any
 
 
 class Effects(NamedTuple):

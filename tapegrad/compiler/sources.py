@@ -114,7 +114,7 @@ class Source(NamedTuple):
     """Where an input of a program comes from.
 
     ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
-    ``"key"`` (``of`` is a stream of random keys, and the how many-th is meant), ``"moving"`` (a
+    ``"key"`` (``of`` is a stream of random keys, or numbers, and the how many-th is meant), ``"moving"`` (a
     register of ``Numbers``), ``"found"`` (what checks have found before), ``"number"`` or ``"constant"``.
     """
 

@@ -39,7 +39,7 @@ DYNAMIC = frozenset({
 _STATEFUL = {
     "tapegrad": frozenset({
         "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng", "get_state", "set_state",
-        "clone_state", "get_offset", "set_offset", "save", "load", "set_execution", "reset_stats", "stats",
+        "clone_state", "get_offset", "set_offset", "use", "save", "load", "set_execution", "reset_stats", "stats",
     }),
     "numpy": frozenset({
         "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save", "savetxt", "savez", "tofile", "seterr",

@@ -285,8 +285,15 @@ class Program:
     def note_constant(self, array: np.ndarray) -> None:
         """The program has been given an array that no tensor has; those who capture want to know."""
 
-    def note_key(self, key: np.ndarray, stream: Any) -> None:
-        """A random key was taken from a stream; those who capture want to know."""
+    def note_random(self, array: np.ndarray | None, stream: Any, before: Any, how: Any) -> None:
+        """Something was taken from a stream of random numbers; those who capture want to know.
+
+        Args:
+            array: a key, or numbers; None if the stream only was moved.
+            stream: the stream.
+            before: its mark before that.
+            how: what a stream without keys does to make it again.
+        """
 
     def evaluate(self, value: DeferredValue) -> Any:
         """The array of one result, with nothing run but what it depends on."""

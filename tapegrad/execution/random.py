@@ -46,15 +46,20 @@ class KeyStream:
     Attributes:
         root: the seed, between 0 and 2**64 - 1.
         offset: how many keys were taken since.
+        retired: whether the generator that had it has another one now.
 
     >>> a, b = KeyStream(3), KeyStream(3)
     >>> bool((a.next_key() == b.next_key()).all())
     True
     """
 
-    __slots__ = ("_lock", "offset", "root")
+    has_keys = True
+    """Whether operators get keys, and not numbers. See Note [Streams] in ``functions/generator.py``."""
+
+    __slots__ = ("_lock", "offset", "retired", "root")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self.retired = False
         self.root = seed
         self.offset = 0
         self._lock = threading.Lock()
@@ -71,13 +76,33 @@ class KeyStream:
             offset = self.offset
         key = self.key_at(offset)
         if recording.program.captures:
-            recording.program.note_key(key, self)
+            recording.program.note_random(key, self, (self.root, offset - 1), None)
         return key
 
     def key_at(self, offset: int) -> np.ndarray:
         """The data of the key that is taken when so many have been, this one among them."""
         state = self.root.to_bytes(8, "little") + offset.to_bytes(8, "little")
         return np.frombuffer(hashlib.blake2b(state, digest_size=8).digest(), np.uint32)
+
+    def mark(self) -> tuple[int, int]:
+        """All that determines what comes next."""
+        return self.root, self.offset
+
+    def restore(self, mark: tuple[int, int]) -> None:
+        """Go to where ``mark`` was called."""
+        self.root, self.offset = mark
+
+    rewind = restore
+
+    def draw(
+        self, what: Callable, shape: tuple[int, ...], d: dtype, on: device, *parameters: Any, strides: Any = None
+    ) -> Any:
+        """A value of independent samples; where they lie in memory makes no difference."""
+        return draw(what, self, shape, d, on, *parameters)
+
+    def order(self, shape: tuple[int, ...], d: dtype, on: device) -> Any:
+        """A value of numbers in a random order; see ``permutation``."""
+        return permutation(self, shape, d, on)
 
 
 def entropy() -> int:
@@ -88,6 +113,11 @@ def entropy() -> int:
 def jax_key(data: Any) -> Any:
     """The JAX key with this data; for kernels."""
     return jax.random.wrap_key_data(data, impl="threefry2x32")
+
+
+def is_key(data: Any) -> bool:
+    """Whether an operator was given a key, and not what would have been drawn with it."""
+    return data.dtype == np.uint32
 
 
 # What can be drawn: functions of a key, a shape, a NumPy dtype and parameters that broadcast to the shape ------------
@@ -139,6 +169,16 @@ def integers(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, low: Any, hig
     return jax.random.randint(key, shape, low, high, jnp.int64).astype(np_dtype)
 
 
+def integers_from(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, low: Any, high: Any) -> Any:
+    """Whole numbers from ``low`` to the largest that a dtype has, which is ``high - 1``."""
+    return integers(key, shape, np_dtype, low, high)
+
+
+def all_integers(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, low: Any, high: Any) -> Any:
+    """Whole numbers from 0 to the largest that a dtype has, which is ``high - 1``."""
+    return integers(key, shape, np_dtype, low, high)
+
+
 def _bits(key: Any, shape: tuple[int, ...], np_dtype: np.dtype) -> Any:
     return jax.random.bits(key, shape, np_dtype)
 
@@ -146,6 +186,8 @@ def _bits(key: Any, shape: tuple[int, ...], np_dtype: np.dtype) -> Any:
 def _order(key: Any, shape: tuple[int, ...], np_dtype: np.dtype) -> Any:
     return jnp.argsort(jax.random.bits(key, shape, np.uint64), stable=True).astype(np_dtype)
 
+
+_WIDE = (integers, integers_from, all_integers, _order)
 
 # Drawing ------------------------------------------------------------------------------------------------------------
 
@@ -166,7 +208,7 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     if on is META:
         return Meta(shape, d.numpy)
     key = stream.next_key()
-    wide = d.is_64bit or what in (integers, _order)
+    wide = d.is_64bit or what in _WIDE
     count = math.prod(shape)
     by_bucket = on.type == "cpu" and may_look()
     bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None

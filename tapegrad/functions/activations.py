@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.generator import one_by_one
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.naming import renamed, renamed_in_place
@@ -110,7 +111,8 @@ def rrelu(
     def computed(x: Tensor) -> Tensor:
         if not training:
             return renamed(activations.leaky_relu(x, negative_slope=(lower + upper) / 2), "RreluWithNoiseBackward0")
-        slopes = rand_like(x.detach()) * (upper - lower) + lower
+        slopes = one_by_one("rrelu", None, "slopes", x.dtype, x, settings=(lower, upper))
+        slopes = rand_like(x.detach()) * (upper - lower) + lower if slopes is None else slopes
         return renamed(activations.prelu(x, slopes), "RreluWithNoiseBackward0")
 
     return _apply(input, inplace, computed)

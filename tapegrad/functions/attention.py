@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.dtypes import float32
-from tapegrad.functions.generator import next_key
+from tapegrad.functions.generator import Sample, next_key
 from tapegrad.functions.registry import public
 from tapegrad.ops import attention
 from tapegrad.ops.checks import check_product_of_batches, cpp_name
@@ -35,7 +36,13 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeated_heads(query, one) for one in (key, value))
     _check_shapes(query, key, value, attn_mask)
-    drawn = next_key("dropout", None, query.device) if dropout_p > 0 else None
+
+    def kept() -> Sample:
+        batch = broadcast_shapes([query.shape[:-2], key.shape[:-2]])
+        weights = float32 if query.dtype.itemsize == 2 else query.dtype
+        return Sample(sampling.bernoulli, (*batch, query.shape[-2], key.shape[-2]), weights, (1 - dropout_p,))
+
+    drawn = next_key("dropout", None, query.device, sample=kept) if dropout_p > 0 else None
     fused = (
         query.ndim == 4 and drawn is None
         and not (attn_mask is not None and attn_mask.requires_grad and thread.modes.grad)

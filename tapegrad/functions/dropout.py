@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-from tapegrad.functions.generator import next_key
+from tapegrad.execution import random as sampling
+from tapegrad.functions.generator import Sample, next_key
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.registry import public
 from tapegrad.ops import dropout as ops
 from tapegrad.ops import elementwise
+from tapegrad.tensor.geometry import preserved_strides
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -40,7 +42,12 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels
     if input.dtype.category != 2:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else tuple(input.shape)
-    key = next_key("dropout", None, input.device)
+
+    def kept() -> Sample:
+        strides = None if channels else preserved_strides(shape, input._spec.layout)
+        return Sample(sampling.bernoulli, shape, input.dtype, (1 - p,), strides)
+
+    key = next_key("dropout", None, input.device, sample=kept)
     return (ops.alpha_dropout if alpha else ops.dropout)(input, key, p=float(p), shape=shape)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import padded
 from tapegrad.functions.creation import empty, ones_like
+from tapegrad.functions.generator import sampled
 from tapegrad.functions.interpolation import interpolate
+from tapegrad.functions.layouts import copy_strides, laid_out
 from tapegrad.functions.normalization import instance_norm, normalized_axes, renew
-from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import public
 from tapegrad.functions.windows import hashable, windows
 from tapegrad.ops import adjoints, attention, normalization, resampling
@@ -21,6 +23,7 @@ from tapegrad.ops.operator import cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched
+from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
 # -- normalization -----------------------------------------------------------------------------------------------------
@@ -156,7 +159,9 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not train or p == 0:
         return input.clone(), ones_like(input, dtype=boolean)
     with switched(grad=False):
-        kept = rand_like(input) >= p
+        strides = copy_strides("native_dropout", input, None)
+        spec = Spec.of(tuple(input.shape), boolean, input.device)
+        kept = laid_out(sampled("native_dropout", None, sampling.bernoulli, spec, 1 - p, strides=strides), strides)
     return adjoints.masked_dropout(input, kept, scale=0.0 if p == 1 else 1 / (1 - p)), kept
 
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tapegrad.execution import random as sampling
-from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, int64
+from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.functions.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
 from tapegrad.functions.factory import (
     OPTIONS,
@@ -22,13 +22,14 @@ from tapegrad.functions.factory import (
     target,
     type_name,
 )
-from tapegrad.functions.generator import next_key, sampled, stream_of
+from tapegrad.functions.generator import Sample, next_key, one_by_one, sampled, stream_of
 from tapegrad.functions.layouts import copy_strides, laid_out
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.elementwise import mul
+from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec
@@ -49,11 +50,13 @@ _NORMAL = sampling.normal, "normal_kernel_cpu", (0.0, 1.0)
 # A size -------------------------------------------------------------------------------------------------------------
 
 
-def _standard(function: str, distribution: tuple, shape: tuple[int, ...], made: Target, generator: Any) -> Tensor:
+def _standard(
+    function: str, distribution: tuple, shape: tuple[int, ...], made: Target, generator: Any, strides: Any = None
+) -> Tensor:
     what, kernel, parameters = distribution
     if made.dtype.category < FLOATING:
         raise unsupported(kernel, made.dtype)
-    return sampled(function, generator, what, made.spec(shape), *parameters)
+    return sampled(function, generator, what, made.spec(shape), *parameters, strides=strides)
 
 
 def _size(function: str, size: tuple, options: Any) -> tuple[int, ...]:
@@ -81,7 +84,7 @@ def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorO
     """Numbers between 0 and 1, of the size, dtype and device of ``input``."""
     made = target("rand_like", options, input.dtype, input.device, like=True)
     strides = copy_strides("rand_like", input, options.get("memory_format"))
-    return laid_out(_standard("rand_like", _UNIFORM, tuple(input.shape), made, generator), strides)
+    return laid_out(_standard("rand_like", _UNIFORM, tuple(input.shape), made, generator, strides), strides)
 
 
 @public("torch", out=False)
@@ -89,7 +92,7 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[Tensor
     """Normal numbers, of the size, dtype and device of ``input``."""
     made = target("randn_like", options, input.dtype, input.device, like=True)
     strides = copy_strides("randn_like", input, options.get("memory_format"))
-    return laid_out(_standard("randn_like", _NORMAL, tuple(input.shape), made, generator), strides)
+    return laid_out(_standard("randn_like", _NORMAL, tuple(input.shape), made, generator, strides), strides)
 
 
 # Whole numbers ------------------------------------------------------------------------------------------------------
@@ -130,12 +133,14 @@ def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: An
     made = target("randint_like", options, input.dtype, input.device, like=True)
     strides = copy_strides("randint_like", input, options.get("memory_format"))
     low, high = int(given.get("low", 0)), int(given["high"])
-    return laid_out(_integers(tuple(input.shape), made, low, high, generator), strides)
+    return laid_out(_integers(tuple(input.shape), made, low, high, generator, strides), strides)
 
 
-def _integers(shape: tuple[int, ...], made: Target, low: int, high: int, generator: Any) -> Tensor:
+def _integers(
+    shape: tuple[int, ...], made: Target, low: int, high: int, generator: Any, strides: Any = None
+) -> Tensor:
     check_range(low, high, made.dtype)
-    return sampled("randint", generator, sampling.integers, made.spec(shape), low, high)
+    return sampled("randint", generator, sampling.integers, made.spec(shape), low, high, strides=strides)
 
 
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -201,7 +206,7 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
     element(count, made.dtype)
     made.room(count)
     stream, levels = stream_of("randperm", generator), drawn_apart() if thread.levels else ()
-    orders = sampling.permutation(stream, (*sizes_of(levels), count), made.dtype, made.device)
+    orders = stream.order((*sizes_of(levels), count), made.dtype, made.device)
     return fresh_examples(orders, made.spec((count,)), levels)
 
 
@@ -257,12 +262,15 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
     d, on = tensors[0].dtype, tensors[0].device
     if d.category < FLOATING:
         raise unsupported("normal_kernel_cpu", d)
-    key = next_key("normal", generator, on, *tensors)
-    if len(tensors) == 2:
+    spread = 1.0 if isinstance(std, Tensor) else float(std)
+    key = next_key("normal", generator, on, *tensors, sample=lambda: Sample(sampling.normal, shape, d, (0.0, spread)))
+    if key.dtype is not uint32 and isinstance(std, Tensor):
+        key = cast(mul(key, std.detach()), dtype=d)
+    if not isinstance(mean, Tensor):
+        return ops.normal_of_std(float(mean), std, key, shape=shape, dtype=d)
+    if isinstance(std, Tensor):
         return ops.normal(mean, std, key, shape=shape, dtype=d)
-    if isinstance(mean, Tensor):
-        return ops.normal_of_mean(mean, float(std), key, shape=shape, dtype=d)
-    return ops.normal_of_std(float(mean), std, key, shape=shape, dtype=d)
+    return ops.normal_of_mean(mean, float(std), key, shape=shape, dtype=d)
 
 
 def check_probabilities(p: Tensor) -> None:
@@ -288,7 +296,12 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     if input.dtype.category != FLOATING:
         raise unsupported(f"bernoulli_tensor_cpu_{'self' if input.dtype.is_complex else 'p'}_", input.dtype)
     check_probabilities(input)
-    return ops.bernoulli(input, next_key("bernoulli", generator, input.device, input))
+    return ops.bernoulli(input, next_key("bernoulli", generator, input.device, input, sample=lambda: chances(input)))
+
+
+def chances(p: Tensor) -> Sample:
+    """What decides on a probability that each element of a tensor has; with 53 bits where it has as many."""
+    return Sample(sampling.uniform, tuple(p.shape), float64 if p.dtype is float64 else float32, (0.0, 1.0))
 
 
 def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
@@ -313,8 +326,17 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
     if not is_integer(num_samples):
         raise TypeError(f"multinomial(): argument 'num_samples' (position 2) must be int, not {type_name(num_samples)}")
     _check_multinomial(input, int(num_samples), replacement)
-    key = next_key("multinomial", generator, input.device, input)
-    return ops.multinomial(input, key, num_samples=int(num_samples), replacement=bool(replacement))
+    count, again = int(num_samples), bool(replacement) and num_samples != 1
+    if again:
+        found = one_by_one("multinomial", generator, "chosen", int64, input, settings=(count,))
+        if found is not None:
+            return found
+
+    def clocks() -> Sample:
+        return Sample(sampling.exponential, tuple(input.shape), input.dtype, (1.0,))
+
+    key = next_key("multinomial", generator, input.device, input, sample=clocks)
+    return ops.multinomial(input, key, num_samples=count, replacement=bool(replacement))
 
 
 def _check_multinomial(input: Tensor, num_samples: int, replacement: bool) -> None:
@@ -360,4 +382,5 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         raise unsupported("poisson_cpu", input.dtype)
     what = "invalid Poisson rate, expected rate to be non-negative"
     refuse_elements(input, not_nonnegative, anywhere=True, complaint=lambda _: RuntimeError(what))
-    return ops.poisson(input, next_key("poisson", generator, input.device, input))
+    found = one_by_one("poisson", generator, "poisson", input.dtype, input)
+    return ops.poisson(input, found if found is not None else next_key("poisson", generator, input.device, input))

@@ -15,7 +15,7 @@ from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.factory import is_integer, no_overload, type_name
 from tapegrad.functions.generator import next_key, sampled
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
-from tapegrad.functions.random import check_deviation, check_probabilities, check_range, whole_limit
+from tapegrad.functions.random import chances, check_deviation, check_probabilities, check_range, whole_limit
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.shape import expanded
@@ -30,7 +30,7 @@ def _fill(self: Tensor, function: str, what: Callable, generator: Any, *paramete
     """Fill a tensor with samples of a distribution; ``node`` is the key of the node, if not the function's name."""
     refuse_in_place(self)
     spec = self._spec.fresh.replace(requires_grad=False, overrides=False, dual=False, level=0)
-    sample = sampled(function, generator, what, spec, *parameters, target=self)
+    sample = sampled(function, generator, what, spec, *parameters, target=self, strides=self._spec.layout)
     if self._spec.level or (self._spec.requires_grad and thread.modes.grad):
         sample = ops.OVERWRITE[node or function](before_write(self), sample)
     return become(self, sample, function)
@@ -165,7 +165,11 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     check_probabilities(p)
     refuse_in_place(self)
     probabilities = expanded(p.detach(), tuple(self.shape))
-    sample = ops.bernoulli(probabilities, next_key("bernoulli_", generator, p.device, p, target=self))
+    key = next_key(
+        "bernoulli_", generator, p.device, p, target=self,
+        sample=lambda: chances(probabilities)._replace(strides=self._spec.layout),
+    )  # fmt: skip
+    sample = ops.bernoulli(probabilities, key)
     sample = cast(sample, dtype=self.dtype)
     if self._spec.level or (thread.modes.grad and (self._spec.requires_grad or p.requires_grad)):
         sample = ops.overwrite_bernoulli_tensor(before_write(self), p, sample)
@@ -186,9 +190,9 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **options: Any) -> 
         )
     low = int(bounds.get("from") or 0)
     if bounds.get("to") is None:
-        high = whole_limit(self.dtype)
+        what, high = sampling.integers_from if "from" in bounds else sampling.all_integers, whole_limit(self.dtype)
     else:
-        high = int(bounds["to"])
+        what, high = sampling.integers, int(bounds["to"])
         check_range(low, high, self.dtype)
     node = "random_from_to_" if "from" in bounds else "random_to_" if "to" in bounds else "random_"
-    return _fill(self, "random_", sampling.integers, generator, low, high, node=node)
+    return _fill(self, "random_", what, generator, low, high, node=node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.generator import next_key
+from tapegrad.functions.generator import next_key, one_by_one
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops import distributions as ops
@@ -36,14 +36,18 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
         raise ValueError(f"binomial only supports floating-point dtypes for count, got: {count.dtype.scalar_name}")
     _check_same(count, prob)
     _check_wide("binomial_cpu", count)
-    return ops.binomial(count, prob, next_key("binomial", generator, count.device, count, prob))
+    found = one_by_one("binomial", generator, "binomial", count.dtype, count, prob)
+    key = next_key("binomial", generator, count.device, count, prob) if found is None else found
+    return ops.binomial(count, prob, key)
 
 
 @public("torch", out=False)
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the gamma distributions of shape ``input`` and scale 1; differentiable once."""
     _check_wide("gamma_cpu", input)
-    return ops.standard_gamma(input, next_key("_standard_gamma", generator, input.device, input))
+    found = one_by_one("_standard_gamma", generator, "gamma", input.dtype, input)
+    key = next_key("_standard_gamma", generator, input.device, input) if found is None else found
+    return ops.standard_gamma(input, key)
 
 
 @public("torch", out=False)
@@ -58,7 +62,9 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the Dirichlet distributions whose parameters are the rows of ``input``."""
     _check_wide("dirichlet", input)
-    return ops.sample_dirichlet(input, next_key("_sample_dirichlet", generator, input.device, input))
+    found = one_by_one("_sample_dirichlet", generator, "dirichlet", input.dtype, input)
+    key = next_key("_sample_dirichlet", generator, input.device, input) if found is None else found
+    return ops.sample_dirichlet(input, key)
 
 
 @public("torch", out=False)

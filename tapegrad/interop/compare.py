@@ -200,7 +200,7 @@ class _Program:
         self.wanted = [i for i, one in tensors if one.dtype.category >= 2]
         self.seeds: list = []
         self.differentiable: list[bool] = []
-        self.random = default_generator.root, default_generator.offset
+        self.random = default_generator.stream.mark()
 
     def names(self) -> list[str]:
         """What the function calls the inputs with gradients."""
@@ -217,7 +217,7 @@ class _Program:
 
     def run(self, values: Sequence) -> tuple[list[Tensor], list[Tensor]]:
         """Call the function with leaves around these values; its leaves, and the tensors that it returns."""
-        default_generator.root, default_generator.offset = self.random
+        default_generator.stream.restore(self.random)
         given = [_copied(one) for one in self.inputs]
         for i, value in zip(self.wanted, values, strict=True):
             given[i] = wrap(value, self.inputs[i]._spec.bare.replace(requires_grad=True))

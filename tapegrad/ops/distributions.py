@@ -39,7 +39,7 @@ def standard_gamma_grad(x, sample):
 )
 def standard_gamma(x, key):
     """Samples of the gamma distribution of shape ``x`` and scale 1."""
-    samples = jax.random.gamma(random.jax_key(key), x, x.shape, x.dtype)
+    samples = jax.random.gamma(random.jax_key(key), x, x.shape, x.dtype) if random.is_key(key) else key
     least = jnp.finfo(x.dtype).tiny
     return jnp.where(samples > least, samples, least)
 
@@ -52,6 +52,8 @@ _NO_DIRICHLET_GRAD = underivable("aten::_dirichlet_grad")
 @general(count=_NO_BINOMIAL, prob=_NO_BINOMIAL, node="torch::autograd::NotImplemented", real=True)
 def binomial(count, prob, key):
     """The number of successes in ``count`` trials of probability ``prob``; nan where that means nothing."""
+    if not random.is_key(key):
+        return key
     count, prob = jnp.broadcast_arrays(count, prob)
     unknown, sure = jnp.isnan(prob) | ~jnp.isfinite(count), prob >= 1
     trials = jnp.where(unknown | sure, 0, jnp.maximum(jnp.floor(count), 0))
@@ -63,6 +65,8 @@ def binomial(count, prob, key):
 @general(x=_NO_DIRICHLET, node="torch::autograd::NotImplemented", real=True)
 def sample_dirichlet(x, key):
     """Samples of the Dirichlet distribution whose parameters are the rows of ``x``."""
+    if not random.is_key(key):
+        return key
     return jax.random.dirichlet(random.jax_key(key), x, x.shape[:-1], x.dtype)
 
 

@@ -18,8 +18,11 @@ SELU_FLOOR = 1.7580993408473766
 
 
 def _kept(x, key, p, shape):
-    """1 where an element stays, 0 where it is dropped: for each element of ``shape``, which broadcasts."""
-    return random.bernoulli(random.jax_key(key), shape, x.dtype, 1 - p)
+    """1 where an element stays, 0 where it is dropped: for each element of ``shape``, which broadcasts.
+
+    In place of the key it may be given.
+    """
+    return random.bernoulli(random.jax_key(key), shape, x.dtype, 1 - p) if random.is_key(key) else key.astype(x.dtype)
 
 
 @linear(x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), node="MulBackward0")
@@ -28,7 +31,9 @@ def dropout(x, key, *, p, shape):
 
     ``shape`` is that of the mask: with lengths of 1, whole slices are dropped together.
     """
-    return x * (_kept(x, key, p, shape) / _share(p)).astype(x.dtype)
+    kept = _kept(x, key, p, shape)
+    wide = kept if x.dtype.itemsize > 2 else kept.astype(jnp.float32)  # half a digit of the share would be lost
+    return x * (wide / _share(p)).astype(x.dtype)
 
 
 def _share(p):

@@ -1,7 +1,9 @@
 """Random operators: samples whose parameters are tensors, and what an in-place draw makes of a tensor.
 
-A key (see ``execution/random.py``) is an argument like any other, so that these are functions. A sample does not depend
-on its parameters in the sense of the derivative: as in PyTorch, gradients are zeros.
+A key (see ``execution/random.py``) is an argument like any other, so that these are functions. In its place they take
+random numbers that were drawn elsewhere: uniform or exponential ones, normal ones times the standard deviation, or the
+sample itself where it is said. A
+sample does not depend on its parameters in the sense of the derivative: as in PyTorch, gradients are zeros.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ def _no_tangent(out):
 )
 def bernoulli(p, key):
     """1 with the probability given by ``p``, else 0; of the shape and dtype of ``p``."""
-    return (jax.random.uniform(random.jax_key(key), p.shape, jnp.promote_types(p.dtype, jnp.float32)) < p).astype(
-        p.dtype
-    )
+    chances = key
+    if random.is_key(key):
+        chances = jax.random.uniform(random.jax_key(key), p.shape, jnp.promote_types(p.dtype, jnp.float32))
+    return (chances < p).astype(p.dtype)
 
 
 @general(
@@ -35,7 +38,9 @@ def bernoulli(p, key):
     jvp=lambda out: _no_tangent(out),
 )
 def poisson(rate, key):
-    """Poisson numbers with the means ``rate``."""
+    """Poisson numbers with the means ``rate``; in place of the key they may be given."""
+    if not random.is_key(key):
+        return key
     return jax.random.poisson(random.jax_key(key), rate).astype(rate.dtype)
 
 
@@ -46,6 +51,10 @@ def multinomial(p, key, *, num_samples, replacement):
     Without replacement the winners of a race of exponential clocks, p / e, are distributed so (Efraimidis and Spirakis,
     2006); with replacement every sample is a race of its own.
     """
+    if not random.is_key(key):
+        race = p / key
+        won = jnp.argmax(race, -1, keepdims=True) if num_samples == 1 else jax.lax.top_k(race, num_samples)[1]
+        return won.astype(jnp.int64)
     repeats = (num_samples,) if replacement else ()
     p = p.astype(jnp.promote_types(p.dtype, jnp.float32))
     clocks = jax.random.exponential(random.jax_key(key), (*repeats, *p.shape), p.dtype)
@@ -66,6 +75,8 @@ def _normal(name: str, node: str) -> Operator:
     )
     def normal(mean, std, key, *, shape, dtype):
         """Normal numbers."""
+        if not random.is_key(key):
+            return (key + mean).astype(dtype.numpy)
         return random.normal(random.jax_key(key), shape, dtype.numpy, mean, std)
 
     return normal

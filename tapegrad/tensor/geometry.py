@@ -233,7 +233,7 @@ def elementwise_strides(shape: Ints, operands: Sequence[tuple[Ints, Ints]]) -> I
             return channels_last_strides(shape)
         if len({strides for _, strides in operands}) == 1 and all(is_dense(*operand) for operand in operands):
             return operands[0][1]
-    order = _memory_order(shape, [_broadcast_strides(shape, *operand) for operand in operands])
+    order = memory_order(shape, [_broadcast_strides(shape, *operand) for operand in operands])
     if order == tuple(reversed(range(len(shape)))):
         return contiguous_strides(shape)
     return _laid_out(shape, order, least=0)
@@ -267,7 +267,7 @@ def preserved_strides(shape: Ints, strides: Ints) -> Ints:
     >>> preserved_strides((2, 3), (1, 2)), preserved_strides((2, 3), (1, 4)), preserved_strides((2, 3), (0, 1))
     ((1, 2), (1, 2), (3, 1))
     """
-    return strides if is_dense(shape, strides) else _laid_out(shape, _memory_order(shape, [strides]), least=1)
+    return strides if is_dense(shape, strides) else _laid_out(shape, memory_order(shape, [strides]), least=1)
 
 
 def _broadcast_strides(shape: Ints, own: Ints, strides: Ints) -> Ints:
@@ -280,7 +280,7 @@ def _broadcast_strides(shape: Ints, own: Ints, strides: Ints) -> Ints:
     return (*(0,) * added, *steps)
 
 
-def _memory_order(shape: Ints, operands: Sequence[Ints]) -> Ints:
+def memory_order(shape: Ints, operands: Sequence[Ints]) -> Ints:
     """The dimensions in the order in which a result should lie in memory, the innermost first.
 
     The comparison is no order (a dimension that is broadcast has none), so the result depends on the way it is sorted:

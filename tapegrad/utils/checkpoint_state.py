@@ -97,7 +97,8 @@ class Surroundings:
     """
 
     def __init__(self, preserve_rng_state: bool) -> None:
-        self.rng_state = (default_generator.root, default_generator.offset) if preserve_rng_state else None
+        stream = default_generator.stream
+        self.rng_state = (stream, stream.mark()) if preserve_rng_state else None
         self.device = get_default_device()
 
     @contextmanager
@@ -105,5 +106,7 @@ class Surroundings:
         """A block in which all is as it was then. Afterwards random numbers go on as if it had not been."""
         with fork_rng(enabled=self.rng_state is not None), self.device:
             if self.rng_state is not None:
-                default_generator.root, default_generator.offset = self.rng_state
+                stream, mark = self.rng_state
+                default_generator.take(stream)
+                stream.restore(mark)
             yield
