@@ -84,6 +84,7 @@ __getattr__, __dir__ = on_demand(
     compile="tapegrad.compiler.step",
     compiler="tapegrad.compiler",
     func="tapegrad.func",
+    install="tapegrad.as_torch",
     jit="tapegrad.jit",
     optim="tapegrad.optim",
     profiler="tapegrad.profiler",

@@ -80,6 +80,7 @@ half: _dtype
 from tapegrad.execution.dtypes import iinfo as iinfo
 inf: _float
 from tapegrad.autograd.grad_mode import inference_mode as inference_mode
+from tapegrad.as_torch import install as install
 int: _dtype
 int16: _dtype
 int32: _dtype

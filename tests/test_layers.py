@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
     ["absent", "errors", "version"],
-    ["caches", "declaring"],
+    ["as_torch", "caches", "declaring"],
     ["tape"],
     ["engine"],
     ["execution"],
@@ -34,7 +34,7 @@ FLOORS = [
         "profiler", "random", "signal", "special",
     ],
     ["__init__"],
-    ["demo", "stubs"],
+    ["demo", "script", "stubs"],
     ["__main__"],
 ]  # fmt: skip
 """From the top of the house down. A module may import from floors above its own, and from its own room."""

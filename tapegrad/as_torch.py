@@ -1,0 +1,140 @@
+"""``install()``: the name ``torch`` means tapegrad in this process, for programs and packages that import it.
+
+Note [The name torch]
+``sys.modules["torch"]`` becomes a stand-in module (``Stand``), which has what tapegrad has, and a ``__version__`` that
+begins with that of the PyTorch whose behaviour this is, for packages which compare it: ``2.13.0+tapegrad.0.1.0``. A
+finder in front of all others answers for what is imported under the name: ``torch.nn.functional`` is
+``tapegrad.nn.functional``, the very same module. What is not there is refused where it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, Self
+
+from tapegrad.absent import REASONS
+from tapegrad.version import __version__
+
+PYTORCH = "2.13.0"
+"""The PyTorch whose behaviour this is."""
+
+
+class Stand(ModuleType):
+    """The module ``torch`` while tapegrad is installed as it: see Note [The name torch]."""
+
+    __version__ = f"{PYTORCH}+tapegrad.{__version__}"
+
+    def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
+        super().__init__("torch", "tapegrad, under the name of torch.")
+        package = importlib.import_module("tapegrad")
+        self.__dict__.update(package=package, __file__=package.__file__, __package__="torch")
+        self.__dict__.update(__spec__=spec, __path__=[])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["package"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["package"], name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.__dict__["package"], name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["package"])
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of tapegrad under the name of torch."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """What is imported as ``torch`` or as a part of it.
+
+        Raises:
+            ModuleNotFoundError: tapegrad has no such module; it says why, if that is known.
+        """
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        if fullname != "torch":
+            self._check(fullname)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    @staticmethod
+    def _check(fullname: str) -> None:
+        own = fullname.replace("torch", "tapegrad", 1)
+        try:
+            importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if error.name is None or not own.startswith(error.name):
+                raise  # something else is missing, which that module imports
+            why = REASONS.get(fullname)
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r}: tapegrad, which stands in for torch here, has none"
+                + (f"; {why}" if why else ""),
+                name=fullname,
+            ) from None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """The stand-in for the package; of its modules those of tapegrad are taken."""
+        return Stand(spec) if spec.name == "torch" else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put tapegrad's module in the place of the one that was made."""
+        if module.__name__ != "torch":
+            sys.modules[module.__name__] = importlib.import_module(module.__name__.replace("torch", "tapegrad", 1))
+
+
+class Installed:
+    """That tapegrad stands in for torch; as a context, until its end.
+
+    >>> with install():
+    ...     import torch
+    ...     print(torch.ones(2) + 1, torch.__version__.partition("+")[0])
+    tensor([2., 2.]) 2.13.0
+    """
+
+    def __init__(self) -> None:
+        self.finder = Finder()
+        sys.meta_path.insert(0, self.finder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Let ``torch`` be what it was; modules that have imported it keep what they got."""
+        if self.finder in sys.meta_path:
+            sys.meta_path.remove(self.finder)
+            for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+                del sys.modules[name]
+
+
+def install() -> Installed:
+    """Let the name ``torch``, with all its modules, mean tapegrad in this process.
+
+    To be called before anything imports ``torch``. Programs and packages written for PyTorch then run unchanged;
+    ``python -m tapegrad train.py`` does it for a script.
+
+    Returns:
+        what takes it back: ``remove()``, or the end of a ``with`` block.
+
+    Raises:
+        RuntimeError: PyTorch, or tapegrad under its name, was imported before.
+    """
+    found = sys.modules.get("torch")
+    if isinstance(found, Stand):
+        raise RuntimeError("tapegrad stands in for torch already; remove() of what install() gave ends it")
+    if found is not None:
+        raise RuntimeError(
+            "torch was imported before tapegrad.install(), so that some modules would have PyTorch's tensors, and "
+            "others tapegrad's; call install() first of all, or run the program by python -m tapegrad SCRIPT"
+        )
+    return Installed()

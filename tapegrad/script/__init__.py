@@ -1,0 +1,1 @@
+"""``python -m tapegrad SCRIPT``: runs a program written for PyTorch."""
