@@ -74,8 +74,8 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d
             Softmin Softplus Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer TransformerDecoder
             TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TripletMarginLoss
-            TripletMarginWithDistanceLoss Unflatten Unfold UninitializedBuffer UninitializedParameter Upsample
-            UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d attention init modules parallel qat
+            TripletMarginWithDistanceLoss Unflatten Unfold Upsample
+            UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d attention modules parallel qat
             quantizable quantized utils"""),
     ],
     "torch.utils": [
