@@ -1,9 +1,29 @@
-"""``torch.nn``: so far its functional part, and ``Parameter`` and ``Buffer``; modules will build on them."""
+"""``torch.nn``: modules, parameters, and the functions that modules are made of.
 
-from tapegrad.absent import refusing
-from tapegrad.nn import functional, init
+Modules are imported when one is asked for: a program that has none does without them.
+"""
+
+from typing import Any
+
+from tapegrad.declaring import on_demand
+from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__getattr__ = refusing(__name__)
+_OWN = ("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules",
+        "parameter")  # fmt: skip
+_load, _ = on_demand(__name__, init="tapegrad.nn.init", modules="tapegrad.nn.modules")
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init"]
+
+def __getattr__(name: str) -> Any:
+    if name in ("__path__", "__wrapped__", "init", "modules"):
+        return _load(name)
+    modules = _load("modules")
+    if name == "__all__":
+        return sorted({*modules.__all__, *_OWN})
+    found = getattr(modules, name) if name in modules.__all__ else _load(name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

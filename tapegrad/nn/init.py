@@ -185,7 +185,7 @@ def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _normal_between(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+def _normal_between(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Normal numbers, drawn until all are in [a, b]: quick where most of them are."""
     low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))  # as the dtype has them
     result = tensor.normal_(mean, std, generator=generator)
@@ -194,12 +194,12 @@ def _normal_between(tensor: Tensor, mean: float, std: float, a: float, b: float,
     return tensor if result is tensor else tensor.copy_(result)
 
 
-def _uniform_thinned(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+def _uniform_thinned(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Uniform numbers, each taken with a chance that is to 1 as its density to the highest one in [a, b]."""
     mode = max(a, min(mean, b))
     highest = -0.5 * ((mode - mean) / std) ** 2
 
-    def refused(candidates: Tensor) -> Tensor:
+    def refused(candidates: Any) -> Any:
         chance = empty_like(candidates).uniform_(generator=generator).log_()
         return chance > ((candidates - mean) / std).pow_(2).mul_(-0.5).sub_(highest)
 
