@@ -15,7 +15,7 @@ PACKAGES = "modules", "utils"
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__") and name != "__all__" or name in PACKAGES:
+    if (name.startswith("__") and name != "__all__") or name in PACKAGES:
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
