@@ -7,19 +7,19 @@ from typing import Any
 
 from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
-from tapegrad.nn.parameter import Buffer, Parameter
+from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-_load, _ = on_demand(__name__, modules="tapegrad.nn.modules", utils="tapegrad.nn.utils")
-
-PACKAGES = "modules", "utils"
+PACKAGES = "init", "modules", "utils"
+_load, _ = on_demand(__name__, init="tapegrad.nn.init", modules="tapegrad.nn.modules", utils="tapegrad.nn.utils")
 
 
 def __getattr__(name: str) -> Any:
-    if (name.startswith("__") and name != "__all__") or name in PACKAGES:
+    if name in PACKAGES or (name.startswith("__") and name != "__all__"):
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
-        return sorted({*modules.__all__, "Buffer", "Parameter", "functional", "parameter", *PACKAGES})
+        own = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
+        return sorted({*modules.__all__, *own, *PACKAGES})
     found = getattr(modules, name) if name in modules.__all__ else _load(name)
     globals()[name] = found
     return found
