@@ -54,7 +54,8 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
-        (MODULES, """DataParallel GRU GRUCell LSTM LSTMCell MultiheadAttention RNN RNNBase RNNCell RNNCellBase Transformer
+        (MODULES, """
+            DataParallel GRU GRUCell LSTM LSTMCell MultiheadAttention RNN RNNBase RNNCell RNNCellBase Transformer
             TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer attention parallel qat
             quantizable quantized"""),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def modules(torch: Any) -> SimpleNamespace:
-    """Classes of modules of a library: ``Scale``, ``Count``, ``Shift``, ``Split`` and ``Net``, which has some of them."""
+    """Classes of modules of a library; ``Net`` has some of the others."""
     nn = torch.nn
 
     class Scale(nn.Module):

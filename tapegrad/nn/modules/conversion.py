@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.__future__ import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.execution.dtypes import dtype
+from tapegrad.functions.conversion import _parse_to
 from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.swapping import swap_tensors
@@ -60,10 +60,10 @@ def swap(parameter: Any, function: Callable[[Tensor], Tensor], name: str) -> Non
     grad = parameter.grad
     with no_grad():
         made = Parameter(function(parameter), requires_grad=parameter.requires_grad)
-        made_grad = None if grad is None else function(grad).requires_grad_(grad.requires_grad)
+        made_grad: Any = None if grad is None else function(grad)
     exchange(parameter, made, name, lambda: setattr(parameter, "grad", grad))
     if grad is not None:
-        exchange(grad, made_grad, f"{name}.grad", lambda: None)
+        exchange(grad, made_grad.requires_grad_(grad.requires_grad), f"{name}.grad", lambda: None)
         parameter.grad = grad
 
 
@@ -84,7 +84,7 @@ def exchange(tensor: Any, other: Any, name: str, undo: Callable[[], None]) -> No
 
 def converter(args: tuple, kwargs: dict[str, Any]) -> Callable[[Tensor], Tensor]:
     """What ``Module.to`` does to each tensor, by its arguments."""
-    device, wanted, non_blocking, memory_format = parsed(*args, **kwargs)
+    device, wanted, non_blocking, memory_format = _parse_to(*args, **kwargs)
     if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
         raise TypeError(
             f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}"
@@ -95,7 +95,15 @@ def converter(args: tuple, kwargs: dict[str, Any]) -> Callable[[Tensor], Tensor]
     def convert(tensor: Any) -> Any:
         changed = wanted if tensor.is_floating_point() or tensor.is_complex() else None
         formatted = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
-        return tensor.to(device, changed, non_blocking, **formatted)
+        try:
+            return tensor.to(device, changed, non_blocking, **formatted)
+        except NotImplementedError as error:
+            if str(error) != "Cannot copy out of meta tensor; no data!":
+                raise
+            raise NotImplementedError(
+                f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                "from meta to a different device."
+            ) from None
 
     return convert
 
@@ -106,18 +114,3 @@ COMPLEX = (
     "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
     "expected."
 )
-
-
-def parsed(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-    """The arguments of ``Module.to`` as device, dtype, ``non_blocking`` and memory format."""
-    first = args[0] if args else kwargs.get("tensor")
-    if isinstance(first, Tensor):
-        names: tuple[str, ...] = ("tensor", "non_blocking")
-    elif isinstance(first, dtype):
-        names = ("dtype", "non_blocking")
-    else:
-        names = ("device", "dtype", "non_blocking")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    if isinstance(given.get("tensor"), Tensor):
-        given |= {"device": given["tensor"].device, "dtype": given["tensor"].dtype}
-    return given.get("device"), given.get("dtype"), bool(given.get("non_blocking")), given.get("memory_format")
