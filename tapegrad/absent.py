@@ -54,9 +54,10 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
-        (MODULES, """DataParallel GRU GRUCell LSTM LSTMCell MultiheadAttention RNN RNNBase RNNCell RNNCellBase
-            Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer attention
-            parallel qat quantizable quantized utils"""),
+        (MODULES, """
+            DataParallel GRU GRUCell LSTM LSTMCell MultiheadAttention RNN RNNBase RNNCell RNNCellBase Transformer
+            TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer attention parallel qat
+            quantizable quantized"""),
     ],
     "torch.utils": [
         ("iterate over indices, torch.randperm(count).split(batch), and index the data with them", "data"),

@@ -9,17 +9,17 @@ from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-_OWN = ("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules",
-        "parameter")  # fmt: skip
-_load, _ = on_demand(__name__, init="tapegrad.nn.init", modules="tapegrad.nn.modules")
+PACKAGES = "init", "modules", "utils"
+_load, _ = on_demand(__name__, init="tapegrad.nn.init", modules="tapegrad.nn.modules", utils="tapegrad.nn.utils")
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("__path__", "__wrapped__", "init", "modules"):
+    if name in PACKAGES or (name.startswith("__") and name != "__all__"):
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
-        return sorted({*modules.__all__, *_OWN})
+        own = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
+        return sorted({*modules.__all__, *own, *PACKAGES})
     found = getattr(modules, name) if name in modules.__all__ else _load(name)
     globals()[name] = found
     return found

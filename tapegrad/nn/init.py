@@ -19,8 +19,8 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.functions.creation import arange, empty_like
 from tapegrad.functions.creation import eye as identity_matrix
 from tapegrad.functions.joining import stack
-from tapegrad.functions.orthogonal import qr
 from tapegrad.functions.overriding import handle_torch_function, has_torch_function_unary
+from tapegrad.functions.qr import qr
 from tapegrad.functions.random import randperm
 from tapegrad.functions.selection import where
 from tapegrad.functions.slicing import diag

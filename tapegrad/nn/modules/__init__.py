@@ -22,20 +22,4 @@ from tapegrad.nn.modules.pooling import *
 from tapegrad.nn.modules.sparse import *
 from tapegrad.nn.modules.upsampling import *
 
-__all__`` what it has."""
-
-from tapegrad.nn.modules.activation import *
-from tapegrad.nn.modules.channelshuffle import *
-from tapegrad.nn.modules.container import *
-from tapegrad.nn.modules.distance import *
-from tapegrad.nn.modules.dropout import *
-from tapegrad.nn.modules.flatten import *
-from tapegrad.nn.modules.fold import *
-from tapegrad.nn.modules.linear import *
-from tapegrad.nn.modules.module import Module
-from tapegrad.nn.modules.padding import *
-from tapegrad.nn.modules.pixelshuffle import *
-from tapegrad.nn.modules.pooling import *
-from tapegrad.nn.modules.upsampling import *
-
 __all__ = sorted(name for name, found in globals().items() if isinstance(found, type))  # noqa: PLE0605 - of families
