@@ -416,13 +416,13 @@ class _LazyTransposed(_LazyConvXdMixin):
         self._uninitialize(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyConvolution, Conv1d):  # type: ignore[misc]
+class LazyConv1d(_LazyConvolution, Conv1d):
     """A ``Conv1d`` that learns ``in_channels`` from its first input. See Note [Lazy modules] in ``lazy.py``."""
 
     cls_to_become = Conv1d
 
 
-class LazyConv2d(_LazyConvolution, Conv2d):  # type: ignore[misc]
+class LazyConv2d(_LazyConvolution, Conv2d):
     """A ``Conv2d`` that learns ``in_channels`` from its first input.
 
     >>> import tapegrad as torch
@@ -434,25 +434,25 @@ class LazyConv2d(_LazyConvolution, Conv2d):  # type: ignore[misc]
     cls_to_become = Conv2d
 
 
-class LazyConv3d(_LazyConvolution, Conv3d):  # type: ignore[misc]
+class LazyConv3d(_LazyConvolution, Conv3d):
     """A ``Conv3d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = Conv3d
 
 
-class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):  # type: ignore[misc]
+class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):  # type: ignore[misc]
+class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):  # type: ignore[misc]
+class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose3d

@@ -215,5 +215,5 @@ class CrossMapLRN2d(Module):
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         channels, reach = input.size(1), int((self.size - 1) / 2)
         squares = F.pad(input.square(), (0, 0, 0, 0, reach, reach))
-        total = sum(squares.narrow(1, first, channels) for first in range(2 * reach + 1))
+        total: Any = sum(squares.narrow(1, first, channels) for first in range(2 * reach + 1))
         return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
