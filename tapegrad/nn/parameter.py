@@ -9,7 +9,7 @@ plain parameter: programs without lazy modules, and those whose lazy modules hav
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import empty
@@ -46,11 +46,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     _torch_function_disabled = True
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = tensor([])
         if type(data) is Tensor or type(data) is Parameter:
-            return make_subclass(cls, data, requires_grad)
+            return make_subclass(cls, data, requires_grad)  # type: ignore[return-value]
         result = data.detach().requires_grad_(requires_grad)
         if type(result) is not type(data):
             raise RuntimeError(
@@ -67,7 +67,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         text = super().__repr__()
         if type(self) is not Parameter:
             text = f"Parameter({type(self).__name__}{text.removeprefix('tensor')})"
@@ -173,12 +173,14 @@ class UninitializedTensorMixin:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, proto: Any) -> tuple:
-        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+        tensor: Any = self
+        return type(self), (tensor.requires_grad,)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         if func in ALLOWED or type(func).__name__ == "method-wrapper":  # the second are getters of attributes
-            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+            above: Any = super()
+            return above.__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
             f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
@@ -203,7 +205,7 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; lazy modules have them until they are called.
 
     Args:
@@ -229,7 +231,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return memo[id(self)]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape is not known yet; lazy modules have them until they are called.
 
     Args:
