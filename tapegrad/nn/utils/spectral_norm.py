@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.functions.distance import normalize
 from tapegrad.functions.matmul import dot, multi_dot, mv
+from tapegrad.functions.similarities import normalize
 from tapegrad.nn import modules
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
 
