@@ -289,6 +289,6 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     axis = wrap_dim(dim, v.ndim)
     shape = tuple(length if other == axis else 1 for other, length in enumerate(v.shape))
     if dim == -1 or axis not in (0, v.ndim - 1) or tuple(g.shape) != shape or v.dtype.is_complex:
-        scale: Any = g / norm_except_dim(v, 2, dim)  # type: ignore[operator]
-        return v * scale  # type: ignore[operator]
+        scale: Any = g / norm_except_dim(v, 2, dim)
+        return v * scale
     return normalization.weight_norm(v, g, axes=tuple(other for other in range(v.ndim) if other != axis))

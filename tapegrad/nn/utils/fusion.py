@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 from tapegrad.functions.creation import ones_like, zeros_like
-from tapegrad.functions.unary import rsqrt
 from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.tensor import Tensor
 
@@ -60,7 +59,7 @@ def fuse_conv_bn_weights(
     bias: Any = zeros_like(bn_rm) if conv_b is None else conv_b
     bn_w = ones_like(bn_rm) if bn_w is None else bn_w
     bn_b = zeros_like(bn_rm) if bn_b is None else bn_b
-    scale = rsqrt(bn_rv + bn_eps)
+    scale = (bn_rv + bn_eps).rsqrt()
     shape = [1, -1] if transpose else [-1, 1]
     weight = (conv_w * (bn_w * scale).reshape(shape + [1] * (conv_w.ndim - 2))).to(dtype=conv_w.dtype)
     shifted = ((bias - bn_rm) * scale * bn_w + bn_b).to(dtype=conv_w.dtype if conv_b is None else bias.dtype)
@@ -104,7 +103,7 @@ def fuse_linear_bn_weights(
         bn_b: its bias.
     """
     bias: Any = zeros_like(bn_rm) if linear_b is None else linear_b
-    scale = bn_w * rsqrt(bn_rv + bn_eps)
+    scale = bn_w * (bn_rv + bn_eps).rsqrt()
     weight = linear_w * scale.unsqueeze(-1).to(dtype=linear_w.dtype)
     shifted = ((bias - bn_rm) * scale + bn_b).to(dtype=linear_w.dtype if linear_b is None else bias.dtype)
     return Parameter(weight, linear_w.requires_grad), Parameter(shifted, bias.requires_grad)

@@ -109,7 +109,7 @@ class ParametrizationList(ModuleList):
         if self.is_tensor:
             self._keep_one(original, new)
         else:
-            self._keep_several(original, new)
+            self._keep_several(original, list(new))
         if not unsafe:
             self._check(self(), dtype, shape)
 

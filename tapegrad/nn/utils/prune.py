@@ -527,7 +527,7 @@ def count_of(amount: Any, size: int) -> int:
     >>> count_of(0.5, 6), count_of(2, 6)
     (3, 2)
     """
-    count = amount if isinstance(amount, numbers.Integral) else round(amount * size)
+    count = int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
     if count > size:
         raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={size}")
-    return int(count)
+    return count
