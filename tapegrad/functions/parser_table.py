@@ -611,6 +611,8 @@ FUNCTIONS = by_name({
         "Number start, Number end, Number step=1, *, Tensor out=None, dtype dtype=None, layout "
         "layout=torch.strided, device device=None, bool requires_grad=False"
     ),
+    "_weight_norm": "Tensor v, Tensor g, int dim=0",
+    "norm_except_dim": "Tensor v, int pow=2, int dim=0",
     "renorm": "Tensor input, Number p, int dim, Number maxnorm, *, Tensor out=None",
     "repeat_interleave": (
         "Tensor input, Tensor repeats, int? dim=None, *, index? output_size=None | Tensor repeats, *, index? "
