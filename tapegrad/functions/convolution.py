@@ -161,8 +161,12 @@ def _check_output(
     lengths: Sequence[int], sizes: Sequence[int], stride: Sequence[int], output_padding: Sequence[int],
     dilation: Sequence[int],
 ) -> None:  # fmt: skip
+    """Refuse what a transposed convolution makes too long, or nothing of. PyTorch's sequences are images of height 1."""
+    if len(stride) == 1:
+        lengths, sizes, stride, dilation = ((1, *values) for values in (lengths, sizes, stride, dilation))
+        output_padding = (0, *output_padding)
     if any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation, strict=True)):
-        names = {1: ["width"], 2: ["height", "width"], 3: ["depth", "height", "width"]}[len(stride)]
+        names = ["depth", "height", "width"][-len(stride) :]
         numbers = {"output_padding": output_padding, "stride": stride, "dilation": dilation}
         got = " ".join(
             f"{key}_{name}: {number}"

@@ -119,7 +119,7 @@ NAMESPACES.setdefault("nn", {}).update(Parameter=Parameter, Buffer=Buffer)
 ALLOWED = frozenset(
     NAMESPACES["Tensor"].get(name, getattr(Tensor, name, None))
     for name in (
-        "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short",
+        "__hash__", "size", "is_complex", "is_floating_point", "half", "float", "double", "char", "short",
         "int", "long", "cuda", "cpu", "to", "get_device",
     )
 ) - {None}  # fmt: skip
@@ -178,6 +178,8 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        if func.__name__ == "copy_" and all(map(is_lazy, args)):
+            return args[0]
         if func in ALLOWED or type(func).__name__ == "method-wrapper":  # the second are getters of attributes
             above: Any = super()
             return above.__torch_function__(func, types, args, kwargs or {})

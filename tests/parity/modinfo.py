@@ -90,7 +90,8 @@ def samples_of(name: str, limit: int | None, training: bool = True) -> Iterator[
 def wrong_samples_of(name: str) -> list[tuple[Sample, bool]]:
     """Samples that are refused, and whether that is when the module is made."""
     info = ENTRIES[name]
-    found = info.module_error_inputs_func(info, device="cpu", dtype=pytorch.float32, requires_grad=False, training=False)
+    options = {"device": "cpu", "dtype": pytorch.float32, "requires_grad": False, "training": False}
+    found = info.module_error_inputs_func(info, **options)
     return [
         (Sample(name, (made.args, made.kwargs), (called.args, called.kwargs) if called else ((), {})), early)
         for error in found
@@ -200,6 +201,21 @@ def copies(module: Any) -> Iterator[Any]:
     """The module copied, and pickled."""
     yield copy.deepcopy(module)
     yield pickle.loads(pickle.dumps(module))
+
+
+def draws(torch: Any, program: Callable[[Any], Any]) -> list[list]:
+    """The calls of random functions that a program makes: name and arguments, without the tensor."""
+    calls = []
+
+    class Noting(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+            if function.__name__ in ("uniform_", "normal_", "randperm") and not (kwargs and "tensor" in kwargs):
+                calls.append([function.__name__, *(arg for arg in args if not isinstance(arg, torch.Tensor))])
+            return function(*args, **(kwargs or {}))
+
+    with Noting():
+        program(torch)
+    return calls
 
 
 # -- beyond the database -----------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from tapegrad.nn import functional as F
 from tapegrad.nn import init
 from tapegrad.nn.modules.lazy import LazyModuleMixin
 from tapegrad.nn.modules.module import Module
-from tapegrad.nn.modules.utils import _ntuple, _reverse_repeat_tuple
+from tapegrad.nn.modules.utils import OfDimensions, _ntuple, _reverse_repeat_tuple
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
 from tapegrad.tensor.layout import contiguous_format
 from tapegrad.tensor.tensor import Tensor
@@ -151,7 +151,7 @@ def both_sides(padding: Any, kernel_size: Sequence[int], dilation: Sequence[int]
 # -- convolutions ------------------------------------------------------------------------------------------------------
 
 
-class _Convolution(_ConvNd):
+class _Convolution(OfDimensions, _ConvNd):
     """What convolutions share that aren't transposed.
 
     Args:
@@ -169,7 +169,6 @@ class _Convolution(_ConvNd):
         ValueError: see ``check_settings``.
     """
 
-    _dims: ClassVar[int]
     _convolve: ClassVar[Callable]
 
     def __init__(
@@ -273,7 +272,7 @@ class _ConvTransposeNd(_ConvNd):
         return [size - low for size, low in zip(output_size, least, strict=True)]
 
 
-class _Transposed(_ConvTransposeNd):
+class _Transposed(OfDimensions, _ConvTransposeNd):
     """What transposed convolutions share.
 
     Args:
@@ -291,7 +290,6 @@ class _Transposed(_ConvTransposeNd):
         ValueError: see ``check_settings``; another mode of padding; an output size that can't be.
     """
 
-    _dims: ClassVar[int]
     _convolve: ClassVar[Callable]
 
     def __init__(

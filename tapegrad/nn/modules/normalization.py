@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 from tapegrad.functions.creation import empty
 from tapegrad.nn import functional as F
@@ -205,6 +205,7 @@ class CrossMapLRN2d(Module):
     tensor([[[[1.]]]])
     """
 
+    __constants__: ClassVar[list[str]] = []
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
