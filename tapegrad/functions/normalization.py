@@ -48,7 +48,7 @@ def batch_norm(
     ``momentum`` (the variance unbiased); otherwise the running ones are used.
 
     Raises:
-        ValueError: training on one value per channel; a negative ``eps``, or in training one of 0; one running statistic
+        ValueError: training on one value per channel; a negative ``eps``, or 0 in training; one running statistic
             without the other.
         RuntimeError: no running statistics outside training; shapes or dtypes that don't fit.
     """

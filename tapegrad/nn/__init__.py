@@ -9,8 +9,10 @@ from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-PACKAGES = "init", "modules", "utils"
-_load, _ = on_demand(__name__, init="tapegrad.nn.init", modules="tapegrad.nn.modules", utils="tapegrad.nn.utils")
+PACKAGES = "grad", "init", "modules", "utils"
+_load, _ = on_demand(
+    __name__, grad="tapegrad.nn.grad", init="tapegrad.nn.init", modules="tapegrad.nn.modules", utils="tapegrad.nn.utils"
+)
 
 
 def __getattr__(name: str) -> Any:

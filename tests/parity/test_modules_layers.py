@@ -1,11 +1,13 @@
 """Layers: signatures, first values, lazy ones, states of old, and what is refused, as PyTorch has them."""
 
 import copy
+import importlib
 import inspect
 import pickle
 import types
 import warnings
 
+import numpy as np
 import pytest
 import torch as pytorch
 from harness import Programs, agree, attempt, recorded_warnings, warned
@@ -463,6 +465,57 @@ def prefixes_of_states(torch):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs(program):
+    agree(program, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_of_convolutions_by_themselves(dims):
+    def program(torch):
+        lengths, kernel = (5, 6, 4)[:dims], (2, 3, 2)[:dims]
+        x = torch.arange(float(2 * 4 * np.prod(lengths))).reshape(2, 4, *lengths).sin()
+        weight = torch.arange(float(6 * 2 * np.prod(kernel))).reshape(6, 2, *kernel).cos()
+        settings = {"stride": 2, "padding": 1, "dilation": 1, "groups": 2}
+        gradient = getattr(torch.nn.functional, f"conv{dims}d")(x, weight, None, **settings).sin()
+        module = torch.nn.grad
+        of_input = getattr(module, f"conv{dims}d_input")(x.shape, weight, gradient, **settings)
+        return [of_input, getattr(module, f"conv{dims}d_weight")(x, weight.shape, gradient, **settings)]
+
+    agree(program, rtol=1e-4, atol=1e-5)
+
+
+def test_reductions_by_their_old_names():
+    def program(torch):
+        module = importlib.import_module(f"{torch.__name__}.nn._reduction")
+        flags = [(average, reduce) for average in (None, True, False) for reduce in (None, True, False)]
+        strings = [module.legacy_get_string(*pair, emit_warning=False) for pair in flags]
+        numbers = [module.legacy_get_enum(*pair, emit_warning=False) for pair in flags]
+        told = warned(lambda: module.get_enum("elementwise_mean")) + warned(lambda: module.legacy_get_enum(True, False))
+        return [strings, numbers, told, attempt(lambda: module.get_enum("most"))]
+
+    agree(program)
+
+
+CONVOLVED = """
+F.conv_tbc(x, w, b, 1)
+F.conv_tbc(x, w, b)
+torch.conv_tbc(x, w, b, pad=2)
+F.conv_tbc(x, w, b[:2])
+F.conv_tbc(x[0], w, b)
+F.conv_tbc(x, w[0], b)
+F.conv_tbc(x, w[:, :2], b)
+F.conv_tbc(x, w, w)
+F.conv_tbc(x, w, None)
+F.native_channel_shuffle(x, 2)
+torch.native_channel_shuffle(x.permute(1, 2, 0)[:, :2], 2)
+"""
+
+
+@pytest.mark.parametrize("line", CONVOLVED.strip().splitlines())
+def test_functions_without_layers(line):
+    def program(torch):
+        x, w, b = (torch.arange(float(np.prod(shape))).reshape(shape).sin() for shape in ((5, 2, 3), (3, 3, 4), (4,)))
+        return attempt(lambda: eval(line, {"torch": torch, "F": torch.nn.functional, "x": x, "w": w, "b": b}))
+
     agree(program, rtol=1e-5, atol=1e-6)
 
 

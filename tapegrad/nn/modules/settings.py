@@ -22,7 +22,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform, overload
 
 from tapegrad.nn.modules.module import Module
-from tapegrad.tape.sources import defined
 
 Layer = TypeVar("Layer", bound=type[Module])
 
@@ -70,7 +69,9 @@ def _init(cls: type, kinds: dict[str, Any]) -> Callable:
     parameters = [f"{name}=defaults[{name!r}]" if name in defaults else name for name in kinds]
     lines = [f"def __init__(self, {', '.join(parameters)}):", "    super(cls, self).__init__()"]
     lines += [f"    self.{name} = {name}" for name in kinds]
-    init = defined(lines, "__init__", {"cls": cls, "defaults": defaults})
+    space: dict[str, Any] = {"cls": cls, "defaults": defaults}
+    exec("\n".join(lines), space)
+    init = space.pop("__init__")
     for name in defaults:
         delattr(cls, name)
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
