@@ -9,8 +9,15 @@ from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-PACKAGES = "init", "modules", "utils"
-_load, _ = on_demand(__name__, init="tapegrad.nn.init", modules="tapegrad.nn.modules", utils="tapegrad.nn.utils")
+PACKAGES = "init", "modules", "parallel", "utils"
+_load, _ = on_demand(
+    __name__,
+    DataParallel="tapegrad.nn.parallel",
+    init="tapegrad.nn.init",
+    modules="tapegrad.nn.modules",
+    parallel="tapegrad.nn.parallel",
+    utils="tapegrad.nn.utils",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -18,8 +25,8 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
-        own = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
-        return sorted({*modules.__all__, *own, *PACKAGES})
+        parts = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
+        return sorted({*modules.__all__, *parts, *PACKAGES, "DataParallel"})
     found = getattr(modules, name) if name in modules.__all__ else _load(name)
     globals()[name] = found
     return found
