@@ -55,8 +55,8 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     ],
     "torch.nn": [
         (MODULES, """
-            DataParallel GRU GRUCell LSTM LSTMCell MultiheadAttention RNN RNNBase RNNCell RNNCellBase Transformer
-            TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer attention parallel qat
+            GRU GRUCell LSTM LSTMCell MultiheadAttention RNN RNNBase RNNCell RNNCellBase Transformer
+            TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer attention qat
             quantizable quantized"""),
     ],
     "torch.utils": [
