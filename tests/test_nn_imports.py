@@ -14,16 +14,12 @@ NN = Path(tapegrad.__file__).parent / "nn"
 TENSORS = {"nn/parameter.py", "nn/functional.py"}
 """What makes parameters and names functions is no module."""
 
-TOLERATED = {
-    "tapegrad.functions.losses.resolve_reduction",  # what PyTorch has in the private ``_Reduction``
-    "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
-    "tapegrad.tape.sources.defined",  # makes functions of text, and knows nothing of tensors
-}
+TOLERATED = {"tapegrad.tensor.paths.owners"}  # where modules are noted, so that parameters have paths
 
 HOMES = (
     "tapegrad", "tapegrad.__future__", "tapegrad.autograd", "tapegrad.autograd.function", "tapegrad.autograd.profiler",
-    "tapegrad.fft", "tapegrad.func", "tapegrad.linalg", "tapegrad.nn.functional", "tapegrad.overrides",
-    "tapegrad.special", "tapegrad.utils", "tapegrad.utils.checkpoint", "tapegrad.utils.hooks",
+    "tapegrad.cuda", "tapegrad.fft", "tapegrad.func", "tapegrad.linalg", "tapegrad.nn.functional",
+    "tapegrad.overrides", "tapegrad.special", "tapegrad.utils", "tapegrad.utils.checkpoint", "tapegrad.utils.hooks",
 )  # fmt: skip
 """Where PyTorch's users find names."""
 
