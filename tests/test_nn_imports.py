@@ -22,6 +22,7 @@ TOLERATED = {
 
 HOMES = (
     "tapegrad", "tapegrad.__future__", "tapegrad.autograd", "tapegrad.autograd.function", "tapegrad.autograd.profiler",
+    "tapegrad.cuda",
     "tapegrad.fft", "tapegrad.func", "tapegrad.linalg", "tapegrad.nn.functional", "tapegrad.overrides",
     "tapegrad.special", "tapegrad.utils", "tapegrad.utils.checkpoint", "tapegrad.utils.hooks",
 )  # fmt: skip
