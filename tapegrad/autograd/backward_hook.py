@@ -31,7 +31,7 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """The backward hooks of one call.
+    """The backward hooks of one call, whose inputs and outputs it passes on.
 
     Args:
         module: what the hooks get first.

@@ -82,8 +82,8 @@ class Module:
     >>> scale(torch.ones(2)).sum().backward()
     >>> scale.weight.grad
     tensor([1., 1.])
-    >>> scale.state_dict()["weight"]
-    tensor([1., 2.])
+    >>> dict(scale.state_dict())
+    {'weight': tensor([1., 2.])}
     """
 
     dump_patches: bool = False
