@@ -179,6 +179,8 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor],
     """``self[indices]`` where ``mask`` is set, ``fill`` elsewhere; there, indices may be out of range."""
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor], values: Tensor) -> Tensor:
     """``self`` with ``values`` added at ``indices`` where ``mask`` is set; elsewhere, indices may be out of range."""
+def _weight_norm(v: Tensor, g: Tensor, dim: _int = ...) -> Tensor:
+    """``v`` with norms ``g`` instead of its own over all dimensions but ``dim``."""
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The absolute value; real, of complex numbers too."""
 def abs_(input: Tensor) -> Tensor:
@@ -558,6 +560,8 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Seq
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: _str = ..., dilation: Sequence[_int] | _int = ..., groups: _int | Tensor = ...) -> Tensor:
     """The cross-correlation of (batch, in, depth, height, width) with a weight. See ``conv1d``."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int | Tensor = ...) -> Tensor:
+    """``conv1d`` with the dimensions in another order: (time, batch, in), (kernel, in, out), to (time, batch, out)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., output_padding: Sequence[_int] | _int = ..., groups: _int | Tensor = ..., dilation: Sequence[_int] | _int = ...) -> Tensor:
     """The transpose of ``conv1d``, with a weight (in, out / groups, kernel): (batch, in, length) to (batch, out, ...)."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., output_padding: Sequence[_int] | _int = ..., groups: _int | Tensor = ..., dilation: Sequence[_int] | _int = ...) -> Tensor:
@@ -1291,6 +1295,8 @@ def narrow_copy(input: Tensor, dim: _int, start: _int | Tensor, length: _int | T
     """``length`` items of a dimension, from ``start`` on, as a tensor of their own."""
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float | Tensor, eps: _float | Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """``batch_norm``, and, in training, the mean and the inverse standard deviation of each channel."""
+def native_channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
+    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 def native_dropout(input: Tensor, p: _float | Tensor, train: _bool | None) -> tuple[Tensor, Tensor]:
     """``dropout``, and which elements were kept."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int | Tensor, C: _int | Tensor, HxW: _int | Tensor, group: _int, eps: _float | Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -1319,6 +1325,8 @@ def nonzero_static(input: Tensor, *, size: _int | Tensor, fill_value: _int = ...
     """The indices of the first ``size`` nonzero elements: int64 of shape (size, ndim), with ``fill_value`` where there"""
 def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., out: Any = ..., dtype: _dtype | None = ...) -> Tensor:
     """The norm of all elements, or over ``dim``: of any order ``p``; ``"fro"`` is 2."""
+def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
+    """The norm over all dimensions but ``dim``, which stay with length 1; over all, without dimensions, if it is -1."""
 @overload
 def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Normal numbers of these means and standard deviations; tensors broadcast, two numbers need a ``size``."""

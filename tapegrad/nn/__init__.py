@@ -1,9 +1,44 @@
-"""``torch.nn``: so far its functional part, and ``Parameter`` and ``Buffer``; modules will build on them."""
+"""``torch.nn``: modules, parameters, and the functions that modules are made of.
 
-from tapegrad.absent import refusing
-from tapegrad.nn import functional
-from tapegrad.nn.parameter import Buffer, Parameter
+Modules are imported when one is asked for: a program that has none does without them.
+"""
 
-__getattr__ = refusing(__name__)
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Buffer", "Parameter", "functional"]
+from tapegrad.declaring import on_demand
+from tapegrad.nn import functional as functional
+from tapegrad.nn import parameter as parameter
+from tapegrad.nn.parameter import Buffer as Buffer
+from tapegrad.nn.parameter import Parameter as Parameter
+from tapegrad.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from tapegrad.nn.parameter import UninitializedParameter as UninitializedParameter
+
+if TYPE_CHECKING:
+    from tapegrad.nn.modules import *
+
+PACKAGES = "grad", "init", "modules", "parallel", "utils"
+_load, _ = on_demand(
+    __name__,
+    DataParallel="tapegrad.nn.parallel",
+    grad="tapegrad.nn.grad",
+    init="tapegrad.nn.init",
+    modules="tapegrad.nn.modules",
+    parallel="tapegrad.nn.parallel",
+    utils="tapegrad.nn.utils",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in PACKAGES or (name.startswith("__") and name != "__all__"):
+        return _load(name)
+    modules = _load("modules")
+    if name == "__all__":
+        parts = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
+        return sorted({*modules.__all__, *parts, *PACKAGES, "DataParallel"})
+    found = getattr(modules, name) if name in modules.__all__ else _load(name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

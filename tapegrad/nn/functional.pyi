@@ -111,6 +111,8 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Seq
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: _str = ..., dilation: Sequence[_int] | _int = ..., groups: _int | Tensor = ...) -> Tensor:
     """The cross-correlation of (batch, in, depth, height, width) with a weight. See ``conv1d``."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int | Tensor = ...) -> Tensor:
+    """``conv1d`` with the dimensions in another order: (time, batch, in), (kernel, in, out), to (time, batch, out)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., output_padding: Sequence[_int] | _int = ..., groups: _int | Tensor = ..., dilation: Sequence[_int] | _int = ...) -> Tensor:
     """The transpose of ``conv1d``, with a weight (in, out / groups, kernel): (batch, in, length) to (batch, out, ...)."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., output_padding: Sequence[_int] | _int = ..., groups: _int | Tensor = ..., dilation: Sequence[_int] | _int = ...) -> Tensor:
@@ -273,6 +275,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | 
     """``max(0, 1 - x[j] + x[i])`` of all labels ``j`` and all classes ``i`` that are none, over the number of classes."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: _str = ...) -> Tensor:
     """The mean over the classes (last dimension) of the binary cross entropy of logits, weighted by class."""
+def native_channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
+    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: _str = ...) -> Tensor:
     """Minus the log-probability of each target class: input (N, C, ...) or (C,), target (N, ...) or () of int64."""
 def normalize(input: Tensor, p: _float = ..., dim: Any = ..., eps: _float = ...) -> Tensor:

@@ -1179,6 +1179,8 @@ class TensorMethods:
         """The product of two matrices, (n, k) and (k, m)."""
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> return_types.mode:
         """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``."""
+    def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
+        """What a module is to have in the place of this tensor when it loads another, if tensors are swapped then."""
     @overload
     def moveaxis(self, source: _int, destination: _int) -> Tensor:
         """``input`` with the dimensions ``source`` moved to the positions ``destination``, the others in their order."""
