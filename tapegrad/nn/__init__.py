@@ -1,9 +1,27 @@
-"""``torch.nn``: so far its functional part, and ``Parameter`` and ``Buffer``; modules will build on them."""
+"""``torch.nn``: modules, parameters, and the functions that modules are made of.
 
-from tapegrad.absent import refusing
-from tapegrad.nn import functional
+Modules are imported when one is asked for: a program that has none does without them.
+"""
+
+from typing import Any
+
+from tapegrad.declaring import on_demand
+from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter
 
-__getattr__ = refusing(__name__)
+_load, _ = on_demand(__name__, modules="tapegrad.nn.modules")
 
-__all__ = ["Buffer", "Parameter", "functional"]
+
+def __getattr__(name: str) -> Any:
+    if name in ("__path__", "__wrapped__") or name == "modules":
+        return _load(name)
+    modules = _load("modules")
+    if name == "__all__":
+        return sorted({*modules.__all__, "Buffer", "Parameter", "functional", "modules", "parameter"})
+    found = getattr(modules, name) if name in modules.__all__ else _load(name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

@@ -1,5 +1,6 @@
-"""``torch.utils.hooks``: the handle that takes a hook off, where PyTorch has it. Nothing is defined here."""
+"""``torch.utils.hooks``: what takes a hook off, and hooks around a call. Nothing is defined here."""
 
+from tapegrad.autograd.backward_hook import BackwardHook
 from tapegrad.tape.hooks import RemovableHandle
 
-__all__ = ["RemovableHandle"]
+__all__ = ["BackwardHook", "RemovableHandle"]
