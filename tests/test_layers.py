@@ -48,7 +48,7 @@ OPS = [
     "fft", "bessel", "polynomials", "distributions",
     "solving", "lu", "ldl", "determinants", "distances", "matrix_functions",
     "eigen", "svd", "cholesky", "qr", "pseudoinverse",
-    "grid", "bags", "ctc", "recurrent", "unpooling", "segments", "margins", "adjoints",
+    "grid", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "adjoints",
     "foreign", "levels", "conventions", "page", "__main__",
 ]  # fmt: skip
 """Inside ``ops`` there is an order too: a module imports only from those before it."""

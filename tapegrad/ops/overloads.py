@@ -316,6 +316,9 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "multilabel_margin_gradient": "multilabel_margin_loss_backward",
     "masked_dropout": "native_dropout", "dropout_gradient": "native_dropout_backward",
     "max_pool2d_gradient": "max_pool2d_with_indices_backward",
+    "lstm_layer": "mkldnn_rnn_layer", "gru_layer": "gru.input", "rnn_tanh_layer": "rnn_tanh.input",
+    "rnn_relu_layer": "rnn_relu.input", "pack_padded_sequence": "_pack_padded_sequence",
+    "pad_packed_sequence": "_pad_packed_sequence",
 }  # fmt: skip
 """PyTorch's names of our operators, where they are not their own names' ``default``."""
 

@@ -197,8 +197,7 @@ class Elman:
     def tangent(self, n: Inputs, t: Inputs, outputs: Sequence, reverse: bool) -> tuple:
         """The tangents of the results by those of the inputs."""
         y, back = outputs[0], _turned(n.w_hh)
-        moved = _moved(n, t, n.h, y, reverse)
-        moved = _total(*moved) if any(one is not None for one in moved) else _zeros_like(y)
+        moved = _of_all_steps(_total(*_moved(n, t, n.h, y, reverse)), y, y.shape[2])
 
         def step(t_h: Any, now: tuple) -> tuple:
             t_a, rate, held = now
@@ -496,9 +495,6 @@ class Recurrent(Operator):
         found = self.layer.tangent(n, moved, outputs, reverse)
         found = found[1:] if self.is_cell else found
         return tuple(one if one is None else _as(one, given) for one, given in zip(found, out, strict=True))
-
-    def __call__(self, *args: Any, **settings: Any) -> Any:
-        return super().__call__(*args, **settings)
 
 
 def _wide(x: Any) -> Any:
