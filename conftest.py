@@ -69,7 +69,8 @@ import pytest  # noqa: E402 - the environment comes first
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
 from tapegrad import caches  # noqa: E402
-from tapegrad.execution import host, pending, programs, tiering  # noqa: E402
+from tapegrad.execution import deferred as pending  # noqa: E402
+from tapegrad.execution import host, programs, tiering  # noqa: E402
 from tests import rings  # noqa: E402
 
 pytest.register_assert_rewrite("harness", "oracles")

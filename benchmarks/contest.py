@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad.execution.pending import settled
+from tapegrad.execution.deferred import settled
 from tapegrad.tensor.tensor import value_of
 
 IMMEDIATE, DEFERRED, COMPILED = "tapegrad immediate", "tapegrad deferred", "tapegrad compiled"

@@ -73,7 +73,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             Threshold Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
             TripletMarginLoss TripletMarginWithDistanceLoss Unflatten Unfold UninitializedBuffer UninitializedParameter
             Upsample UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d attention init parallel qat
-            quantizable quantized utils"""),
+            quantizable quantized"""),
     ],
     "torch.utils": [
         ("iterate over indices, torch.randperm(count).split(batch), and index the data with them", "data"),

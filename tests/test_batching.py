@@ -8,8 +8,8 @@ import pytest
 
 import tapegrad as torch
 from tapegrad.execution import batching, programs
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.pending import recording
 from tapegrad.tensor.tensor import value_of, wrap
 
 pytestmark = pytest.mark.once("programs are deferred here")
@@ -192,7 +192,7 @@ def test_other_numbers_in_the_same_program(batches):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("at_once", [1, 1024])
 def test_numbers_that_become_infinite_in_a_compiled_function(at_once, monkeypatch, batches):
-    monkeypatch.setattr("tapegrad.execution.whole.AT_ONCE", at_once)
+    monkeypatch.setattr("tapegrad.execution.step_executable.AT_ONCE", at_once)
     step = torch.compile(lambda x: (x * 1e300, x / 1e300))
     assert [[y.tolist() for y in step(torch.tensor([1.0, -2.0]))] for _ in range(4)] == [
         [[float("inf"), float("-inf")], [0.0, -0.0]]
@@ -200,7 +200,7 @@ def test_numbers_that_become_infinite_in_a_compiled_function(at_once, monkeypatc
 
 
 def test_a_compiled_function(monkeypatch, batches):
-    monkeypatch.setattr("tapegrad.execution.whole.AT_ONCE", 16)
+    monkeypatch.setattr("tapegrad.execution.step_executable.AT_ONCE", 16)
     weights = [torch.tensor(0.1 * i, requires_grad=True) for i in range(12)]
 
     def loss_of(values):

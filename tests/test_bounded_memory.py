@@ -11,7 +11,7 @@ import pytest
 import tapegrad as torch
 from tapegrad import caches
 from tapegrad.caches import Cache, Interned, Memory, remembered, weigh
-from tapegrad.execution import pending
+from tapegrad.execution import deferred as pending
 from tapegrad.execution.dtypes import float32
 from tapegrad.interop import from_jax
 from tapegrad.tensor.spec import Spec

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tapegrad.ops import conv, convolving
+from tapegrad.ops import convolution, convolving
 
 pytestmark = pytest.mark.once("kernels alone: nothing is recorded")
 
@@ -60,7 +60,7 @@ def always(monkeypatch):
 @pytest.mark.parametrize("case", CASES)
 def test_a_product_is_the_convolution(case, always):
     x, w, _ = drawn(case)
-    ours = partial(conv.convolution.function, **settings_of(case))
+    ours = partial(convolution.convolution.function, **settings_of(case))
     np.testing.assert_allclose(jax.jit(ours)(x, w), by_xla(case)(x, w), atol=1e-12)
     assert "stablehlo.convolution" not in lowered(ours, x, w)
 
@@ -70,7 +70,7 @@ def test_a_product_is_the_convolution(case, always):
 def test_products_are_the_gradient_of_the_weight(case, at_once, always, monkeypatch):
     monkeypatch.setattr(convolving, "_LAID_OUT_AT_ONCE", at_once)
     x, w, g = drawn(case)
-    ours = partial(conv.conv_weight.function, kernel_size=case[3], **settings_of(case))
+    ours = partial(convolution.conv_weight.function, kernel_size=case[3], **settings_of(case))
     (expected,) = jax.vjp(partial(by_xla(case), x), w)[1](g)
     np.testing.assert_allclose(jax.jit(ours)(x, g), expected, atol=1e-12)
     assert "stablehlo.convolution" not in lowered(ours, x, g)
@@ -104,7 +104,7 @@ def of_weight(x, y, kernel=(3, 3)):
     """The gradient of a weight, and from what it is found: an input and a gradient of these shapes."""
     settings = {"stride": (1,) * len(kernel), "padding": ((1, 1),) * len(kernel), "dilation": (1,) * len(kernel)}
     given = (jax.ShapeDtypeStruct(shape, "float32") for shape in (x, y))
-    return partial(conv.conv_weight.function, kernel_size=kernel, groups=1, **settings), *given
+    return partial(convolution.conv_weight.function, kernel_size=kernel, groups=1, **settings), *given
 
 
 def is_products(*args, **kernel):

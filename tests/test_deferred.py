@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import pending, programs
+from tapegrad.execution import deferred as pending
+from tapegrad.execution import programs
 from tapegrad.execution.host import array_of
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import value_of, wrap
@@ -46,7 +47,7 @@ def leaf(*numbers):
 def is_pending(tensor):
     """Whether a tensor's value is not computed yet."""
     value = value_of(tensor)
-    return type(value) is pending.Pending and value.program is not None
+    return type(value) is pending.DeferredValue and value.program is not None
 
 
 def numbers_of(results):

@@ -21,7 +21,7 @@ from fake_nodes import Act, Floats, Leaf, Scale, run
 
 import tapegrad
 from tapegrad.engine import Engine
-from tapegrad.engine.threads import NESTED_PER_THREAD, STAND_INS_KEPT, StandIn
+from tapegrad.engine.threads import NESTED_PER_THREAD, STAND_INS_KEPT, ReentrantThread
 from tapegrad.engine.workers import stop_workers
 from tapegrad.tape.modes import switched, thread
 
@@ -546,7 +546,7 @@ def test_thousands_of_nested_calls():
 
     within_limit(lambda: nest(5000))
     assert reached == [4999]
-    assert len(StandIn.idle) <= STAND_INS_KEPT
+    assert len(ReentrantThread.idle) <= STAND_INS_KEPT
 
 
 def interrupted_when_it_begins(monkeypatch, before):
@@ -556,7 +556,7 @@ def interrupted_when_it_begins(monkeypatch, before):
         What was done when the interrupt had come out, and what has been done at the end.
     """
     engine, done, began, returned = Engine(), [], threading.Event(), threading.Event()
-    begin = StandIn.begin
+    begin = ReentrantThread.begin
 
     def interrupted(outcome):
         if not before:
@@ -573,7 +573,7 @@ def interrupted_when_it_begins(monkeypatch, before):
             done.append(engine.current_task.depth)
 
     with monkeypatch.context() as patches:
-        patches.setattr(StandIn, "begin", staticmethod(interrupted))
+        patches.setattr(ReentrantThread, "begin", staticmethod(interrupted))
         with pytest.raises(KeyboardInterrupt):
             nest(NESTED_PER_THREAD + 1)
     seen = list(done)

@@ -15,7 +15,7 @@ from instants import at_each_instant
 
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
-from tapegrad.execution.pending import recording
+from tapegrad.execution.deferred import recording
 from tapegrad.tape.modes import thread
 
 ROUNDS = 40

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import pending
+from tapegrad.execution import deferred
 from tapegrad.execution.kernel import Kernel
 
 pytestmark = pytest.mark.once("jax is asked, and nothing else")
@@ -27,12 +27,12 @@ def test_a_jitted_function_refuses_what_is_no_array_by_type_error(wide):
     ran = []
     double = jax.jit(lambda x, y: (ran.append(True), x + y)[1], inline=True)
     dtype = np.dtype("float64" if wide else "float32")
-    stranger = pending.pending(pending.Program(), 0, pending.aval((2,), dtype))
+    stranger = deferred.pending(deferred.Program(), 0, deferred.aval((2,), dtype))
     with jax.enable_x64(wide):
         array = jnp.ones(2, dtype)
         for _ in range(2):  # before and after it has been compiled
             for given in ((stranger, array), (array, stranger)):
-                with pytest.raises(TypeError, match="Pending.* is not a valid JAX type"):
+                with pytest.raises(TypeError, match="DeferredValue.* is not a valid JAX type"):
                     double(*given)
             double(array, array)
     assert ran == [True]  # nothing of it ran before the refusal
@@ -71,7 +71,7 @@ def test_all_that_is_traced_is_a_tracer(name):
 
 
 def test_what_is_run_in_an_eval_context_is_no_part_of_a_trace():
-    """A program that was recorded before is run while jax traces (``pending.run``)."""
+    """A program that was recorded before is run while jax traces (``deferred.run``)."""
 
     def traced(x):
         with jax.core.eval_context():
@@ -89,7 +89,7 @@ def test_64_bits_for_a_while_without_configuration():
 
 
 def test_what_is_donated_is_deleted_and_the_results_take_its_place():
-    """Results get the memory of donated inputs of their shape, in the order of both (``execution/whole.py``)."""
+    """Results get the memory of donated inputs of their shape, in the order of both."""
     many = 1 << 16
     left, right = jnp.zeros(many) + 1, jnp.zeros(many) + 2
     places = [x.unsafe_buffer_pointer() for x in (left, right)]
@@ -111,7 +111,7 @@ def test_a_result_is_in_its_list_when_the_call_that_c_makes_returns():
 
 
 def test_python_specialises_the_append_of_a_list():
-    """After it, it looks for no interrupt: an instruction and its results are appended together (``pending.py``)."""
+    """After it, it looks for no interrupt: an instruction and its results are appended together (``deferred.py``)."""
     call = Kernel(lambda x: x * 2, name="double", wide=False).call_for([jnp.ones(2)])
     with torch.deferred():
         for _ in range(64):
@@ -122,10 +122,10 @@ def test_python_specialises_the_append_of_a_list():
 
 def test_a_list_holds_what_it_holds_once():
     """Which results are still wanted, and whose memory may be used again, is told by reference counts."""
-    held = [object.__new__(pending.Pending)]
-    assert not any(pending._held(held))
+    held = [object.__new__(deferred.DeferredValue)]
+    assert not any(deferred._held(held))
     other = held[0]
-    assert any(pending._held(held)) and other is held[0]
+    assert any(deferred._held(held)) and other is held[0]
 
 
 def test_what_the_tests_patch_is_there():

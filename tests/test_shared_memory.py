@@ -14,7 +14,7 @@ from instants import at_each_instant
 
 import tapegrad as torch
 from tapegrad.compiler.capture import DataDependentError
-from tapegrad.execution.pending import Pending
+from tapegrad.execution.deferred import DeferredValue
 from tapegrad.interop import to_jax
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import value_of
@@ -294,7 +294,7 @@ def test_deferred_programs_read_what_is_there_when_they_are_recorded_and_write_a
         y = x * 2
         array[:] = 10
         z = x * 2
-        assert type(y._value) is Pending
+        assert type(y._value) is DeferredValue
         x.add_(y)
         assert array.tolist() == [10, 12, 14]
         array[:] = 0

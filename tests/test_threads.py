@@ -24,7 +24,7 @@ from tapegrad.caches import Interned
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode, leaf_edge
 from tapegrad.dispatch.plan import Kernels
 from tapegrad.execution.devices import device
-from tapegrad.execution.whole import Whole
+from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.ops.elementwise import sin
 from tapegrad.tape import modes
 from tapegrad.tape.hooks import RemovableHandle
@@ -348,7 +348,7 @@ def test_threads_may_read_one_deferred_value():
 @pytest.mark.once("what is deferred is said here")
 def test_a_thread_may_read_what_a_step_leaves_that_another_one_captures(monkeypatch):
     """Its results are known by then, and its program is being run, which uses up its inputs."""
-    count, run, read = torch.zeros(2), Whole.run, []
+    count, run, read = torch.zeros(2), StepExecutable.run, []
     reader = threading.Thread(target=lambda: read.append(count.tolist()), daemon=True)
 
     def run_when_it_is_read(whole, inputs, results):
@@ -356,7 +356,7 @@ def test_a_thread_may_read_what_a_step_leaves_that_another_one_captures(monkeypa
         reader.join(0.1)
         run(whole, inputs, results)
 
-    monkeypatch.setattr(Whole, "run", run_when_it_is_read)
+    monkeypatch.setattr(StepExecutable, "run", run_when_it_is_read)
     assert torch.compile(lambda: count.add_(1).sum())().item() == 2
     reader.join(LIMIT)
     assert read == [[1.0, 1.0]]
@@ -596,7 +596,7 @@ def tell():
 atexit.register(tell)  # it is called after those that are registered later
 
 import tapegrad as torch
-from tapegrad.execution.pending import run_pending
+from tapegrad.execution.deferred import run_pending
 
 torch.set_execution(sys.argv[1])
 x = torch.ones(600, 600)

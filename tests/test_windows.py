@@ -22,17 +22,17 @@ def memory(dtype, size):
     return (numbers + 1j * (100 + numbers) if np.dtype(dtype).kind == "c" else numbers).astype(dtype)
 
 
-def expected(row, dtype, shape, strides, offset, lens=0):
+def expected(row, dtype, shape, strides, offset, view_bits=0):
     shown = as_strided(row.view(dtype)[offset:], shape, [stride * np.dtype(dtype).itemsize for stride in strides])
-    return look(shown, lens)
+    return look(shown, view_bits)
 
 
-def look(array, lens):
-    array = np.conj(array) if lens & CONJUGATED else array
-    return np.negative(array) if lens & NEGATED else array
+def look(array, view_bits):
+    array = np.conj(array) if view_bits & CONJUGATED else array
+    return np.negative(array) if view_bits & NEGATED else array
 
 
-def check(old, root, root_strides, shape, strides, offset, dtype=None, lens=0):
+def check(old, root, root_strides, shape, strides, offset, dtype=None, view_bits=0):
     """Read a window on a memory of dtype ``old``, then write it."""
     row, dtype = memory(old, prod(root)), np.dtype(dtype or old)
     last = offset + sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))
@@ -40,14 +40,14 @@ def check(old, root, root_strides, shape, strides, offset, dtype=None, lens=0):
     value = as_strided(row, root, [stride * row.dtype.itemsize for stride in root_strides])
     with jax.enable_x64(True):
         array = jnp.asarray(value)
-    shown = read_window(array, root_strides, shape, strides, offset, dtype, lens)
+    shown = read_window(array, root_strides, shape, strides, offset, dtype, view_bits)
     assert (shown.dtype, shown.shape) == (dtype, shape)
-    np.testing.assert_array_equal(np.asarray(shown), expected(row, dtype, shape, strides, offset, lens))
+    np.testing.assert_array_equal(np.asarray(shown), expected(row, dtype, shape, strides, offset, view_bits))
     new = memory(dtype, prod(shape)).reshape(shape)
     with jax.enable_x64(True):
-        written = write_window(array, root_strides, jnp.asarray(new), strides, offset, dtype, lens)
+        written = write_window(array, root_strides, jnp.asarray(new), strides, offset, dtype, view_bits)
     target = as_strided(row.view(dtype)[offset:], shape, [stride * dtype.itemsize for stride in strides])
-    target[...] = look(new, lens)
+    target[...] = look(new, view_bits)
     np.testing.assert_array_equal(np.asarray(written), value)
 
 
@@ -141,9 +141,9 @@ def test_a_rest_that_is_no_whole_element_stays():
     assert written.tolist() == [0, 0, 3]
 
 
-@pytest.mark.parametrize("lens", [CONJUGATED, NEGATED, CONJUGATED + NEGATED])
-def test_lenses(lens):
-    check(C64, (2, 3), (3, 1), (2, 2), (3, 1), 1, C64, lens)
+@pytest.mark.parametrize("view_bits", [CONJUGATED, NEGATED, CONJUGATED + NEGATED])
+def test_view_bits(view_bits):
+    check(C64, (2, 3), (3, 1), (2, 2), (3, 1), 1, C64, view_bits)
     check(C64, (2, 3), (3, 1), (2, 3), (6, 2), 1, F32, NEGATED)
 
 

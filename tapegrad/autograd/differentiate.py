@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tapegrad.autograd import remembered, source_lines
+from tapegrad.autograd import backward_cache, source_lines
 from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
@@ -18,8 +18,8 @@ from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
+from tapegrad.execution.deferred import run_pending
 from tapegrad.execution.host import is_traced, ones
-from tapegrad.execution.pending import run_pending
 from tapegrad.functions.registry import asked, overridden, overriding
 from tapegrad.ops.levels import whole
 from tapegrad.ops.operator import cast, zeros_of
@@ -385,7 +385,7 @@ def execute(
     try:
         thread.backward_call = here()
         if plain:
-            captured = remembered.run(roots[0], seeds[0], keep_graph, outputs, bound)
+            captured = backward_cache.run(roots[0], seeds[0], keep_graph, outputs, bound)
         if captured is None:
             captured = engine.execute(roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, bound)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tapegrad.autograd.grad_mode import ModeDecorator
-from tapegrad.dispatch.forward import primal_of
+from tapegrad.dispatch.jvp import primal_of
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.tangents import embedded

@@ -1,6 +1,6 @@
 """Looking for nan and inf in what operators and nodes return, without waiting for each.
 
-Note [Pending checks]
+Note [DeferredValue checks]
 Every operator (``forward=True``) and every node leaves a *step*: what it was given, and a flag for each result
 (``execution/nonfinite.py``, Note [Flags]). Steps are read many at a time, in the order in which they were left, and the
 first with a bad result is reported. They are read before a user's code could see the damage: before a hook or a custom
@@ -125,8 +125,8 @@ class Accumulation(Step):
             write(self.grad, self.value)
 
 
-class Pending:
-    """Steps that wait to be read. See Note [Pending checks]."""
+class DeferredValue:
+    """Steps that wait to be read. See Note [DeferredValue checks]."""
 
     def __init__(self) -> None:
         self.steps: deque[Step] = deque()  # nodes of one backward call may run on several threads: each may append,
@@ -174,7 +174,7 @@ class _Forward(threading.local):
     """
 
     def __init__(self) -> None:
-        self.pending = Pending()
+        self.pending = DeferredValue()
         self.formulas = 0
 
 
@@ -207,7 +207,7 @@ class Checked:
     def __init__(self, currency: Any) -> None:
         read_forward()
         self.currency = currency
-        self.pending = Pending()
+        self.pending = DeferredValue()
         self.awaited: dict[Node, tuple[int, Any, Any]] = {}
         self.roots: list[Node] = []
         self.add, self.add_into, self.seed = currency.add, currency.add_into, currency.seed

@@ -1,7 +1,7 @@
 """Giving an account of what a captured call leaves behind.
 
 Note [Accounts]
-A captured call can be replayed if every array that goes into its program has a known source (``refs.py``), and every
+A captured call can be replayed if every array that goes into its program has a known source (``sources.py``), and every
 result that somebody still holds is accounted for: it is returned, it is what a known tensor's memory holds now, a
 leaf's gradient, or in a place that was rebound (``rebinding.py``). Results that are held elsewhere (a graph that is not
 freed, an object that the search can't see) can't be put there again without running Python, so such a call is captured
@@ -14,15 +14,15 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from tapegrad.compiler.capture import Capture, Seen
-from tapegrad.compiler.effects import Bound, Counted, Drawn, Effects, Graded, Made, Returned, Written
 from tapegrad.compiler.moving import Moving
 from tapegrad.compiler.places import Rebound
-from tapegrad.compiler.refs import Ref, Refs, Unaccounted
-from tapegrad.compiler.trust import PLAIN
+from tapegrad.compiler.side_effects import Bound, Counted, Drawn, Effects, Graded, Made, Returned, Written
+from tapegrad.compiler.sources import Ref, Refs, Unaccounted
+from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.execution.deferred import DeferredValue
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.pending import Pending
 from tapegrad.execution.programs import shown
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Size
@@ -79,7 +79,7 @@ def _draw(stream: Any, root: int, offset: int) -> Drawn:
 
 def _slot(capture: Capture, value: Any) -> int | None:
     """Which result of the capture a value is."""
-    return value.slot if type(value) is Pending and value.program is capture else None
+    return value.slot if type(value) is DeferredValue and value.program is capture else None
 
 
 def _account_for_writes(
@@ -133,7 +133,7 @@ def _grade(capture: Capture, seen: Seen, refs: Refs) -> list[Graded]:
     return [Graded(ref, made(capture, grad, f"the gradient of a tensor of shape {list(seen.tensor.shape)}"))]
 
 
-_OF_RESULTS = frozenset({"_storage", "_view", "_hooks", "_offset", "_lens", "_seen", "_lost_grad"})
+_OF_RESULTS = frozenset({"_storage", "_view", "_hooks", "_offset", "_view_bits", "_seen", "_lost_grad"})
 """What a plain result may have had set."""
 
 
@@ -151,7 +151,7 @@ def made(capture: Capture, tensor: Tensor, what: str) -> Made:
     recorded = tensor._edge is not None or view.base._edge is not None or view.leaf or view.made is not None
     if recorded or tensor._storage.live or base.writes:  # type: ignore[union-attr]
         raise Unaccounted(f"{what} is a view that was written to, or that has a history")
-    return alone._replace(base=base, offset=tensor._offset, lens=tensor._lens, creation=view.creation)
+    return alone._replace(base=base, offset=tensor._offset, view_bits=tensor._view_bits, creation=view.creation)
 
 
 def _made_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tensor, ...]) -> Made:

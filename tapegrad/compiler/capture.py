@@ -16,8 +16,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tapegrad.execution.deferred import DeferredValue, Program, Traced, recording, run
 from tapegrad.execution.late import Check, Findings, joined, look, nothing
-from tapegrad.execution.pending import Pending, Program, Traced, recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor.shared import give_back
@@ -45,7 +45,7 @@ class Seen:
     Attributes:
         tensor: the tensor.
         before: whether it is known to have been there before the call.
-        spec, edge, grad, storage, offset: what it had; ``own`` is its value, ``edition`` that of its storage.
+        spec, edge, grad, storage, offset: what it had; ``own`` is its value, ``data_version`` that of its storage.
         current: whether ``own`` is what its storage shows.
         value: the array that it had, of its own or in its storage.
         hooks: the functions that were called with its gradient.
@@ -53,20 +53,20 @@ class Seen:
     """
 
     __slots__ = (
-        "tensor", "before", "spec", "edge", "grad", "storage", "offset", "own", "current", "value", "edition",
+        "tensor", "before", "spec", "edge", "grad", "storage", "offset", "own", "current", "value", "data_version",
         "counter", "version", "hooks",
     )  # fmt: skip
 
     def __init__(self, tensor: Tensor, before: bool) -> None:
         self.tensor, self.before = tensor, before
         self.spec, self.edge, self.grad = tensor._spec, tensor._edge, tensor._grad
-        self.offset, self.hooks = (tensor._offset, tensor._lens), tuple(hooks_of(tensor))
+        self.offset, self.hooks = (tensor._offset, tensor._view_bits), tuple(hooks_of(tensor))
         storage = self.storage = tensor._storage
         self.own = tensor._value
         live = storage is not None and storage.live
         self.value = storage.value if live else tensor._value  # type: ignore[union-attr]
-        self.edition = 0 if storage is None else storage.edition
-        self.current = self.own is not None and tensor._seen == self.edition
+        self.data_version = 0 if storage is None else storage.data_version
+        self.current = self.own is not None and tensor._seen == self.data_version
         self.counter = None if storage is None else tensor._counter or storage.counter
         self.version = 0 if self.counter is None else self.counter.version
 
@@ -79,7 +79,7 @@ class Seen:
             return "it has another history"
         storage = tensor._storage
         settled = self.storage is None and storage is not None and not storage.live
-        if not (storage is self.storage or settled) or (tensor._offset, tensor._lens) != self.offset:
+        if not (storage is self.storage or settled) or (tensor._offset, tensor._view_bits) != self.offset:
             return "it lies in another memory"
         if tuple(hooks_of(tensor)) != self.hooks:
             return "it has other hooks"
@@ -89,7 +89,7 @@ class Seen:
         """Make the tensor what it was."""
         tensor, storage = self.tensor, self.storage
         tensor._spec, tensor._edge, tensor._value, tensor._storage = self.spec, self.edge, self.own, storage
-        tensor._offset, tensor._lens = self.offset
+        tensor._offset, tensor._view_bits = self.offset
         if tensor._grad is not self.grad:
             tensor._grad = self.grad
         if storage is not None and storage.live and not storage.shared and storage.value is not self.value:
@@ -149,7 +149,7 @@ class Capture(Program):
         if id(tensor) in self.seen:
             return
         seen = Seen(tensor, before)
-        if not (type(seen.value) is Pending and seen.value.program is self) and not tensor._spec.level:
+        if not (type(seen.value) is DeferredValue and seen.value.program is self) and not tensor._spec.level:
             self.seen[id(tensor)] = seen
             if seen.grad is not None:
                 self.note(seen.grad, before)
@@ -206,7 +206,7 @@ class Capture(Program):
         """
         for key, seen in list(self.seen.items()):
             tensor = seen.tensor
-            if tensor._spec.window and type(tensor._value) is Pending and tensor._value.program is self:
+            if tensor._spec.window and type(tensor._value) is DeferredValue and tensor._value.program is self:
                 tensor._value, tensor._seen = None, -1
             del tensor
             if not seen.before and sys.getrefcount(seen.tensor) == 2:  # ours, getrefcount's
@@ -258,7 +258,7 @@ class Capture(Program):
             self.checks.clear()
             Findings(None, checks).expect(values)
 
-    def evaluate(self, value: Pending) -> Any:
+    def evaluate(self, value: DeferredValue) -> Any:
         """As of any program, when nobody runs it; that may have computed it."""
         with self.running:
             return super().evaluate(value) if value.program is self else value.array

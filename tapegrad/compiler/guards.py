@@ -2,8 +2,8 @@
 
 Note [Guards]
 Python is not run when a compiled call is replayed, so what Python would have read must be what it was. All places from
-which it could have read something (``search.py``) are listed once, and compared at each call: by identity; numbers and
-strings by value; arrays of NumPy by their elements.
+which it could have read something (``reachable.py``) are listed once, and compared at each call: by identity; numbers
+and strings by value; arrays of NumPy by their elements.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tapegrad.compiler.places import (
     can_be_rebound,
     identity_of,
 )
-from tapegrad.compiler.search import DEFAULTS, Search
-from tapegrad.compiler.trust import PLAIN
+from tapegrad.compiler.reachable import DEFAULTS, Search
+from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -16,11 +16,11 @@ from typing import Any
 from tapegrad.caches import Cache
 from tapegrad.compiler.capture import hooks_of
 from tapegrad.compiler.guards import alike
-from tapegrad.compiler.search import KEPT
-from tapegrad.compiler.trust import PLAIN
+from tapegrad.compiler.reachable import KEPT
+from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.execution.deferred import is_tracer
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import get_default_dtype
-from tapegrad.execution.pending import is_tracer
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, flatten

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.compiler.effects import Effects, Made, Returned, Written
-from tapegrad.compiler.refs import Ref
+from tapegrad.compiler.side_effects import Effects, Made, Returned, Written
+from tapegrad.compiler.sources import Ref
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, counter_of, wrap

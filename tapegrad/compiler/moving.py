@@ -6,7 +6,7 @@ than the tensors, and that differ from call to call. Once that has been seen, th
 there (``Moving``), for the time of the call. They compute like the numbers, and write down what is computed
 (``Numbers``): a few operators of Python, which a replayed call computes again before its program is run. What goes into
 a kernel as a float becomes an input of the program. What Python chooses by (`if t % 10 == 0`) is a *condition*: where
-it does not hold, the call takes another *course*, for which there is another program (``cases.py``).
+it does not hold, the call takes another *course*, for which there is another program (``cache_entry.py``).
 
 It must be known what becomes of every number, and the class says so: it is no float, it only claims to be one
 (``__class__``), so that no C code can read its number without asking. Whoever asks (``float()``, an index, a shape, a

@@ -6,7 +6,7 @@ import types
 from collections import OrderedDict, defaultdict
 from typing import Any, NamedTuple
 
-from tapegrad.compiler.trust import PLAIN
+from tapegrad.compiler.trace_rules import PLAIN
 
 MISSING: Any = object()
 """Stands for what is not there."""

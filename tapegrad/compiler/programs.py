@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.capture import Capture
-from tapegrad.compiler.effects import Effects
 from tapegrad.compiler.guards import alike
-from tapegrad.compiler.refs import Source
-from tapegrad.execution.whole import Whole
+from tapegrad.compiler.side_effects import Effects
+from tapegrad.compiler.sources import Source
+from tapegrad.execution.step_executable import StepExecutable
 
 
 class Programs:
@@ -18,11 +18,13 @@ class Programs:
     def __init__(self) -> None:
         self._wholes = Cache("compiled programs")
 
-    def of(self, capture: Capture, sources: Sequence[Source], effects: Effects, replaced: dict[int, int]) -> Whole:
+    def of(
+        self, capture: Capture, sources: Sequence[Source], effects: Effects, replaced: dict[int, int]
+    ) -> StepExecutable:
         """The program of a captured call. A Python number that is not what it was becomes an input of it."""
         code, numbers = capture.code, {i: source.of for i, source in enumerate(sources) if source.kind == "number"}
         key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
-        entries: list[tuple[list[tuple], Whole]] = self._wholes.get(key) or self._wholes.keep(key, [])
+        entries: list[tuple[list[tuple], StepExecutable]] = self._wholes.get(key) or self._wholes.keep(key, [])
         entry = next((entry for entry in entries if entry[0] == code), None)
         if entry is not None:
             same = {i: number for i, number in entry[1].constants.items() if alike(number, numbers[i])}
@@ -30,6 +32,6 @@ class Programs:
                 return entry[1]
             entries.remove(entry)
             numbers = same
-        whole = Whole(code, effects.slots, capture.size, numbers, replaced)
+        whole = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
         entries.append((code, whole))
         return whole

@@ -2,9 +2,9 @@
 
 Note [Who holds what is written over]
 What a step writes anew may be written into the old memory (Note [Memory that is given away] in
-``execution/whole.py``). That nobody else holds it is known from the reference count of its array: handles in jax's or
-NumPy's world on the same buffer XLA knows of itself. If somebody does, or another thread could be reading, it is
-copied. So it is where a place is rebound (``rebinding.py``), and somebody else holds the tensor that was there.
+``execution/step_executable.py``). That nobody else holds it is known from the reference count of its array: handles in
+jax's or NumPy's world on the same buffer XLA knows of itself. If somebody does, or another thread could be reading, it
+is copied. So it is where a place is rebound (``rebinding.py``), and somebody else holds the tensor that was there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
-from tapegrad.compiler.effects import Effects
-from tapegrad.compiler.refs import Ref, Source
+from tapegrad.compiler.side_effects import Effects
+from tapegrad.compiler.sources import Ref, Source
 from tapegrad.execution.copies import copied
-from tapegrad.execution.pending import Pending
-from tapegrad.execution.whole import Whole
+from tapegrad.execution.deferred import DeferredValue
+from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import settle, value_of
@@ -32,7 +32,7 @@ class Inputs:
         effects: what a call leaves behind.
     """
 
-    def __init__(self, sources: Sequence[Source], whole: Whole, effects: Effects) -> None:
+    def __init__(self, sources: Sequence[Source], whole: StepExecutable, effects: Effects) -> None:
         self._constants = [of if kind in ("number", "constant") else None for kind, of in sources]
         self._memories: list[tuple[int, Storage]] = []
         self._written: list[tuple[int, Storage]] = []
@@ -59,17 +59,17 @@ class Inputs:
         inputs, lonely = self._constants.copy(), not self._alters or alone()
         for position, storage in self._memories:
             value = storage.value
-            inputs[position] = value if type(value) is not Pending else _settled(storage)
+            inputs[position] = value if type(value) is not DeferredValue else _settled(storage)
         for position, storage in self._written:
             value = storage.value
-            if type(value) is Pending or getrefcount(value) > 3 or not lonely:  # the memory's, ours, getrefcount's
+            if type(value) is DeferredValue or getrefcount(value) > 3 or not lonely:  # memory, ours, its own
                 value = None
                 value = _own(storage, lonely)
             inputs[position] = value
         for position, container, key, places in self._rebound:
             tensor = container[key]
             value = tensor._value
-            if type(value) is Pending:
+            if type(value) is DeferredValue:
                 value = None
                 value = _value(tensor)
             if getrefcount(value) > 3 or getrefcount(tensor) > places + 2 or not lonely:
@@ -94,15 +94,15 @@ def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:
 
 
 def _value(tensor: Any) -> Any:
-    if type(value_of(tensor)) is Pending:
+    if type(value_of(tensor)) is DeferredValue:
         settle(tensor)
     value = value_of(tensor)
-    return value.settle() if type(value) is Pending else value
+    return value.settle() if type(value) is DeferredValue else value
 
 
 def _settled(storage: Storage) -> Any:
     value = storage.value
-    if type(value) is Pending:
+    if type(value) is DeferredValue:
         storage.value = value = value.settle()
     return value
 
@@ -125,7 +125,7 @@ def _own(storage: Storage, lonely: bool) -> Any:
 def _keep(inputs: list[Any], position: int, ref: Ref, arguments: Sequence[Any], lonely: bool) -> None:
     """Put a copy in place of an array that is to be written over and that others hold, too."""
     held = getrefcount(inputs[position])
-    if held > 3:  # the memory's, ours, getrefcount's
+    if held > 3:  # memory, ours, its own
         storage = ref.find(arguments)._storage
         held -= 0 if storage is None else _stale(storage, inputs[position])
     if held > 3 or not lonely:

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 from tapegrad.compiler.accounts import begins, is_used_up, made
 from tapegrad.compiler.capture import Capture, hooks_of
-from tapegrad.compiler.effects import Effects
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.places import Binding, Rebound
-from tapegrad.compiler.refs import Unaccounted
-from tapegrad.compiler.search import KEPT
-from tapegrad.execution.pending import same, settled
+from tapegrad.compiler.reachable import KEPT
+from tapegrad.compiler.side_effects import Effects
+from tapegrad.compiler.sources import Unaccounted
+from tapegrad.execution.deferred import same, settled
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor

@@ -8,17 +8,17 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.compiler.capture import Capture
-from tapegrad.compiler.effects import Effects
 from tapegrad.compiler.leaving import Leaving, memory_of
 from tapegrad.compiler.moving import Numbers
 from tapegrad.compiler.reading import Inputs
 from tapegrad.compiler.rebinding import Holdings
-from tapegrad.compiler.refs import Refs, Source
+from tapegrad.compiler.side_effects import Effects
+from tapegrad.compiler.sources import Refs, Source
 from tapegrad.execution.copies import copied
+from tapegrad.execution.deferred import quiet_numbers, wanted_of
 from tapegrad.execution.late import Check, Findings, nothing
-from tapegrad.execution.pending import quiet_numbers, wanted_of
 from tapegrad.execution.programs import why_unlike
-from tapegrad.execution.whole import Whole
+from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.tensor import settle
 from tapegrad.tensor.trees import TreeSpec, unflatten
@@ -31,7 +31,7 @@ class Recorded(NamedTuple):
     sources: list[Source]
     effects: Effects
     tree: TreeSpec
-    whole: Whole
+    whole: StepExecutable
     checks: Sequence[Check]
     numbers: Numbers | None
 
@@ -81,7 +81,7 @@ def run_captured(new: Recorded, capture: Capture, refs: Refs, arguments: Sequenc
         settle(ref.find(arguments))
 
 
-def _use_up(capture: Capture, whole: Whole) -> None:
+def _use_up(capture: Capture, whole: StepExecutable) -> None:
     """Run the program of a capture. An interrupt that comes before leaves it its inputs: it can be evaluated."""
     inputs = capture.inputs
     for position in whole.donated:
@@ -100,7 +100,7 @@ def _use_up(capture: Capture, whole: Whole) -> None:
     capture.values.clear()  # what nobody wants refers to the capture, and that to it
 
 
-def settle_captured(capture: Capture, whole: Whole, results: list[Any]) -> None:
+def settle_captured(capture: Capture, whole: StepExecutable, results: list[Any]) -> None:
     """Give the values of a capture that are wanted their arrays."""
     for slot, array in whole.by_slot(results).items():
         value = capture.values[slot]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tapegrad.compiler.capture import Seen, hooks_of
-from tapegrad.compiler.search import KEPT
+from tapegrad.compiler.reachable import KEPT
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -36,7 +36,7 @@ class State:
             return f"the gradient of {what} was {self.grad} and is {spec}"
         if tensor._storage is not self.storage or tensor._edge is not self.edge:
             return f"{what} lies in another memory, or has another history"
-        if (tensor._offset, tensor._lens) != self.offset or _hook_ids(tensor) != self.hooks:
+        if (tensor._offset, tensor._view_bits) != self.offset or _hook_ids(tensor) != self.hooks:
             return f"{what} shows other elements, or has other hooks"
         if tensor.__dict__.keys() - KEPT != self.attributes:
             return f"{what} has other attributes"

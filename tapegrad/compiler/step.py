@@ -2,14 +2,14 @@
 
 Note [Compiled steps]
 The first calls run the function as it is, and capture what it computes (``capture.py``). Each is compiled as one
-program (``programs.py``): its inputs are read from where they came from (``refs.py``), its results are where the call
-left them (``effects.py``, ``accounts.py``), in new tensors if it gave new ones to its names (``rebinding.py``), and the
-memory of what is written anew is given to the program to write into (``reading.py``). When two calls one after the
-other turn out the same, inputs and effects and all that Python could have read (``guards.py``), the next ones are
-*replayed* (``replay.py``): nothing of the function is run but its program, as long as what it reaches in Python
-(``search.py``), and what its tensors are (``states.py``), stays what it was. Where that can't be known, Python is run
-at each call, and ``report()`` says why; the program is still one, and compiled once: numbers that change become inputs
-of it.
+program (``programs.py``): its inputs are read from where they came from (``sources.py``), its results are where the
+call left them (``side_effects.py``, ``accounts.py``), in new tensors if it gave new ones to its names
+(``rebinding.py``), and the memory of what is written anew is given to the program to write into (``reading.py``). When
+two calls one after the other turn out the same, inputs and effects and all that Python could have read (``guards.py``),
+the next ones are *replayed* (``replay.py``): nothing of the function is run but its program, as long as what it reaches
+in Python (``reachable.py``), and what its tensors are (``states.py``), stays what it was. Where that can't be known,
+Python is run at each call, and ``report()`` says why; the program is still one, and compiled once: numbers that change
+become inputs of it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.accounts import begins, check_accounts, effects_of
+from tapegrad.compiler.cache_entry import Case
 from tapegrad.compiler.capture import Capture, captured, hooks_of
-from tapegrad.compiler.cases import Case
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.kinds import MOVES, Likeness, Widths, ambient, are_ordinary, has_more, kind_of_call
 from tapegrad.compiler.moving import Numbers, can_tell, moved_numbers, plain_tree, standing_in
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
-from tapegrad.compiler.refs import Refs, Unaccounted, sources_of
 from tapegrad.compiler.replay import Recorded, Replay, held_results, replaced_by, run_captured
 from tapegrad.compiler.settings import check_settings
+from tapegrad.compiler.sources import Refs, Unaccounted, sources_of
 from tapegrad.compiler.states import States
-from tapegrad.compiler.trust import PLAIN
+from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.execution.deferred import recording, run
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.late import Check, Findings
-from tapegrad.execution.pending import recording, run
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.shared import release_shared, shared_now
 from tapegrad.tensor.tensor import Tensor, settle, value_of

@@ -3,7 +3,7 @@
 Operators come as arguments; nothing here knows any of them. See Note [Plans] in ``plan.py``.
 """
 
-from tapegrad.dispatch.call import call, runner
+from tapegrad.dispatch.forward_code import call, runner
 from tapegrad.dispatch.nodes import AccumulateGrad, DelayedError, Error, OperatorNode, UndefinedGrad, gradient_edge
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import SavedTensor

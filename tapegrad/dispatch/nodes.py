@@ -35,7 +35,7 @@ from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, name_of, next_sequence_nr
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, edge_of, lent, value_of, version_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, describe, donatable, edge_of, value_of, version_of, wrap, write
 
 if TYPE_CHECKING:
     from tapegrad.dispatch.plan import Plan
@@ -195,7 +195,7 @@ def added(present: Tensor, grad: Any) -> Any:
         return add_values(value_of(present), grad)
     if present._value is not None and alone():  # it is not read any more, but it would count
         present._value = None
-    holder = lent(storage)
+    holder = donatable(storage)
     return add_values(storage.value, grad) if holder is None else add_into(storage.value, grad, holder)
 
 
@@ -622,7 +622,7 @@ class Error(Node):
         return "torch::autograd::Error"
 
 
-class Passage(Node):
+class IdentityNode(Node):
     """A function of tensors that gives them back unchanged, with a node of its own kind between."""
 
     __slots__ = ()
@@ -647,7 +647,7 @@ class Passage(Node):
         return results[0] if len(results) == 1 else results
 
 
-class DelayedError(Passage):
+class DelayedError(IdentityNode):
     """A function of tensors that gives them back unchanged; differentiating through the results raises.
 
     >>> import tapegrad as torch
@@ -672,7 +672,7 @@ class DelayedError(Passage):
         return "torch::autograd::DelayedError"
 
 
-class UndefinedGrad(Passage):
+class UndefinedGrad(IdentityNode):
     """A function that gives a tensor back unchanged; in backward the gradient ends there, undefined.
 
     >>> import tapegrad as torch

@@ -13,19 +13,19 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from tapegrad.dispatch.appliers import applier
+from tapegrad.dispatch.backward_code import applier
 from tapegrad.dispatch.levels import lifted_forward
 from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.dispatch.structures import fit_of
 from tapegrad.errors import message
+from tapegrad.execution.deferred import Call, aval, quiet_numbers
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.opaque import Meta
-from tapegrad.execution.pending import Call, aval, quiet_numbers
 from tapegrad.execution.sizes import check_size
 from tapegrad.tape.modes import Modes
 from tapegrad.tensor.spec import Spec
@@ -130,7 +130,7 @@ class Plan:
         saved_numbers: which of the saved items are plain numbers.
         releases: whether anything saved is freed after a backward; plain numbers of a node are not.
         saves_inference: whether an inference tensor would be saved, which is refused if a gradient goes anywhere.
-        applier: what a node does when every gradient is given and every possible one is wanted; ``appliers.py``.
+        applier: what a node does when every gradient is given and every possible one is wanted; ``backward_code.py``.
         modes: what was switched on.
         recorded: how the call is recorded, in deferred mode.
         level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.

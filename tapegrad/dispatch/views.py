@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.caches import Cache, remembered
-from tapegrad.dispatch.call import replay
+from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.nodes import OperatorNode, SavedMisfit, WorkerOfDevice, fitting, gradient_edge, node_made, rebase
 from tapegrad.dispatch.saved import second_backward
 from tapegrad.errors import CREATION, out_of_storage
@@ -55,7 +55,7 @@ class Part(NamedTuple):
     """Which part of a base a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
 
     Strides and sizes are in real numbers where one of the two is complex and the other is not (``base_split``,
-    ``part_split`` say which). ``lens``: whether the view shows conjugates, or negatives, of what the base shows.
+    ``part_split`` say which). ``view_bits``: whether the view shows conjugates, or negatives, of what the base shows.
     """
 
     shape: tuple[int, ...]
@@ -66,7 +66,7 @@ class Part(NamedTuple):
     x_box: str
     base_split: bool = False
     part_split: bool = False
-    lens: int = 0
+    view_bits: int = 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -81,8 +81,8 @@ class Part(NamedTuple):
 
     def through_lens(self, part: Any) -> Any:
         """What the view shows of a part, and what lies there if the view shows this."""
-        part = operators["conj"](part) if self.lens & CONJUGATED else part
-        return -part if self.lens & NEGATED else part
+        part = operators["conj"](part) if self.view_bits & CONJUGATED else part
+        return -part if self.view_bits & NEGATED else part
 
     def put(self, base: Any, part: Any, offset: int, x_offset: int) -> Any:
         """The base with that part replaced."""
@@ -116,8 +116,9 @@ def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
     size = max(extent(place), extent(whole), first) - first
     offset, x_offset = place.offset - first, whole.offset - first
     boxes = box_kinds(size, (place.shape, place.strides, offset), (whole.shape, whole.strides, x_offset))
-    lens = view._lens ^ (0 if base_split or part_split else base._lens)
-    return Part(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, lens), offset, x_offset
+    view_bits = view._view_bits ^ (0 if base_split or part_split else base._view_bits)
+    part = Part(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
+    return part, offset, x_offset
 
 
 def in_reals(geometry: Geometry) -> Geometry:
@@ -405,7 +406,7 @@ def _at(tensor: Tensor, edge: Edge | None) -> Tensor:
     """A tensor with another place in the graph, that tells where in memory the tensor lies."""
     spec = tensor._spec.fresh.replace(requires_grad=True, strides=tensor._spec.strides)
     stand_in = wrap(value_of(tensor), spec, edge)
-    stand_in._offset, stand_in._lens = tensor._offset, tensor._lens
+    stand_in._offset, stand_in._view_bits = tensor._offset, tensor._view_bits
     return stand_in
 
 
@@ -422,7 +423,7 @@ def _shown(origin: Tensor, made: Made, target: Tensor) -> Tensor:
     with switched(grad=True):
         shown = made.op(origin, *made.numbers, **made.settings)
     shown._spec = shown._spec.replace(strides=target._spec.strides)
-    shown._offset, shown._lens = target._offset, target._lens
+    shown._offset, shown._view_bits = target._offset, target._view_bits
     return shown
 
 

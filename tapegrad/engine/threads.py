@@ -7,9 +7,10 @@ bounds the stack of a thread, so the call that finds ``NESTED_PER_THREAD`` other
 *stand-in*, a thread with a fresh stack, while the caller waits. Stand-ins are kept for the next time.
 
 Note [Working on behalf]
-Whoever runs nodes for another thread (a stand-in; a worker, see Note [Workers]) takes over its ``Errand`` for the time:
-what is switched on in that thread (``tape/modes.py``), its context variables, and the backward calls in progress. So
-hooks see the modes of the caller wherever they run, and the nesting of backward calls is that of the program.
+Whoever runs nodes for another thread (a stand-in; a worker, see Note [Workers]) takes over its ``ThreadContext`` for
+the time: what is switched on in that thread (``tape/modes.py``), its context variables, and the backward calls in
+progress. So hooks see the modes of the caller wherever they run, and the nesting of backward calls is that of the
+program.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class EngineThread(threading.local):
         self.tasks: list[GraphTask] = []
 
 
-class Errand:
+class ThreadContext:
     """What a thread takes over from the one that it works for. See Note [Working on behalf]."""
 
     __slots__ = ("here", "state", "context", "tasks")
@@ -75,10 +76,10 @@ class Errand:
             here.tasks, here.base, here.inbox = own
 
 
-class StandIn:
+class ReentrantThread:
     """A thread that takes one job at a time, each with a fresh stack."""
 
-    idle: list[StandIn] = []
+    idle: list[ReentrantThread] = []
 
     def __init__(self) -> None:
         self.jobs: SimpleQueue[Outcome] = SimpleQueue()
@@ -88,9 +89,9 @@ class StandIn:
     def begin(outcome: Outcome) -> None:
         """Have it done by a stand-in that is idle, or else by a new one."""
         try:
-            stand_in = StandIn.idle.pop()
+            stand_in = ReentrantThread.idle.pop()
         except IndexError:
-            stand_in = StandIn()
+            stand_in = ReentrantThread()
         stand_in.jobs.put(outcome)
 
     def _work(self) -> None:
@@ -100,9 +101,9 @@ class StandIn:
             outcome.run()
             done = outcome.done
             del outcome  # what it holds belongs to the caller
-            stays = len(StandIn.idle) < STAND_INS_KEPT
+            stays = len(ReentrantThread.idle) < STAND_INS_KEPT
             if stays:
-                StandIn.idle.append(self)
+                ReentrantThread.idle.append(self)
             done.release()
 
 
@@ -178,8 +179,8 @@ def report(node: Node | None, error: BaseException) -> None:
 
 def run_on_stand_in(here: EngineThread, job: Callable[[], Any]) -> Any:
     """Run ``job`` on another thread on behalf of this one, which waits. See Note [Reentrant]."""
-    errand, inbox = Errand(here), here.inbox
-    return Outcome(lambda: errand.run(inbox, job)).wait(StandIn.begin)
+    errand, inbox = ThreadContext(here), here.inbox
+    return Outcome(lambda: errand.run(inbox, job)).wait(ReentrantThread.begin)
 
 
-os.register_at_fork(after_in_child=StandIn.idle.clear)  # threads do not survive a fork
+os.register_at_fork(after_in_child=ReentrantThread.idle.clear)  # threads do not survive a fork

@@ -31,7 +31,7 @@ from typing import Any
 
 from tapegrad.engine.graph_task import GraphTask
 from tapegrad.engine.queue import InputBuffer
-from tapegrad.engine.threads import EngineThread, Errand, report
+from tapegrad.engine.threads import EngineThread, ThreadContext, report
 from tapegrad.tape.node import Edge, Node
 
 Entry = tuple[int, int, int, Node, InputBuffer, "WorkersRun"]
@@ -102,7 +102,7 @@ class WorkersRun:
     def __init__(self, here: EngineThread, task: GraphTask, step: Callable[[GraphTask, Node, list], Sequence]) -> None:
         if here.inbox is None:
             here.inbox = Inbox()
-        self.task, self.step, self.home, self.errand = task, step, here.inbox, Errand(here)
+        self.task, self.step, self.home, self.errand = task, step, here.inbox, ThreadContext(here)
         self.pending = self.running = 0
         self.error: BaseException | None = None
         self._lock = threading.RLock()

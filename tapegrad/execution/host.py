@@ -20,12 +20,12 @@ import numpy as np
 
 from tapegrad.caches import Cache, remembered, weigh
 from tapegrad.errors import message
+from tapegrad.execution.deferred import recording, settled
 from tapegrad.execution.devices import META, device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import Kernel, Shaped
 from tapegrad.execution.late import expected, look
 from tapegrad.execution.opaque import Meta, Opaque
-from tapegrad.execution.pending import recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.execution.tiering import as_jax, hosted
 from tapegrad.tape.modes import switched, thread

@@ -1,11 +1,11 @@
 """Kernels: pure array functions, compiled. Every computation on a tensor's data is a ``Kernel`` call.
 
 Note [The seam]
-Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values.
-How is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
+Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values. How
+is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
 ``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is
-run later, and giving pending values (Note [Deferred programs] in ``pending.py``). ``bind()`` gives a function that does
-what is right at each call. Those who know more, plans, take ``run`` or ``record``.
+run later, and giving pending values (Note [Deferred programs] in ``deferred.py``). ``bind()`` gives a function that
+does what is right at each call. Those who know more, plans, take ``run`` or ``record``.
 
 Note [64-bit without configuration]
 tapegrad never changes the process's JAX configuration. A kernel which touches a 64-bit type is traced and run inside
@@ -31,9 +31,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import EXECUTABLE, Cache, Interned, weigh
+from tapegrad.execution.deferred import NUMBERS, Call, DeferredValue, Traced, aval, recording, settled
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
-from tapegrad.execution.pending import NUMBERS, Call, Pending, Traced, aval, recording, settled
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import WIDE, Tiered, Trace, by_shapes, hosted, is_concrete, one_cpu, quietly
 from tapegrad.tape.modes import thread
@@ -201,7 +201,7 @@ class Kernel:
         """Record a call if a value is pending; with arrays alone, there mostly is no reason not to run it now."""
         if thread.modes.forked:
             refuse_forked()
-        if recording.program.captures or any(type(value) is Pending for value in values):
+        if recording.program.captures or any(type(value) is DeferredValue for value in values):
             try:
                 return self.call_for(values).record(*values)
             except Traced:
@@ -311,7 +311,7 @@ def settled_all(values: Sequence[Any]) -> tuple:
     Raises:
         TypeError: the error that is handled, if none was.
     """
-    if not any(type(value) is Pending for value in values):
+    if not any(type(value) is DeferredValue for value in values):
         raise  # noqa: PLE0704 - it is called in an except clause
     return tuple(map(settled, values))
 
@@ -344,7 +344,7 @@ _recent_sums = _sums.recent
 
 def add_values(left: Any, right: Any) -> Any:
     """The sum of two values of one shape and dtype: how gradients accumulate."""
-    if type(left) is Pending and type(right) is Pending and thread.modes.deferred:
+    if type(left) is DeferredValue and type(right) is DeferredValue and thread.modes.deferred:
         key = left.aval, right.aval
         record = _sums.get(key) or _sums.keep(key, _add.of(left).call_for((left, right)).record)
         return record(left, right)

@@ -25,8 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import remembered
+from tapegrad.execution.deferred import Traced, recording, settled
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.pending import Traced, recording, settled
 from tapegrad.tape.positions import Position, at, explain, here
 
 CALLS = 32

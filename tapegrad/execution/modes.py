@@ -1,4 +1,4 @@
-"""When kernels run: at once, or later, in programs. See Note [Deferred programs] in ``pending.py``.
+"""When kernels run: at once, or later, in programs. See Note [Deferred programs] in ``deferred.py``.
 
 Note [Garbage while recording]
 A tape is made of small objects, which live until backward has run. Python's collector looks for cycles among new
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tapegrad.errors import message
-from tapegrad.execution.pending import run_pending
+from tapegrad.execution.deferred import run_pending
 from tapegrad.tape.modes import set_default_modes, thread
 
 EXECUTIONS = ("immediate", "deferred")

@@ -2,8 +2,8 @@
 
 Note [Running a program]
 What a program does is known by its instructions and by which results are wanted: its *structure*. A structure that was
-not seen before is cut into *pieces* (``pieces.py``): one, if it is short; in a long one a stretch that repeats itself
-becomes several equal pieces, which share one executable, so that a loop costs XLA no more than its body.
+not seen before is cut into *pieces* (``partition.py``): one, if it is short; in a long one a stretch that repeats
+itself becomes several equal pieces, which share one executable, so that a loop costs XLA no more than its body.
 
 A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
@@ -31,12 +31,12 @@ import jax
 
 from tapegrad.caches import EXECUTABLE, Cache, Interned, memory, weigh
 from tapegrad.execution.batching import Batched, batched, is_fine
-from tapegrad.execution.carried import kept
 from tapegrad.execution.costs import XLA_CALL
+from tapegrad.execution.deferred import Call, Program, quiet_numbers, runners
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
-from tapegrad.execution.pending import Call, Program, quiet_numbers, runners
-from tapegrad.execution.pieces import SHORT, Piece, cut, run_through
+from tapegrad.execution.loop_carry import kept
+from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.tape.modes import thread
 
@@ -57,12 +57,12 @@ KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
 """Nanoseconds that it takes to run one kernel after the other, and that XLA takes for each argument and result."""
 
 
-class Executable:
+class SubprogramExecutable:
     """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
     __slots__ = ("piece", "count", "seen", "compiled", "due", "owed", "__weakref__")
 
-    def __init__(self, piece: Piece) -> None:
+    def __init__(self, piece: Subprogram) -> None:
         self.piece = piece
         self.count = sum(piece.wanted)
         self.seen = 0
@@ -134,7 +134,7 @@ def in_background() -> bool:
 class Due(NamedTuple):
     """A piece that is compiled in the background: what is put in its place then, and its trace."""
 
-    executable: Executable
+    executable: SubprogramExecutable
     compiled: Callable
     traced: Any
 
@@ -169,7 +169,7 @@ class Step(NamedTuple):
     """
 
     arguments: tuple[int, ...]
-    executable: Executable
+    executable: SubprogramExecutable
     often: bool
     results: tuple[int, ...]
     done: tuple[int, ...]
@@ -294,9 +294,9 @@ _reasons: deque[str] = deque(maxlen=16)
 _remembering = threading.RLock()
 
 
-def executable_of(piece: Piece) -> Executable:
+def executable_of(piece: Subprogram) -> SubprogramExecutable:
     """The executable that all pieces equal to this one share."""
-    return _executables.get(piece) or _executables.only(piece, Executable(piece))
+    return _executables.get(piece) or _executables.only(piece, SubprogramExecutable(piece))
 
 
 def structure_of(program: Program, wanted: bytes) -> Structure:

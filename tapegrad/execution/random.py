@@ -24,12 +24,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import remembered
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype, uint64
 from tapegrad.execution.host import committed, from_host, may_look, to_host
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.opaque import Meta
-from tapegrad.execution.pending import recording
 
 KEY_SHAPE = (2,)
 """The shape of a key's data, of dtype uint32."""

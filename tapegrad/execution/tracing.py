@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from tapegrad.execution.pending import settled
+from tapegrad.execution.deferred import settled
 
 
 def annotation(name: str) -> AbstractContextManager:

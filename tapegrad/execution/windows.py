@@ -66,14 +66,14 @@ class Window(NamedTuple):
         shape, strides: of the window, in elements of ``dtype``.
         memory: the NumPy dtype of the memory.
         dtype: the NumPy dtype in which the window shows it.
-        lens: how it shows it: the sum of ``CONJUGATED`` and ``NEGATED``, or 0.
+        view_bits: how it shows it: the sum of ``CONJUGATED`` and ``NEGATED``, or 0.
     """
 
     shape: Ints
     strides: Ints
     memory: np.dtype
     dtype: np.dtype
-    lens: int = 0
+    view_bits: int = 0
 
     @property
     def ratio(self) -> tuple[int, int]:
@@ -133,9 +133,9 @@ class Window(NamedTuple):
         return items if items.dtype == self.dtype else reinterpreted(items, self.dtype)
 
     def through(self, shown: Any) -> Any:
-        """What is seen through the lens; it undoes itself."""
-        shown = jnp.conj(shown) if self.lens & CONJUGATED else shown
-        return -shown if self.lens & NEGATED else shown
+        """What is seen through them; it undoes itself."""
+        shown = jnp.conj(shown) if self.view_bits & CONJUGATED else shown
+        return -shown if self.view_bits & NEGATED else shown
 
 
 def _retyped_row(memory: Any, dtype: np.dtype) -> Any:
@@ -177,15 +177,15 @@ def _writing(window: Window, memory_strides: Ints, box: str, reuse: bool = False
 @remembered("kernels", nbytes=512)
 def kernel_at(
     make: Callable, memory_shape: Ints, memory_strides: Ints, shape: Ints, strides: Ints, memory: np.dtype,
-    dtype: np.dtype, lens: int, offset: int,
+    dtype: np.dtype, view_bits: int, offset: int,
 ) -> Callable:  # fmt: skip
     """The reader or writer for a window that begins at an offset: one look-up."""
-    window = Window(shape, strides, memory, dtype, lens)
+    window = Window(shape, strides, memory, dtype, view_bits)
     return make(window, memory_shape, memory_strides, window.box_kind(memory_shape, memory_strides, offset))
 
 
 def read_window(
-    value: Any, memory_strides: Ints, shape: Ints, strides: Ints, offset: int, dtype: Any = None, lens: int = 0
+    value: Any, memory_strides: Ints, shape: Ints, strides: Ints, offset: int, dtype: Any = None, view_bits: int = 0
 ) -> Any:
     """The elements of ``value`` that a window shows.
 
@@ -193,17 +193,17 @@ def read_window(
         value: an array whose elements fill a memory in the order that ``memory_strides`` say.
         shape, strides, offset: of the window, in elements of its dtype.
         dtype: the NumPy dtype in which it shows the memory, if that is another one.
-        lens: the sum of ``CONJUGATED`` and ``NEGATED``, if it shows the conjugates or the negatives.
+        view_bits: the sum of ``CONJUGATED`` and ``NEGATED``, if it shows the conjugates or the negatives.
     """
     memory = value.dtype
     if type(value) is Meta:
         return Meta(shape, dtype or memory)
-    read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, lens, offset)
+    read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, view_bits, offset)
     return run_bound(read, value, offset)
 
 
 def write_window(
-    value: Any, memory_strides: Ints, shown: Any, strides: Ints, offset: int, dtype: Any = None, lens: int = 0,
+    value: Any, memory_strides: Ints, shown: Any, strides: Ints, offset: int, dtype: Any = None, view_bits: int = 0,
     holder: Any = None,
 ) -> Any:  # fmt: skip
     """``value`` with what a window shows replaced by ``shown``, which is cast. See ``read_window``.
@@ -215,10 +215,11 @@ def write_window(
         return Meta(value.shape, value.dtype)
     memory, over = value.dtype, holder is not None and is_here(value) and is_here(shown)
     same = dtype is None or dtype == memory
-    if over and same and not lens and put_in_place(value, memory_strides, shown, shown.shape, strides, offset):
+    if over and same and not view_bits and put_in_place(value, memory_strides, shown, shown.shape, strides, offset):
         return value
     make = overwriter if over else writer
-    write = kernel_at(make, value.shape, memory_strides, shown.shape, strides, memory, dtype or memory, lens, offset)
+    sizes = value.shape, memory_strides, shown.shape, strides
+    write = kernel_at(make, *sizes, memory, dtype or memory, view_bits, offset)
     return write(holder, value, shown, offset) if over else run_bound(write, value, shown, offset)
 
 

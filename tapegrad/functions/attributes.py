@@ -13,7 +13,7 @@ from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.registry import NAMESPACES, PROPERTIES, overrides, public
-from tapegrad.functions.viewing import edition_of, sharing
+from tapegrad.functions.viewing import data_version_of, sharing
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
@@ -55,7 +55,7 @@ def sever(tensor: Tensor) -> None:
     value = value_of(tensor)
     tensor._severed, tensor._value = True, value.severed()
     if not tensor._spec.plain:
-        tensor._spec, tensor._seen = tensor._spec.replace(window=True), edition_of(tensor)
+        tensor._spec, tensor._seen = tensor._spec.replace(window=True), data_version_of(tensor)
 
 
 def as_instance(cls: type, tensor: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ def _set_data(self: Tensor, value: Any) -> None:
         )
     counter, misfit = leave(self), refit(self, value._spec)
     dual = self._spec.dual and value._spec.bare is self._spec.bare  # the tangent stays, if it can
-    self._seen, self._offset = edition_of(value), value._offset
+    self._seen, self._offset = data_version_of(value), value._offset
     self._value = value_of(value)
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides,

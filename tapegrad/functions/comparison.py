@@ -10,8 +10,8 @@ import numpy as np
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
 from tapegrad.execution.host import to_host
+from tapegrad.functions.arithmetic import dunder, hot_dunder, refused, reverse
 from tapegrad.functions.construction import from_numpy
-from tapegrad.functions.pointwise import dunder, hot_dunder, refused, reverse
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, no_overload, operand, operands, refuse
 from tapegrad.functions.unary import check, unary

@@ -256,12 +256,12 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     _check_memory(self)
     if self.dtype.numpy.kind not in "biufc":
         raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
-    if self._lens and not force:
-        bit, way = ("conjugate", "conj") if self._lens & CONJUGATED else ("negative", "neg")
+    if self._view_bits and not force:
+        bit, way = ("conjugate", "conj") if self._view_bits & CONJUGATED else ("negative", "neg")
         raise RuntimeError(
             f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{way}().numpy() instead."
         )
-    if self._lens or self.device.type != "cpu":
+    if self._view_bits or self.device.type != "cpu":
         axes = memory_order(tuple(self.shape), self._spec.layout)
         return host_array(self).transpose(axes).copy().transpose(inverse(axes))
     return exposed(self)

@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.caches import tabulated
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import squeeze, unsqueeze
-from tapegrad.ops import conv
+from tapegrad.ops import convolution as conv
 from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any

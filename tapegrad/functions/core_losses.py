@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions import distance, dropout, loss
+from tapegrad.functions import dropout, losses, similarities
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import wrong_type
 from tapegrad.tensor.tensor import Tensor
@@ -44,7 +44,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """``nn.functional.binary_cross_entropy_with_logits``, with the reduction as a number (``named``)."""
     how = named("binary_cross_entropy_with_logits", 5, reduction)
-    return loss.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
+    return losses.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
 
 
 @public("torch", out=False)
@@ -53,13 +53,13 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """``nn.functional.cosine_embedding_loss``, with the reduction as a number (``named``)."""
     how = named("cosine_embedding_loss", 5, reduction)
-    return distance.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
+    return similarities.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
 
 
 @public("torch", out=False)
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """``nn.functional.hinge_embedding_loss``, with the reduction as a number (``named``)."""
-    return distance.hinge_embedding_loss(
+    return similarities.hinge_embedding_loss(
         input, target, margin, reduction=named("hinge_embedding_loss", 4, reduction)
     )
 
@@ -67,7 +67,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 @public("torch", out=False)
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """``nn.functional.kl_div``, with the reduction as a number (``named``)."""
-    return loss.kl_div(input, target, reduction=named("kl_div", 3, reduction), log_target=log_target)
+    return losses.kl_div(input, target, reduction=named("kl_div", 3, reduction), log_target=log_target)
 
 
 @public("torch", out=False)
@@ -76,7 +76,7 @@ def margin_ranking_loss(
 ) -> Tensor:
     """``nn.functional.margin_ranking_loss``, with the reduction as a number (``named``)."""
     how = named("margin_ranking_loss", 5, reduction)
-    return distance.margin_ranking_loss(input1, input2, target, margin, reduction=how)
+    return similarities.margin_ranking_loss(input1, input2, target, margin, reduction=how)
 
 
 @public("torch", out=False)
@@ -85,7 +85,7 @@ def poisson_nll_loss(
 ) -> Tensor:
     """``nn.functional.poisson_nll_loss``, with the reduction as a number (``named``)."""
     how = named("poisson_nll_loss", 6, reduction)
-    return loss.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
+    return losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
 
 
 @public("torch", out=False)
@@ -95,4 +95,4 @@ def triplet_margin_loss(
 ) -> Tensor:  # fmt: skip
     """``nn.functional.triplet_margin_loss``, with the reduction as a number (``named``)."""
     how = named("triplet_margin_loss", 8, reduction)
-    return distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)
+    return similarities.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)

@@ -10,7 +10,7 @@ from tapegrad.execution.late import Finding
 from tapegrad.functions.bounds import differs, negative, numbers, outside, refuse_elements
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.inplace import before_write
-from tapegrad.functions.loss import resolve_reduction
+from tapegrad.functions.losses import resolve_reduction
 from tapegrad.functions.registry import public
 from tapegrad.ops import ctc, elementwise, reductions
 from tapegrad.ops.checks import refuse_dtypes

@@ -66,7 +66,7 @@ def __dlpack__(
     """
     if self._spec.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if self._lens & CONJUGATED:
+    if self._view_bits & CONJUGATED:
         raise BufferError("Can't export tensors with the conjugate bit set")
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")

@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions import reduction
+from tapegrad.functions import reductions
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import permuted
@@ -106,7 +106,7 @@ def _of_one(x: Tensor, term: str, output: str) -> Tensor:
         x = permuted(x, axes)
     rest = sorted(set(letters) - set(output))
     x = permuted(x, [letters.index(letter) for letter in (*output, *rest)])
-    return reduction.sum(x, list(range(len(output), x.ndim))) if rest else x
+    return reductions.sum(x, list(range(len(output), x.ndim))) if rest else x
 
 
 def _summed_first(operands: Sequence[Tensor], terms: Sequence[str], gone: set[str]) -> tuple[list[Tensor], set[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.execution.dtypes import int64
-from tapegrad.functions.loss import refuse_gradient
+from tapegrad.functions.losses import refuse_gradient
 from tapegrad.functions.random import rand
 from tapegrad.functions.registry import public
 from tapegrad.ops import unpooling

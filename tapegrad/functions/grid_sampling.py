@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.registry import public
-from tapegrad.ops import grid as ops
+from tapegrad.ops import grid_sampling as ops
 from tapegrad.tensor.tensor import Tensor
 
 MODES = ("bilinear", "nearest", "bicubic")

@@ -15,9 +15,9 @@ from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.promotion import can_cast
+from tapegrad.functions.arithmetic import accepts
 from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts, shows_the_same
 from tapegrad.functions.naming import renamed
-from tapegrad.functions.pointwise import accepts
 from tapegrad.functions.quick_writes import quick, quick_alone, quick_of_two
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import cast_number, converted, is_number, no_overload, wrong_type

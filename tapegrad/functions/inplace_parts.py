@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.call import replay
+from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.views import take_history
+from tapegrad.execution.deferred import NUMBERS
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here
-from tapegrad.execution.pending import NUMBERS
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_overlap, refuse_shown_twice
 from tapegrad.functions.memory import window_settings
@@ -24,7 +24,7 @@ from tapegrad.tensor.geometry import Geometry, expanded
 from tapegrad.tensor.placing import window_on
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.shared import is_shared
-from tapegrad.tensor.tensor import Tensor, lent, shows_all, value_of, write, writing
+from tapegrad.tensor.tensor import Tensor, donatable, shows_all, value_of, write, writing
 
 
 def write_part(self: Tensor, place: Geometry, value: Any) -> None:
@@ -88,7 +88,7 @@ def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:
     moves = isinstance(value, Tensor) and value._spec.device is not base._spec.device
     seen = modes.intercepted or modes.results_watched or modes.saved_hooks or moves
     source = value_of(value) if isinstance(value, Tensor) else value
-    if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or lent(storage) is None:
+    if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or donatable(storage) is None:
         return strided.copy_slices(before_write(base), value, place.offset, 0, **settings)
     put = partial(strided.copied_slices, storage, storage.value, source, place.offset, **settings)
     return replay(strided.copy_slices, (before_write(base), value, place.offset, 0), settings, put)

@@ -76,7 +76,7 @@ def shows_the_same(tensor: Tensor, other: Tensor) -> bool:
     """Whether two tensors show the same places of one memory in the same way."""
     if tensor is other:
         return True
-    same = tensor._storage is not None and tensor._storage is other._storage and tensor._lens == other._lens
+    same = tensor._storage is not None and tensor._storage is other._storage and tensor._view_bits == other._view_bits
     return same and tensor.dtype is other.dtype and geometry_of(tensor) == geometry_of(other)
 
 
@@ -250,7 +250,7 @@ def resize_for(result: Tensor, target: Tensor) -> None:
     storage = storage_of(target)
     if extent(spot) * target.dtype.itemsize > placing.nbytes_of(storage):
         placing.resize_memory(storage, extent(spot) * target.dtype.itemsize)
-    placing.place(target, storage, spot, target.dtype, target._lens)
+    placing.place(target, storage, spot, target.dtype, target._view_bits)
 
 
 def _addbmm(tensor: Tensor, result: Tensor) -> None:

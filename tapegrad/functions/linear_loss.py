@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.functions.loss import cross_entropy
+from tapegrad.functions.losses import cross_entropy
 from tapegrad.functions.matmul import linear
 from tapegrad.functions.registry import public
 from tapegrad.tensor.tensor import Tensor

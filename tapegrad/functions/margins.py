@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapegrad.execution.dtypes import FLOATING, int64
 from tapegrad.functions.bounds import outside, refuse_elements
-from tapegrad.functions.loss import refuse_gradient, resolve_reduction
+from tapegrad.functions.losses import refuse_gradient, resolve_reduction
 from tapegrad.functions.registry import public
 from tapegrad.ops import margins
 from tapegrad.tensor.tensor import Tensor

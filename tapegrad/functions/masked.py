@@ -12,13 +12,14 @@ from typing import Any
 
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, dtype
-from tapegrad.functions import bounds, norms, reduction, scans
+from tapegrad.functions import bounds, norms, scans
+from tapegrad.functions import reductions as reduction
 from tapegrad.functions import softmax as softmaxes
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.arithmetic import div, mul, sub
 from tapegrad.functions.conversion import to
 from tapegrad.functions.creation import new_full, new_ones
 from tapegrad.functions.inplace import before_write
-from tapegrad.functions.pointwise import div, mul, sub
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.retyping import conj
 from tapegrad.functions.shape import expand

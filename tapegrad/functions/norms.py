@@ -9,7 +9,7 @@ from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.decompositions import svdvals
-from tapegrad.functions.reduction import check_dtype, several_dims
+from tapegrad.functions.reductions import check_dtype, several_dims
 from tapegrad.functions.registry import out_writers, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -93,7 +94,7 @@ def checked_sizes(batch_sizes: Tensor) -> list[int]:
     sizes = checked_integers("lengths", batch_sizes).tolist()
     if not sizes:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    for before, now in zip(sizes, sizes[1:], strict=False):
+    for before, now in pairwise(sizes):
         if now > before:
             raise RuntimeError(
                 f"The size of tensor a ({before}) must match the size of tensor b ({now}) at non-singleton dimension 0"

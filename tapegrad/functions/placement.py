@@ -103,7 +103,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
     if recorded and self._view is not None:
         refuse_view(self)
         take_history(self, edge)
-    move(self, storage, spot, source._lens if isinstance(source, Tensor) else 0)
+    move(self, storage, spot, source._view_bits if isinstance(source, Tensor) else 0)
     if recorded and self._view is None:
         _record(self, edge)
     return self
@@ -159,10 +159,10 @@ def _requires_grad(source: Any) -> bool:
     return isinstance(source, Tensor) and source._spec.requires_grad
 
 
-def move(tensor: Tensor, storage: Storage, spot: Geometry, lens: int = 0) -> None:
+def move(tensor: Tensor, storage: Storage, spot: Geometry, view_bits: int = 0) -> None:
     """Put a tensor elsewhere, which counts as a write to it."""
     counter = leave(tensor)
-    place(tensor, storage, spot, tensor.dtype, lens)
+    place(tensor, storage, spot, tensor.dtype, view_bits)
     tensor._counter = None if counter is storage.counter else counter
     counter.bump()
 
@@ -221,7 +221,7 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
     spot, storage = Geometry(shape, strides, tensor._offset), storage_of(tensor)
     if extent(spot) * tensor.dtype.itemsize > nbytes_of(storage):
         resize_memory(storage, extent(spot) * tensor.dtype.itemsize)
-    move(tensor, storage, spot, tensor._lens)
+    move(tensor, storage, spot, tensor._view_bits)
     return tensor
 
 
@@ -233,7 +233,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
     if memory_format is not None:
         strides = copy_strides("resize_as_", the_template, chosen)
         if strides != result._spec.layout:
-            move(result, storage_of(result), Geometry(tuple(result.shape), strides, result._offset), result._lens)
+            move(result, storage_of(result), Geometry(tuple(result.shape), strides, result._offset), result._view_bits)
     return result
 
 
@@ -263,8 +263,8 @@ def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
     value = value_of(result)
     count_write(self)
     storage = storage_of(self)
-    place(self, storage, spot, self.dtype, self._lens)
-    self._value, self._seen = value, storage.edition
+    place(self, storage, spot, self.dtype, self._view_bits)
+    self._value, self._seen = value, storage.data_version
     if edge is not None:
         _record(self, edge)
     return self

@@ -147,7 +147,7 @@ def _copied_leaf(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with the value of ``tensor``; on the memory of the copies, if any, of those that share its memory."""
     spec = tensor._spec.replace(overrides=False, inference=thread.modes.inference, plain=True, window=False)
     result, storage = wrap(value_of(tensor), spec), tensor._storage
-    if tensor._lens:  # conjugates are copied as they are
+    if tensor._view_bits:  # conjugates are copied as they are
         result._spec = spec.fresh
     elif storage is not None:
         if id(storage) not in memo:
@@ -174,14 +174,14 @@ def rebuild_tensor(
 
     Args:
         array: its elements; or those of its whole memory as a row, if it shows them in some other way.
-        spot: how, then: shape, strides, offset and lens.
+        spot: how, then: shape, strides, offset and view_bits.
     """
     if spot is None:
         made = fresh(from_host(array, on), Spec.of(array.shape, d, on, requires_grad, strides=strides))
     else:
-        *geometry, lens = spot
+        *geometry, view_bits = spot
         shown = fresh(None, Spec.of(geometry[0], d, on, requires_grad))
-        made = place(shown, Storage(from_host(array, on)), Geometry(*geometry), d, lens)
+        made = place(shown, Storage(from_host(array, on)), Geometry(*geometry), d, view_bits)
     return made if cls is Tensor else as_instance(cls, made)
 
 
@@ -189,12 +189,12 @@ def tensor_parts(tensor: Tensor) -> tuple:
     """The arguments of ``rebuild_tensor`` for a tensor."""
     spec, storage = tensor._spec, tensor._storage
     kind: tuple = spec.dtype, spec.device, spec.requires_grad, OrderedDict()
-    if storage is None or (nbytes_of(storage) == spec.numel * spec.dtype.itemsize and not tensor._lens
+    if storage is None or (nbytes_of(storage) == spec.numel * spec.dtype.itemsize and not tensor._view_bits
                            and spec.fresh.strides == spec.strides):  # fmt: skip
         return _elements(value_of(tensor)), *kind, spec.fresh.strides
     row = (nbytes_of(storage) // spec.dtype.itemsize,)
     memory = read_window(storage.value, memory_layout(storage), row, (1,), 0, spec.dtype.numpy, 0)
-    return _elements(memory), *kind, None, (tuple(spec.shape), spec.layout, tensor._offset, tensor._lens)
+    return _elements(memory), *kind, None, (tuple(spec.shape), spec.layout, tensor._offset, tensor._view_bits)
 
 
 def _elements(value: Any) -> Any:

@@ -16,8 +16,8 @@ from tapegrad.functions.decompositions import (
 )
 from tapegrad.functions.matrix_checks import check_matrices, check_square
 from tapegrad.functions.norms import matrix_norm
-from tapegrad.functions.orthogonal import check_matrices_of
-from tapegrad.functions.reduction import sum
+from tapegrad.functions.qr import check_matrices_of
+from tapegrad.functions.reductions import sum
 from tapegrad.functions.registry import public
 from tapegrad.functions.selection import masked_fill
 from tapegrad.functions.shape import squeeze, unsqueeze

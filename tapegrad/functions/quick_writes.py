@@ -17,7 +17,7 @@ from typing import Any
 
 from tapegrad.dispatch import Plan, runner
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.pointwise import EXACT
+from tapegrad.functions.arithmetic import EXACT
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.spec import Spec

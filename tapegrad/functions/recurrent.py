@@ -199,8 +199,8 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
         RuntimeError: numbers of states or parameters, shapes or dtypes that don't fit.
 
     >>> import tapegrad as torch
-    >>> weights = torch.zeros(4, 2), torch.zeros(4, 1)
-    >>> y, h, c = torch.lstm(torch.ones(3, 1, 2), [torch.zeros(1, 1, 1)] * 2, weights, False, 1, 0., False, False, False)
+    >>> weights, states = [torch.zeros(4, 2), torch.zeros(4, 1)], [torch.zeros(1, 1, 1)] * 2
+    >>> y, h, c = torch.lstm(torch.ones(3, 1, 2), states, weights, False, 1, 0.0, False, False, False)
     >>> y.shape, h.shape, c.shape
     (torch.Size([3, 1, 1]), torch.Size([1, 1, 1]), torch.Size([1, 1, 1]))
     """

@@ -27,7 +27,7 @@ def real(input: Tensor) -> Tensor:
 
 def _pairs(input: Tensor) -> Tensor:
     """Real and imaginary parts of what is in memory, if that is shown as it is or as conjugates."""
-    return view_of(conj(input) if input._lens & CONJUGATED else input, ops.view_as_real)
+    return view_of(conj(input) if input._view_bits & CONJUGATED else input, ops.view_as_real)
 
 
 def _part(pairs: Tensor, which: int) -> Tensor:
@@ -44,7 +44,7 @@ def imag(input: Tensor) -> Tensor:
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     pairs = _pairs(input)
-    return _part(_neg_view(pairs) if input._lens & CONJUGATED else pairs, 1)
+    return _part(_neg_view(pairs) if input._view_bits & CONJUGATED else pairs, 1)
 
 
 
@@ -70,7 +70,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """
     if not input.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    if input._lens & CONJUGATED:
+    if input._view_bits & CONJUGATED:
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
             "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
@@ -126,25 +126,25 @@ def _neg_view(input: Tensor) -> Tensor:
 @public("torch", "Tensor", out=False)
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if it shows the conjugates of what is in memory."""
-    return ops.clone(input) if input._lens & CONJUGATED else input
+    return ops.clone(input) if input._view_bits & CONJUGATED else input
 
 
 @public("torch", "Tensor", out=False)
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if it shows the negatives of what is in memory."""
-    return ops.clone(input) if input._lens & NEGATED else input
+    return ops.clone(input) if input._view_bits & NEGATED else input
 
 
 @public("torch", "Tensor", out=False)
 def is_conj(input: Tensor) -> bool:
     """Whether the tensor shows the conjugates of what is in memory."""
-    return bool(input._lens & CONJUGATED)
+    return bool(input._view_bits & CONJUGATED)
 
 
 @public("torch", "Tensor", out=False)
 def is_neg(input: Tensor) -> bool:
     """Whether the tensor shows the negatives of what is in memory, as ``x.conj().imag`` does."""
-    return bool(input._lens & NEGATED)
+    return bool(input._view_bits & NEGATED)
 
 
 # -- other dtypes ------------------------------------------------------------------------------------------------------
@@ -157,8 +157,8 @@ def viewed_as(input: Tensor, dtype: dtype_class) -> Tensor:
         RuntimeError: PyTorch's messages, if the sizes of the dtypes differ and elements don't lie side by side, or not
             at places that both have.
     """
-    if input._lens:
-        kind = "conjugate view tensors" if input._lens & CONJUGATED else "tensors with negative bit set"
+    if input._view_bits:
+        kind = "conjugate view tensors" if input._view_bits & CONJUGATED else "tensors with negative bit set"
         raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
     if dtype is input.dtype:
         result = sharing(input)

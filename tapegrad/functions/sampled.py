@@ -17,7 +17,7 @@ from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.creation import empty, zeros
 from tapegrad.functions.gathering import index_select
 from tapegrad.functions.joining import cat, meshgrid, stack
-from tapegrad.functions.reduction import sum
+from tapegrad.functions.reductions import sum
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scans import cumsum
 from tapegrad.functions.shape import reshape

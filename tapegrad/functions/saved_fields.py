@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from tapegrad.dispatch import Plan
-from tapegrad.ops import conv, elementwise, indexing, losses, matmul, patches, reductions, resampling, strided
+from tapegrad.ops import convolution, elementwise, indexing, losses, matmul, patches, reductions, resampling, strided
 
 Field = Callable[[Plan], Any]
 
@@ -61,11 +61,11 @@ def reduction_code(plan: Plan) -> int:
     return ("none", "mean", "sum").index(plan.settings["reduction"])
 
 
-conv.convolution.computed_fields = {
+convolution.convolution.computed_fields = {
     "bias_sym_sizes_opt": bias_sizes, "padding": low_padding, "transposed": always(False),
     "output_padding": lambda plan: (0,) * len(plan.settings["stride"]),
 }  # fmt: skip
-conv.conv_transpose.computed_fields = {
+convolution.conv_transpose.computed_fields = {
     "bias_sym_sizes_opt": bias_sizes, "padding": low_padding, "transposed": always(True),
 }  # fmt: skip
 strided.as_strided.computed_fields = {

@@ -9,7 +9,7 @@ from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.naming import renamed
-from tapegrad.functions.reduction import (
+from tapegrad.functions.reductions import (
     check_differentiable_dtype,
     check_dtype,
     check_flag,
@@ -20,7 +20,7 @@ from tapegrad.functions.reduction import (
 )
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.slicing import sliced
-from tapegrad.ops import comparison, elementwise, joining, scan, shape
+from tapegrad.ops import comparison, elementwise, joining, scans, shape
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -39,12 +39,12 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     if dim is UNSET:
         if keepdim is not UNSET:
             raise invalid("prod", keepdim)
-        return scan.prod_all(input, dtype=dtype)
+        return scans.prod_all(input, dtype=dtype)
     if dim is None or isinstance(dim, (bool, float, str, tuple, list)):
         raise invalid("prod", dim)
     keepdim = False if keepdim is UNSET else keepdim
     check_flag("prod", "keepdim", keepdim)
-    return scan.prod(input, axis=wrap_dim(dim, input.ndim), keepdims=keepdim, dtype=dtype)
+    return scans.prod(input, axis=wrap_dim(dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
 @public("torch", "Tensor")
@@ -54,7 +54,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     if dtype is dtypes.bool:
         raise not_implemented("cumsum_out_cpu", dtype)
     check_differentiable_dtype(input, dtype)
-    return scan.cumsum(input, axis=one_dim("cumsum", dim, input.ndim), reverse=False, dtype=dtype)
+    return scans.cumsum(input, axis=one_dim("cumsum", dim, input.ndim), reverse=False, dtype=dtype)
 
 
 @public("torch", "Tensor")
@@ -64,7 +64,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     if dtype is dtypes.bool:
         raise not_implemented("cumprod_out_cpu", dtype)
     check_differentiable_dtype(input, dtype)
-    return scan.cumprod(input, axis=one_dim("cumprod", dim, input.ndim), dtype=dtype)
+    return scans.cumprod(input, axis=one_dim("cumprod", dim, input.ndim), dtype=dtype)
 
 
 @public("torch", "Tensor")
@@ -77,7 +77,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     axis = one_dim("logcumsumexp", dim, input.ndim)
     if input.dtype.category < FLOATING:
         raise not_implemented("logcumsumexp_out_cpu", input.dtype)
-    return scan.logcumsumexp(input, axis=axis, reverse=False)
+    return scans.logcumsumexp(input, axis=axis, reverse=False)
 
 
 @public("torch", "Tensor")
@@ -89,7 +89,7 @@ def cummax(input: Tensor, dim: int) -> Any:
     """
     axis = one_dim("cummax", dim, input.ndim)
     refuse_complex("cummax_cpu", input)
-    return return_types.cummax(scan.cummax(input, axis=axis))
+    return return_types.cummax(scans.cummax(input, axis=axis))
 
 
 @public("torch", "Tensor")
@@ -101,7 +101,7 @@ def cummin(input: Tensor, dim: int) -> Any:
     """
     axis = one_dim("cummin", dim, input.ndim)
     refuse_complex("cummin_cpu", input)
-    return return_types.cummin(scan.cummin(input, axis=axis))
+    return return_types.cummin(scans.cummin(input, axis=axis))
 
 
 def check_extension(input: Tensor, axis: int, extension: Tensor) -> None:

@@ -8,7 +8,7 @@ from tapegrad.execution.dtypes import int32, int64
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.bounds import negative, refuse_elements
 from tapegrad.functions.registry import public
-from tapegrad.ops import joining, scan, segments
+from tapegrad.ops import joining, scans, segments
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tensor.tensor import Tensor
@@ -48,7 +48,7 @@ def _bounds(data: Tensor, lengths: Tensor, axis: int, unsafe: bool) -> Tensor:
                 "!unsafe."
             ),
         )  # fmt: skip
-    ends = scan.cumsum(lengths, axis=lengths.ndim - 1, reverse=False, dtype=int64)
+    ends = scans.cumsum(lengths, axis=lengths.ndim - 1, reverse=False, dtype=int64)
     first = zeros_of(ends, shape=(*ends.shape[:-1], 1), dtype=int64)
     return joining.cat(first, ends, axis=ends.ndim - 1)
 

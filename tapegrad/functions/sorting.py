@@ -16,7 +16,7 @@ from tapegrad.execution.sizes import check_size
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import is_scalar, wrap_dim
 from tapegrad.functions.layouts import in_column_major_order
-from tapegrad.functions.reduction import check_flag, check_nonempty, invalid, not_implemented, one_dim
+from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, not_implemented, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
 from tapegrad.ops.operator import cast

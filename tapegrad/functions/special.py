@@ -1,6 +1,6 @@
 """``torch.special``: Bessel functions, orthogonal polynomials, ``erfcx``; and ``frexp``.
 
-Those that live in ``torch`` too, and ``entr``, ``i1`` and the like, are declared in ``unary.py`` and ``pointwise.py``.
+Those that live in ``torch`` too, and ``entr``, ``i1`` and the like, are declared in ``unary.py`` and ``arithmetic.py``.
 """
 
 from __future__ import annotations

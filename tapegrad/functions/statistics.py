@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.execution.dtypes import BOOL, FLOATING
 from tapegrad.functions.bounds import negative, refuse_elements
 from tapegrad.functions.matmul import mm
-from tapegrad.functions.reduction import sum
+from tapegrad.functions.reductions import sum
 from tapegrad.functions.registry import public
 from tapegrad.functions.retyping import imag, real
 from tapegrad.functions.selection import clamp

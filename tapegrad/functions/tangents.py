@@ -44,7 +44,7 @@ def strides_that_matter(tensor: Tensor) -> list[int]:
 def laid_like(tangent: Tensor, tensor: Tensor) -> Tensor:
     """A tangent that lies in memory as its primal does, so that views can show the same part of both."""
     strides = tensor._spec.strides
-    if tangent._spec.strides == strides and not tensor._lens:
+    if tangent._spec.strides == strides and not tensor._view_bits:
         return tangent
     fits = strides is None or is_dense(tuple(tensor.shape), strides)
     return laid_out(cloned(tangent), tensor._spec.layout if fits else tangent._spec.fresh.layout)

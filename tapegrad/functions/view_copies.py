@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.dispatch.forward import apart
+from tapegrad.dispatch.jvp import apart
 from tapegrad.functions import attributes, joining, memory, retyping, shape, slicing
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.caches import Cache
-from tapegrad.dispatch.call import replay
+from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.views import Made, creation_of, in_reals
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.windows import CONJUGATED, NEGATED
@@ -90,23 +90,23 @@ def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[
     return found
 
 
-def edition_of(tensor: Tensor) -> float:
-    """Which edition of its memory is there now: to be asked before its value, for another thread may write to it."""
+def data_version_of(tensor: Tensor) -> float:
+    """Which version of its data is there now: to be asked before its value, for another thread may write to it."""
     storage = tensor._storage
-    return 0 if storage is None else storage.edition
+    return 0 if storage is None else storage.data_version
 
 
 def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
-    edition = edition_of(input)
-    if edition and is_shared(input._storage) and _may_wait(input):
+    data_version = data_version_of(input)
+    if data_version and is_shared(input._storage) and _may_wait(input):
         result = replay(op, (input, *numbers), settings, _unread)
     else:
         result = op.with_numbers(input, numbers, settings)
-    if edition:
-        result._seen = edition
+    if data_version:
+        result._seen = data_version
     strides, start, step = move_of(op, input._spec, numbers, settings)
-    if input.dtype is not result.dtype or op in LENSES:
+    if input.dtype is not result.dtype or op in VIEW_BITS:
         return _in_other_dtype(input, result, op, numbers, settings)
     as_view(input, result, strides, input._offset + start + (step * numbers[0] if numbers else 0))
     if input._spec.dual and result._spec.dual:
@@ -129,8 +129,8 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     """A view that shows the same memory as other numbers: how it was made is remembered."""
     place = MOVES[op](geometry_of(input), *numbers, **settings)
     assert place is not None
-    lens = LENSES.get(op, lambda lens: lens)(input._lens)
-    as_view(input, result, named_strides(place.shape, place.strides), place.offset, lens=lens)
+    view_bits = VIEW_BITS.get(op, lambda view_bits: view_bits)(input._view_bits)
+    as_view(input, result, named_strides(place.shape, place.strides), place.offset, view_bits=view_bits)
     if result._view is not None:
         result._view.made = Made(input, op, numbers, settings)
     if input._spec.dual and result._spec.dual:
@@ -138,21 +138,21 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     return result
 
 
-LENSES: dict[Any, Callable[[int], int]] = {
-    conj: lambda lens: lens ^ CONJUGATED,
-    ops.neg_view: lambda lens: lens ^ NEGATED,
+VIEW_BITS: dict[Any, Callable[[int], int]] = {
+    conj: lambda view_bits: view_bits ^ CONJUGATED,
+    ops.neg_view: lambda view_bits: view_bits ^ NEGATED,
 }
-"""Through which lens a view shows its memory, by operator and the lens of its input; without an entry, the same."""
+"""By which bits a view shows its memory, by operator and those of its input; without an entry, the same."""
 
 
 def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
     """The views, one after another along a dimension, that an operator with several outputs gives."""
-    edition, start = edition_of(input), 0
+    data_version, start = data_version_of(input), 0
     results = op(input, axis=axis, **settings)
     layout, gone = input._spec.layout, op is joining.unbind
     for result in results:
         strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
-        result._seen = edition
+        result._seen = data_version
         as_view(input, result, strides, input._offset + start * layout[axis], "multi_output")
         start += 1 if gone else result.shape[axis]
     if input._spec.dual and results[0]._spec.dual:
@@ -180,7 +180,7 @@ def parts_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
 
 def as_view(
     input: Tensor, result: Tensor, strides: tuple[int, ...] | None, offset: int, creation: str | None = None,
-    lens: int | None = None,
+    view_bits: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Put a result on the memory of ``input``, of which, or of whose base, it is a view."""
     spec, view = input._spec, input._view
@@ -197,14 +197,14 @@ def as_view(
             result._spec = result._spec.replace(requires_grad=known)
         if base is not input and base._storage is not input._storage:
             remember_astray(result, base)
-    return share(result, input, offset, lens)
+    return share(result, input, offset, view_bits)
 
 
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:
     """A new leaf on the memory of ``tensor``, with its shape, dtype and device; no view as far as autograd knows."""
     spec = tensor._spec.replace(requires_grad=requires_grad, plain=True, window=False, overrides=False, dual=False,
                                 misfit=False)  # fmt: skip
-    edition = edition_of(tensor)
+    data_version = data_version_of(tensor)
     result = wrap(None if is_shared(tensor._storage) else value_of(tensor), spec)
-    result._seen = edition
+    result._seen = data_version
     return share(result, tensor)

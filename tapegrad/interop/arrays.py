@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.errors import message
+from tapegrad.execution.deferred import settled
 from tapegrad.execution.devices import device_of
 from tapegrad.execution.host import committed, transfer
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.pending import settled
 from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.registry import public

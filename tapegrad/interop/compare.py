@@ -21,10 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.autograd.differentiate import grad
+from tapegrad.execution.deferred import settled
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.host import from_host, is_traced
-from tapegrad.execution.pending import settled
 from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.generator import default_generator
 from tapegrad.interop.first_difference import Difference, Recording, as_wide, differ, largest_difference

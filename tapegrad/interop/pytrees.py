@@ -23,10 +23,10 @@ from typing import Any
 import jax
 
 from tapegrad.errors import message
+from tapegrad.execution.deferred import settled
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import float32
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.pending import settled
 from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.attributes import as_instance
 from tapegrad.functions.registry import overrides

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import Cache
-from tapegrad.dispatch.call import replay
+from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.nodes import OperatorNode
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.foreign import Foreign, filled_in, is_flowing, strong

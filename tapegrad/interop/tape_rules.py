@@ -23,8 +23,8 @@ import numpy as np
 from tapegrad.autograd.forward_ad import make_dual, unpack_dual
 from tapegrad.dispatch.levels import at, lift, lower
 from tapegrad.errors import message
+from tapegrad.execution.deferred import settled
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.pending import settled
 from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.creation import zeros_like
 from tapegrad.interop.arrays import from_jax_array

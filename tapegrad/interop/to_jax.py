@@ -22,7 +22,7 @@ from typing import Any, Literal
 import jax
 
 from tapegrad.errors import message
-from tapegrad.execution.pending import settled
+from tapegrad.execution.deferred import settled
 from tapegrad.execution.tiering import as_jax
 from tapegrad.interop.arrays import from_jax_array, is_tensor, to_tensors
 from tapegrad.interop.tape_rules import by_tape, given_back, outside_transforms

@@ -9,15 +9,17 @@ from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter
 
-_load, _ = on_demand(__name__, modules="tapegrad.nn.modules")
+_load, _ = on_demand(__name__, modules="tapegrad.nn.modules", utils="tapegrad.nn.utils")
+
+PACKAGES = "modules", "utils"
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("__path__", "__wrapped__") or name == "modules":
+    if (name.startswith("__") and name != "__all__") or name in PACKAGES:
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
-        return sorted({*modules.__all__, "Buffer", "Parameter", "functional", "modules", "parameter"})
+        return sorted({*modules.__all__, "Buffer", "Parameter", "functional", "parameter", *PACKAGES})
     found = getattr(modules, name) if name in modules.__all__ else _load(name)
     globals()[name] = found
     return found

@@ -12,7 +12,7 @@ from jax import lax
 from tapegrad.ops.eigen import diagonal_of, on_diagonal
 from tapegrad.ops.matmul import FULL, adjoint, matmul
 from tapegrad.ops.operator import general, sum_to
-from tapegrad.ops.scan import plus
+from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import tril
 from tapegrad.ops.solving import batch_of, column_major, expanded, solve_triangular
 

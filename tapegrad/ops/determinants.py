@@ -28,7 +28,7 @@ from tapegrad.ops.elementwise import complex, imag, real
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.operator import conj, general
 from tapegrad.ops.reductions import sum
-from tapegrad.ops.scan import plus
+from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import diagonal, unsqueeze
 from tapegrad.ops.solving import factors, inv, solve_factored
 from tapegrad.tensor.lifted import all_elements

@@ -14,7 +14,7 @@ from tapegrad.ops.elementwise import real
 from tapegrad.ops.matmul import FULL, adjoint, matmul
 from tapegrad.ops.operator import conj, general, sum_to
 from tapegrad.ops.reductions import sum
-from tapegrad.ops.scan import plus
+from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import squeeze_axis, unsqueeze
 from tapegrad.ops.solving import batch_of, expanded
 

@@ -19,7 +19,7 @@ from tapegrad.ops.joining import cat
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.operator import conj, general
 from tapegrad.ops.reductions import sum
-from tapegrad.ops.scan import plus
+from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import slice_, tril, triu
 from tapegrad.ops.solving import column_major, solve_triangular
 from tapegrad.ops.svd import first, padded

@@ -19,7 +19,7 @@ from tapegrad.ops.eigen import ENOUGH, Phased, by_gaps, column, diagonal_of, on_
 from tapegrad.ops.elementwise import imag, real
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.operator import general
-from tapegrad.ops.scan import plus
+from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import constant_pad, slice_
 from tapegrad.ops.solving import column_major
 

@@ -7,10 +7,10 @@ for a single mode reads an attribute of it.
 
 Note [Watchers]
 What wants to see what happens registers a function with the thread. ``interceptors`` get the calls of operators, the
-innermost first (``dispatch/call.py``). ``result_watchers`` are told ``(plan, args, results)`` of every operator that
-has run, which is cheaper. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency of a
-backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call. Whether
-there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
+innermost first (``dispatch/forward_code.py``). ``result_watchers`` are told ``(plan, args, results)`` of every operator
+that has run, which is cheaper. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency
+of a backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call.
+Whether there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
 
 Note [Function modes]
 A ``TorchFunctionMode`` gets the calls of public functions, above all operators. ``function_modes`` says whether there
@@ -32,7 +32,7 @@ class Modes:
 
     ``grad`` says whether operators are recorded: never in inference mode, whatever the grad mode that the user has set,
     which is ``grad_enabled``. ``deferred`` says whether kernels are (Note [Deferred programs] in
-    ``execution/pending.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``;
+    ``execution/deferred.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``;
     and always in a process that was ``forked`` (Note [Forks] in ``execution/forks.py``).
     Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the user's program are kept:
     Note [Positions] in ``positions.py``).

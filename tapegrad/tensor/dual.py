@@ -2,7 +2,7 @@
 
 Note [Duals]
 A dual tensor is a tensor with a tangent (``_tangent``) and ``dual`` in its spec, so that calls on it run by plans of
-their own (``dispatch/forward.py``). Tangents belong to the dual level of their thread: the thread remembers, weakly,
+their own (``dispatch/jvp.py``). Tangents belong to the dual level of their thread: the thread remembers, weakly,
 which tensors have one, and forgets all tangents when the level is left. So a tensor must become dual by
 ``set_tangent``, never by a spec that says so: it would still be dual in the next level.
 """

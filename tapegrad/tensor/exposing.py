@@ -8,10 +8,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.caches import remembered
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import to_host
-from tapegrad.execution.pending import recording
 from tapegrad.execution.rows import memory_order
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread

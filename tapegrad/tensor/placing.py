@@ -13,10 +13,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from tapegrad.execution.deferred import settled
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.host import address, is_readable
 from tapegrad.execution.opaque import Meta
-from tapegrad.execution.pending import settled
 from tapegrad.execution.windows import read_window, resized_row
 from tapegrad.tape.hooks import making
 from tapegrad.tensor.geometry import Geometry
@@ -69,9 +69,9 @@ def _forget(buffer: int, gone: Any) -> None:
 
 
 def lie_alike(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors begin at the same place of memories of as many elements, and show them by the same lens."""
+    """Whether two tensors begin at the same place of memories of as many elements, and show them by the same bits."""
     sizes = [nbytes_of(storage_of(tensor)) // tensor.dtype.itemsize for tensor in (one, other)]
-    return one._offset == other._offset and one._lens == other._lens and sizes[0] == sizes[1]
+    return one._offset == other._offset and one._view_bits == other._view_bits and sizes[0] == sizes[1]
 
 
 def nbytes_of(storage: Storage) -> int:
@@ -79,7 +79,7 @@ def nbytes_of(storage: Storage) -> int:
     return storage.memory.size * storage.memory.dtype.itemsize
 
 
-def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, lens: int = 0) -> Tensor:
+def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, view_bits: int = 0) -> Tensor:
     """Let a tensor show a part of a memory, whatever it showed before; nothing is read until somebody looks."""
     make_live(storage)
     shape, strides, offset = geometry
@@ -87,7 +87,7 @@ def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_cla
         if tensor._storage is not storage:
             storage.admit(tensor)
             tensor._storage = storage
-        tensor._offset, tensor._lens = offset, lens
+        tensor._offset, tensor._view_bits = offset, view_bits
         tensor._value, tensor._seen = None, -1
         tensor._spec = tensor._spec.replace(
             shape=shape, strides=named_strides(shape, strides), dtype=dtype, plain=False, window=True
@@ -98,7 +98,7 @@ def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_cla
 
 def window_on(base: Tensor, spot: Geometry) -> Tensor:
     """A handle on a part of a tensor's memory, as the tensor itself would be written to there."""
-    window = place(wrap(None, base._spec), storage_of(base), spot, base.dtype, base._lens)
+    window = place(wrap(None, base._spec), storage_of(base), spot, base.dtype, base._view_bits)
     window._counter = base._counter
     return window
 
@@ -133,4 +133,4 @@ def memory_of(tensor: Tensor) -> Any:
     storage = storage_of(tensor)
     numpy_dtype = tensor.dtype.numpy
     size = nbytes_of(storage) // numpy_dtype.itemsize
-    return read_window(storage.value, memory_layout(storage), (size,), (1,), 0, numpy_dtype, tensor._lens)
+    return read_window(storage.value, memory_layout(storage), (size,), (1,), 0, numpy_dtype, tensor._view_bits)

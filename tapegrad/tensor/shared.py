@@ -39,9 +39,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import message
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import is_given_away, is_traced, own_value, to_host
-from tapegrad.execution.pending import recording
 from tapegrad.execution.tiering import Lent, forget_twin, hosted
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.tape.modes import alone, thread
@@ -84,9 +84,9 @@ class Buffer:
         """What a tensor shows of it now, as a value."""
         spec = window._spec
         elements = self.part(tuple(spec.shape), spec.layout, window._offset, spec.dtype.numpy).copy()
-        if window._lens & CONJUGATED:
+        if window._view_bits & CONJUGATED:
             np.conjugate(elements, elements)
-        if window._lens & NEGATED:
+        if window._view_bits & NEGATED:
             np.negative(elements, elements)
         return own_value(elements, self.on)
 
@@ -174,7 +174,7 @@ class SharedStorage(Storage):
         return True
 
     @property
-    def edition(self) -> float:  # type: ignore[override]
+    def data_version(self) -> float:  # type: ignore[override]
         """Never the same as another one: NumPy does not tell when it writes."""
         return nan
 
@@ -228,7 +228,7 @@ def elements_of(value: Any) -> np.ndarray:
 
 
 def replace_part(
-    storage: Storage, value: Any, strides: Ints, offset: int, dtype: np.dtype, lens: int = 0
+    storage: Storage, value: Any, strides: Ints, offset: int, dtype: np.dtype, view_bits: int = 0
 ) -> None:  # fmt: skip
     """Write to what a window shows of shared memory, and to nothing else; the caller counts the write."""
     if isinstance(storage, InferenceStorage):
@@ -236,9 +236,9 @@ def replace_part(
     if storage.watcher is not None:
         storage.watcher(storage)
     elements, buffer = elements_of(value), storage.memory
-    if lens & CONJUGATED:
+    if view_bits & CONJUGATED:
         elements = elements.conj()
-    if lens & NEGATED:
+    if view_bits & NEGATED:
         elements = -elements
     part = buffer.part(elements.shape, strides, offset, dtype)
     part[...] = elements

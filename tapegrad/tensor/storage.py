@@ -4,9 +4,9 @@ Note [Memory that is shared]
 Arrays are immutable. A tensor that nobody shares has a value of its own and no storage. The first view, or
 ``detach()``, gives it a *settled* storage, which only knows who its members are: each keeps a value of its own, is
 *plain*, and pays nothing. The first write makes the storage *live*: from then on its ``value`` is the one truth, each
-write replaces it and adds one to ``edition``, and no member is plain any more. A member that shows all of the memory as
-it lies reads the storage's value. Any other is a *window* (``Spec.window``): it keeps what it last read, with the
-edition that was (``look``), so that reading again what has not changed costs a comparison.
+write replaces it and adds one to ``data_version``, and no member is plain any more. A member that shows all of the
+memory as it lies reads the storage's value. Any other is a *window* (``Spec.window``): it keeps what it last read, with
+the data_version that was (``look``), so that reading again what has not changed costs a comparison.
 
 How often data was written is counted apart, for ``x.data`` shares the data of ``x`` but has a ``Counter`` of its own.
 """
@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from tapegrad.errors import INFERENCE_IN_PLACE
-from tapegrad.execution.pending import same
+from tapegrad.execution.deferred import same
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
 from tapegrad.tape.positions import Position, here
@@ -85,7 +85,7 @@ class Storage:
         value: all of it, as an array, whose elements lie in memory as ``strides`` say (None: row-major).
         operand: the same for an operator that reads it now, keeps nothing of it, and is not deferred.
         memory: what has its shape, dtype, size and nbytes: ``value`` itself, except where NumPy sees it.
-        writes: how often ``value`` was replaced; ``edition`` is the same, except where NumPy sees it.
+        writes: how often ``value`` was replaced; ``data_version`` is the same, except where NumPy sees it.
         shared: whether NumPy may see it. See Note [Memory that NumPy sees] in ``shared.py``.
         live: whether it has been written to.
         counter: counts writes, for all members that have no counter of their own.
@@ -102,7 +102,7 @@ class Storage:
 
     operand: Any
     memory: Any
-    edition: float
+    data_version: float
     shared = False
 
     def __init__(self, value: Any, strides: tuple[int, ...] | None = None) -> None:
@@ -161,7 +161,7 @@ class Storage:
 
 
 Storage.memory = Storage.operand = Storage.value  # type: ignore[misc]  # the slots, by other names
-Storage.edition = Storage.writes  # type: ignore[misc]
+Storage.data_version = Storage.writes  # type: ignore[misc]
 
 
 class InferenceStorage(Storage):

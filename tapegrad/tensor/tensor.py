@@ -2,10 +2,10 @@
 
 Note [State of a tensor]
 ``_value`` is the data while the spec is plain; afterwards the ``_storage`` has it, and ``_value`` is what was last read
-(Note [Memory that is shared] in ``storage.py``), from ``_offset`` on, through a ``_lens`` (``execution/windows.py``).
-``_edge`` is ``(grad_fn, output_nr)``, or None for a leaf; a leaf that requires grad finds its accumulator through a
-weak reference (``_accumulator``), for the accumulator owns the leaf. Rare state (``_grad``, hooks, ...) are class
-attributes until set, so that making a tensor sets three slots.
+(Note [Memory that is shared] in ``storage.py``), from ``_offset`` on, through ``_view_bits``
+(``execution/windows.py``). ``_edge`` is ``(grad_fn, output_nr)``, or None for a leaf; a leaf that requires grad finds
+its accumulator through a weak reference (``_accumulator``), for the accumulator owns the leaf. Rare state (``_grad``,
+hooks, ...) are class attributes until set, so that making a tensor sets three slots.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tapegrad.execution.deferred import DeferredValue, recording
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.pending import Pending, recording
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
@@ -58,7 +58,7 @@ class Tensor:
     _leaf_hooks: NodeHooks | None = None
     _hooks: HookDict | None = None
     _offset: int = 0
-    _lens: int = 0
+    _view_bits: int = 0
     _seen: float = 0
     _severed: bool = False
     _counter: Counter | None = None
@@ -234,39 +234,39 @@ def settle(tensor: Tensor) -> bool:
     """Give a tensor whose value is pending the array in its place, and say whether there was anything to do."""
     storage, value = tensor._storage, tensor._value  # read once: another thread may settle it, too
     memory = None if storage is None else storage.memory
-    if type(value) is Pending:
+    if type(value) is DeferredValue:
         tensor._value = value.settle()
-    if type(memory) is Pending:
+    if type(memory) is DeferredValue:
         storage.value = memory.settle()  # type: ignore[union-attr]
-    return type(value) is Pending or type(memory) is Pending
+    return type(value) is DeferredValue or type(memory) is DeferredValue
 
 
 def look(tensor: Tensor) -> Any:
     """The value of a window, read again if its storage has been written to since."""
     storage, value = tensor._storage, tensor._value  # in this order: a write first counts, and then clears the value
     assert storage is not None
-    if tensor._seen == storage.edition:
+    if tensor._seen == storage.data_version:
         return value
-    edition, spec = storage.edition, tensor._spec
+    data_version, spec = storage.data_version, tensor._spec
     if shows_all(tensor, storage):
         value = storage.value
     else:
-        place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
+        place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         alive = storage.shared and is_shared(storage) and not recording.program.captures
         value = storage.memory.shown(tensor) if alive else read_window(storage.value, memory_layout(storage), *place)
     if tensor._severed:
         value = value.severed()
-    tensor._value, tensor._seen = value, edition
+    tensor._value, tensor._seen = value, data_version
     return value
 
 
 def look_once(tensor: Tensor) -> Any:
     """``look`` for an operator that reads the window now, keeps nothing of it, and is not deferred."""
     storage = tensor._storage
-    if tensor._seen == storage.edition:  # type: ignore[union-attr]
+    if tensor._seen == storage.data_version:  # type: ignore[union-attr]
         return tensor._value
     spec, found = tensor._spec, None
-    if storage.shared and not (tensor._lens or tensor._severed):  # type: ignore[union-attr]
+    if storage.shared and not (tensor._view_bits or tensor._severed):  # type: ignore[union-attr]
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy
         found = lent_part(storage, *place)  # type: ignore[arg-type]
     return look(tensor) if found is None else found
@@ -282,7 +282,7 @@ def shows_all(tensor: Tensor, storage: Storage) -> bool:
     spec = tensor._spec
     memory = storage.memory
     same = spec.shape == memory.shape and spec.strides == storage.strides and spec.dtype.numpy == memory.dtype
-    return same and not tensor._offset and not tensor._lens
+    return same and not tensor._offset and not tensor._view_bits
 
 
 def storage_of(tensor: Tensor) -> Storage:
@@ -324,14 +324,14 @@ def _new_storage(tensor: Tensor) -> Storage:
         return tensor._storage  # type: ignore[return-value]
 
 
-def share(tensor: Tensor, other: Tensor, offset: int | None = None, lens: int | None = None) -> Tensor:
+def share(tensor: Tensor, other: Tensor, offset: int | None = None, view_bits: int | None = None) -> Tensor:
     """Put a tensor, which has its value and strides, on the memory of another one.
 
-    ``offset`` and ``lens`` are those of the other, if they are not given.
+    ``offset`` and ``view_bits`` are those of the other, if they are not given.
     """
     storage = storage_of(other)
     tensor._offset = other._offset if offset is None else offset
-    tensor._lens = other._lens if lens is None else lens
+    tensor._view_bits = other._view_bits if view_bits is None else view_bits
     if other._severed:
         tensor._severed = True
     if other._counter is not None:
@@ -387,7 +387,7 @@ WORTH_REUSING = 1 << 16
 """From how many bytes on a memory is not copied when a part of it is written, if that can be helped."""
 
 
-def may_reuse(storage: Storage) -> bool:
+def can_donate(storage: Storage) -> bool:
     """Whether the next value of a memory may be put where the present one lies.
 
     Note [Memory that is reused]
@@ -400,18 +400,19 @@ def may_reuse(storage: Storage) -> bool:
     value = storage.memory
     if recording.program.captures or storage.shared:
         return False
-    if type(value) is Pending or not storage.edition or value.nbytes < WORTH_REUSING or storage.watcher is not None:
+    watched = storage.watcher is not None
+    if watched or type(value) is DeferredValue or not storage.data_version or value.nbytes < WORTH_REUSING:
         return False
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
     return unshared and alone() and type(storage) is Storage and not is_traced(value)
 
 
-def lent(storage: Storage) -> Storage | None:
-    """The storage, if its next value ``may_reuse`` the memory and be put into it at once, else None.
+def donatable(storage: Storage) -> Storage | None:
+    """The storage, if its next value ``can_donate`` the memory and be put into it at once, else None.
 
     Who reads the memory will read it anew: an interrupt may come with the value, and nobody tells them then.
     """
-    if not may_reuse(storage):
+    if not can_donate(storage):
         return None
     storage.writes += 1
     return storage
@@ -455,14 +456,14 @@ def put(tensor: Tensor, value: Any) -> Storage:
     elif not spec.window or shows_all(tensor, storage):
         storage.replace(value)
     else:
-        place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
+        place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         if storage.shared and is_shared(storage):
             replace_part(storage, value, *place)
         else:
-            holder = lent(storage)
+            holder = donatable(storage)
             storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
     if spec.window:
-        tensor._value, tensor._seen = value, storage.edition
+        tensor._value, tensor._seen = value, storage.data_version
     return storage
 
 
@@ -470,9 +471,9 @@ def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
     """``put`` at a level: see Note [Histories further out] in ``lifted.py``."""
     spec, whole = tensor._spec, value
     if spec.window and not shows_all(tensor, storage):
-        place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._lens
+        place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         with switched(grad=thread.modes.grad and not tensor._severed):
             whole = write_window(storage.value, memory_layout(storage), value, *place)
     storage.replace(whole.continuing(storage.value))
     if spec.window:
-        tensor._value, tensor._seen = value, storage.edition
+        tensor._value, tensor._seen = value, storage.data_version

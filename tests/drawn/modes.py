@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad.execution import pending
+from tapegrad.execution import deferred as pending
 from tapegrad.interop import to_jax
 
 from .comparing import Difference, differences, first_difference, magnitudes, nudged

@@ -104,7 +104,7 @@ def test_what_matters_is_drawn():
 def forgotten(self, value):
     """``Storage.replace`` which lets the windows of the storage keep what they have read."""
     replace(self, value)
-    self.edition -= 1
+    self.data_version -= 1
 
 
 def keeps_what_was_written_over(self, grads, needed):

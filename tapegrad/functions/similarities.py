@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.execution.dtypes import FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.loss import no_cast, reduced, refuse_gradient, resolve_reduction
+from tapegrad.functions.losses import no_cast, reduced, refuse_gradient, resolve_reduction
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded

@@ -25,15 +25,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.dispatch.forward import forwarding
+from tapegrad.dispatch.jvp import forwarding
 from tapegrad.dispatch.levels import is_level_call, levelled
-from tapegrad.dispatch.losses import note_losses
+from tapegrad.dispatch.lost_gradients import note_losses
 from tapegrad.dispatch.nodes import leaf_edge, node_made
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.errors import INFERENCE_SAVED
+from tapegrad.execution.deferred import program_for, quiet_numbers, recording_lines, recording_names
 from tapegrad.execution.host import transfer
-from tapegrad.execution.pending import program_for, quiet_numbers, recording_lines, recording_names
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr

@@ -10,8 +10,8 @@ import numpy as np
 from tapegrad.compiler.capture import Capture, Seen
 from tapegrad.compiler.guards import alike
 from tapegrad.compiler.places import Binding, Rebound
+from tapegrad.execution.deferred import NUMBERS, settled
 from tapegrad.execution.host import is_kept
-from tapegrad.execution.pending import NUMBERS, settled
 from tapegrad.tensor.tensor import Tensor
 
 

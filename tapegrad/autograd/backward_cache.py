@@ -1,12 +1,12 @@
 """Backward passes that come back are not walked again.
 
 Note [Remembered passes]
-A training loop builds the same graph again and again, of other nodes. In deferred mode all that a backward pass does
-to it is to record instructions, and to accumulate what they will compute; so if a graph is wired as one before, and
-what its nodes saved stands at the same places of the program, the pass will record the very same instructions. A
-``Pass`` remembers them. Instead of counting dependencies, queueing nodes, running each and adding up, ``fits`` compares
-the graph with the one that was remembered, the program is extended by the instructions, the nodes let go what they
-saved, and the leaves accumulate.
+A training loop builds the same graph again and again, of other nodes. In deferred mode all that a backward pass does to
+it is to record instructions, and to accumulate what they will compute; so if a graph is wired as one before, and what
+its nodes saved stands at the same places of the program, the pass will record the very same instructions. A
+``CachedBackward`` remembers them. Instead of counting dependencies, queueing nodes, running each and adding up,
+``fits`` compares the graph with the one that was remembered, the program is extended by the instructions, the nodes let
+go what they saved, and the leaves accumulate.
 
 What ``fits`` compares is all that the engine, the nodes and their appliers would have looked at: the classes and plans
 of the nodes, their order, where each edge leads, that there are no hooks, that nothing was freed or written to since it
@@ -37,8 +37,8 @@ from tapegrad.caches import Cache, weigh
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
+from tapegrad.execution.deferred import Program, Traced, pending, recording
 from tapegrad.execution.devices import only_device
-from tapegrad.execution.pending import Program, Traced, pending, recording
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor
@@ -71,7 +71,7 @@ MISFITS = Unlike, RuntimeError, AttributeError, IndexError, KeyError
 """What is raised where a graph is looked at that is not as expected. The user sees what the engine says of it."""
 
 
-class Pass:
+class CachedBackward:
     """What a backward pass recorded, and all that must be as it was for it to record the same again.
 
     Attributes:
@@ -298,7 +298,7 @@ class Kind:
     """With which of them one is observed first."""
 
     def __init__(self) -> None:
-        self.passes: list[Pass] = []
+        self.passes: list[CachedBackward] = []
         self.walked, self.due = 0, self.FIRST
 
 
@@ -314,7 +314,7 @@ def kind_of(key: tuple) -> Kind:
     return _kinds.get(key) or _kinds.keep(key, Kind())
 
 
-def remember(kind: Kind, new: Pass) -> None:
+def remember(kind: Kind, new: CachedBackward) -> None:
     """Keep a pass, in place of the first of its kind if there are too many."""
     with _remembering:
         kind.passes = [*kind.passes[1 - MOST_ALIKE :], new]
@@ -366,7 +366,7 @@ def observe(
         engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), bound)
         with suppress(*MISFITS):
             if recording.program is program:
-                remember(kind, Pass(seen, program, first, length, inputs, seed))
+                remember(kind, CachedBackward(seen, program, first, length, inputs, seed))
     finally:
         program.held = False
         if not keep_graph:

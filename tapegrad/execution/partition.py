@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from itertools import chain, compress
 from typing import Any, NamedTuple
 
-from tapegrad.execution.pending import Call
+from tapegrad.execution.deferred import Call
 
 SHORT = 192
 """Programs of so many instructions are one piece, and pieces have about so many at most."""
@@ -34,7 +34,7 @@ Local = tuple[tuple[tuple, ...], tuple[int, ...]]
 """Instructions with slots counted from their own beginning, and which slots of the program their arguments are."""
 
 
-class Piece:
+class Subprogram:
     """Instructions whose arguments are the results of others among them (slots from 0 on) or come from outside.
 
     Two pieces are equal if they do the same.
@@ -60,7 +60,7 @@ class Piece:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Piece) and self.wanted == other.wanted and self.code == other.code
+        return isinstance(other, Subprogram) and self.wanted == other.wanted and self.code == other.code
 
     def run_by_kernels(self, arguments: Sequence[Any]) -> list[Any]:
         """The wanted results, computed with a call of XLA for each instruction."""
@@ -98,7 +98,7 @@ class Placed(NamedTuple):
         done: the slots that no later piece reads and nobody else wants.
     """
 
-    piece: Piece
+    piece: Subprogram
     arguments: tuple[int, ...]
     results: tuple[int, ...]
     done: tuple[int, ...]
@@ -131,7 +131,7 @@ def cut(code: Sequence[tuple], wanted: bytes) -> Iterator[Placed]:
         read = (slot for slot in arguments if slot >= 0 and last_reader[slot] == number)
         unread = (slot for slot in results if last_reader.get(slot, number) == number)
         done = tuple(slot for slot in chain(read, unread) if not wanted[slot])
-        yield Placed(Piece(local, gives), arguments, results, done)
+        yield Placed(Subprogram(local, gives), arguments, results, done)
 
 
 def grouped(keys: Sequence[Hashable]) -> Iterable[list[int]]:

@@ -19,8 +19,8 @@ from typing import Any
 import jax
 
 from tapegrad.caches import remembered
-from tapegrad.execution.pending import NUMBERS, Call
-from tapegrad.execution.pieces import loops
+from tapegrad.execution.deferred import NUMBERS, Call
+from tapegrad.execution.partition import loops
 
 CHEAP = frozenset((
     "abs", "add", "add_any", "and", "bitcast_convert_type", "broadcast_in_dim", "ceil", "clamp", "complex", "conj",

@@ -1,10 +1,10 @@
 """Appliers: what a node of an operator does in backward, written for its plan.
 
 Note [Appliers are written]
-Which values a backward kernel takes is settled by the plan, as the call is (Note [Runners are written] in ``call.py``).
-``applier`` writes it down as straight-line Python, for the common case: nothing is packed by hooks, all gradients are
-there, and all that can be computed are wanted. ``print(source_of(plan))`` shows it; that of ``x * y`` reads, where only
-``x`` requires grad::
+Which values a backward kernel takes is settled by the plan, as the call is (Note [Runners are written] in
+``forward_code.py``). ``applier`` writes it down as straight-line Python, for the common case: nothing is packed by
+hooks, all gradients are there, and all that can be computed are wanted. ``print(source_of(plan))`` shows it; that of
+``x * y`` reads, where only ``x`` requires grad::
 
     def apply(node, grads, saved):
         grad0, = grads
@@ -32,9 +32,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.execution.deferred import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
-from tapegrad.execution.pending import Call, call_lines, program_for, recording_names
 from tapegrad.tape.modes import thread
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import look

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.execution.deferred import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
-from tapegrad.execution.pending import moves
 from tapegrad.functions import unary
 from tapegrad.functions.bounds import refuse_elements, zero
 from tapegrad.functions.layouts import in_row_major_order

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution.carried import KEPT_BYTES, kept
-from tapegrad.execution.pending import recording, wanted_of
-from tapegrad.execution.pieces import cut, run_through, specialized
+from tapegrad.execution.deferred import recording, wanted_of
+from tapegrad.execution.loop_carry import KEPT_BYTES, kept
+from tapegrad.execution.partition import cut, run_through, specialized
 
 pytestmark = pytest.mark.once("functions of programs")
 

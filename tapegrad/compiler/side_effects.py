@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tapegrad.compiler.guards import alike
-from tapegrad.compiler.refs import Ref
+from tapegrad.compiler.sources import Ref
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, View, enliven, share, wrap
@@ -28,7 +28,7 @@ class Counted(NamedTuple):
 class Made(NamedTuple):
     """A new tensor around a result, that was written to so many times since it was made; or a view of such a tensor.
 
-    A view has a ``base``, an ``offset``, a ``lens``, and was created under circumstances that autograd remembers.
+    A view has a ``base``, an ``offset``, ``view_bits``, and was created under circumstances that autograd remembers.
     """
 
     slot: int
@@ -36,17 +36,17 @@ class Made(NamedTuple):
     writes: int
     base: Made | None = None
     offset: int = 0
-    lens: int = 0
+    view_bits: int = 0
     creation: str | None = None
 
     def tensor(self, found: dict[int, Any], edge: Edge | None = None) -> Tensor:
         """Such a tensor again."""
-        slot, spec, writes, base, offset, lens, creation = self
+        slot, spec, writes, base, offset, view_bits, creation = self
         tensor = wrap(found[slot], spec, edge)
         if base is not None:
             shown = base.tensor(found)
             tensor._view = View(shown, creation, 0)
-            share(tensor, shown, offset, lens)
+            share(tensor, shown, offset, view_bits)
         elif writes:
             enliven(tensor).counter.version = writes
         return tensor

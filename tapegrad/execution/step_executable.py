@@ -16,17 +16,17 @@ from typing import Any
 import jax
 
 from tapegrad.caches import EXECUTABLE, weigh
-from tapegrad.execution.carried import kept
+from tapegrad.execution.deferred import Call
 from tapegrad.execution.kernel import call_into
-from tapegrad.execution.pending import Call
-from tapegrad.execution.pieces import run_through
+from tapegrad.execution.loop_carry import kept
+from tapegrad.execution.partition import run_through
 from tapegrad.execution.programs import COMPILED_INSTRUCTION, Structure, first_call
 
 AT_ONCE = 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
 
 
-class Whole:
+class StepExecutable:
     """A program whose inputs come in the same way each time: one XLA program, if it is not long.
 
     Args:

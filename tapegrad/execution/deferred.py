@@ -2,8 +2,9 @@
 
 Note [Deferred programs]
 With ``modes.deferred`` a kernel call computes nothing. It appends an *instruction* to the thread's ``Program``, and
-gives a ``Pending`` for each result, whose shape and dtype are known. The program is run when the elements of a value
-are wanted (``settled``), at the end of a backward call, and when it has grown long (``LONGEST``); a new one is begun.
+gives a ``DeferredValue`` for each result, whose shape and dtype are known. The program is run when the elements of a
+value are wanted (``settled``), at the end of a backward call, and when it has grown long (``LONGEST``); a new one is
+begun.
 
 An instruction is a tuple ``(call, slot, ...)``: what is called (``Call``: a kernel for arguments of certain types) and
 where its arguments are: a slot from 0 on is a result, counted from the beginning of the program; a slot below 0 is an
@@ -78,7 +79,7 @@ def aval(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
     return _avals.get((shape, dtype)) or _avals.only((shape, dtype), Aval(tuple(shape), np.dtype(dtype)))
 
 
-class Pending:
+class DeferredValue:
     """A value that will be computed, or has been since.
 
     Attributes:
@@ -135,23 +136,23 @@ class Pending:
         return np.asarray(self.settle(), dtype)
 
     def __repr__(self) -> str:
-        return f"Pending({self.aval.dtype}{list(self.shape)})"
+        return f"DeferredValue({self.aval.dtype}{list(self.shape)})"
 
 
-def pending(program: Program, slot: int, aval: Aval) -> Pending:
+def pending(program: Program, slot: int, aval: Aval) -> DeferredValue:
     """The value that a program computes as one of its results."""
-    value = new(Pending)
+    value = new(DeferredValue)
     value.program, value.slot, value.aval = program, slot, aval
     return value
 
 
-UNSEEN = new(Pending)
+UNSEEN = new(DeferredValue)
 """Stands among the values of a program for those that nobody will see."""
 
 
 def settled(value: Any) -> Any:
     """The array that a value is; computed now if it is pending. Anything else as it is."""
-    return value.settle() if type(value) is Pending else value
+    return value.settle() if type(value) is DeferredValue else value
 
 
 def same(left: Any, right: Any) -> bool:
@@ -160,7 +161,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _known(value: Any) -> Any:
-    return value.array if type(value) is Pending and value.program is None else value
+    return value.array if type(value) is DeferredValue and value.program is None else value
 
 
 _tracers: dict[type, bool] = {}
@@ -204,11 +205,11 @@ class Program:
     def __init__(self, device: Any = None) -> None:
         self.device = device
         self.code: list[tuple] = []
-        self.values: list[Pending] = []
+        self.values: list[DeferredValue] = []
         self.size = 0
         self.inputs: list[Any] = []
         self.slots: dict[Any, int] = {}
-        self.settled: list[Pending] = []
+        self.settled: list[DeferredValue] = []
         self.held = False
         self.unseen: tuple[range, Sequence[int]] = (range(0), ())
 
@@ -223,7 +224,7 @@ class Program:
             Traced: the argument is a tracer.
         """
         value = given
-        if type(given) is Pending:
+        if type(given) is DeferredValue:
             if given.program is self:
                 return given.slot
             value = given.settle()
@@ -241,14 +242,14 @@ class Program:
 
     def known(self, given: Any) -> int | None:
         """The slot of an argument, if it has one already."""
-        if type(given) is Pending:
+        if type(given) is DeferredValue:
             if given.program is self:
                 return given.slot
             slot = self.slots.get(id(given))
             return self.slots.get(id(given.array)) if slot is None and given.program is None else slot
         return self.slots.get(number_key(given) if type(given) in NUMBERS else id(given))
 
-    def extend(self, first: int, code: list[tuple], count: int, made: dict[int, Pending]) -> bool:
+    def extend(self, first: int, code: list[tuple], count: int, made: dict[int, DeferredValue]) -> bool:
         """Append instructions with ``count`` results, of which nobody will see any but those that were ``made``.
 
         Returns:
@@ -287,7 +288,7 @@ class Program:
     def note_key(self, key: np.ndarray, stream: Any) -> None:
         """A random key was taken from a stream; those who capture want to know."""
 
-    def evaluate(self, value: Pending) -> Any:
+    def evaluate(self, value: DeferredValue) -> Any:
         """The array of one result, with nothing run but what it depends on."""
         refuse_forked()
         firsts: dict[int, tuple] = {}
@@ -382,7 +383,7 @@ def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str])
     """
     for i, v in enumerate(operands):
         found = f"program.slots.get(id({v})) or program.operand({v})"
-        yield f"s{i} = {v}.slot if type({v}) is Pending and {v}.program is program else {found}"
+        yield f"s{i} = {v}.slot if type({v}) is DeferredValue and {v}.program is program else {found}"
     slots = "".join(f", s{i}" for i in range(len(operands)))
     made = []
     for i, (aval, result) in enumerate(zip(call.avals, results, strict=True)):
@@ -390,7 +391,7 @@ def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str])
             yield f"{result} = None"
             continue
         made.append(result)
-        yield f"{result} = new(Pending)"
+        yield f"{result} = new(DeferredValue)"
         yield f"{result}.program = program"
         yield f"{result}.aval = aval{i}"
     yield f"instruction = call{slots or ','}"
@@ -406,7 +407,7 @@ def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str])
 
 def recording_names(call: Call) -> dict[str, Any]:
     """What the lines that record a call refer to."""
-    names = {"recording": recording, "Pending": Pending, "Traced": Traced, "call": call, "new": new}
+    names = {"recording": recording, "DeferredValue": DeferredValue, "Traced": Traced, "call": call, "new": new}
     return names | {f"aval{i}": aval for i, aval in enumerate(call.avals)}
 
 
@@ -456,7 +457,7 @@ class _Recording(threading.local):
     def device_of(*values: Any) -> Any:
         """Where arguments lie, as far as they are not numbers."""
         for value in values:
-            if type(value) is Pending and value.program is not None:
+            if type(value) is DeferredValue and value.program is not None:
                 return value.program.device
         arrays = [known for known in map(_known, values) if hasattr(known, "devices")]
         return device_of(arrays[0]) if arrays else get_default_device()
@@ -498,7 +499,7 @@ def wanted_of(program: Program) -> bytes:
     return _held(islice(values, unseen.start)) + between + _held(islice(values, unseen.stop, None))
 
 
-def _held(values: Iterable[Pending]) -> bytes:
+def _held(values: Iterable[DeferredValue]) -> bytes:
     """For each of the values of a program whether somebody else holds it."""
     return bytes(map(_HELD.__lt__, map(sys.getrefcount, values)))
 
@@ -512,7 +513,7 @@ def run_pending() -> None:
 
 def _lone() -> int:
     """What ``getrefcount`` says of something that only a list holds."""
-    return next(map(sys.getrefcount, [new(Pending)]))
+    return next(map(sys.getrefcount, [new(DeferredValue)]))
 
 
 _HELD = _lone()

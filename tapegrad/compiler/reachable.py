@@ -28,7 +28,7 @@ import numpy as np
 
 from tapegrad.compiler.code import mentions
 from tapegrad.compiler.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
-from tapegrad.compiler.trust import (
+from tapegrad.compiler.trace_rules import (
     DYNAMIC,
     OF_TENSORS,
     PLAIN,

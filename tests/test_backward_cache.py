@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tapegrad as torch
-from tapegrad.autograd import remembered
+from tapegrad.autograd import backward_cache
 from tapegrad.autograd.running import engine
 
 pytestmark = pytest.mark.once("here it is chosen by each test")
@@ -24,11 +24,11 @@ STEPS = 5
 @pytest.fixture
 def eager(monkeypatch):
     """Every pass is observed the first time, however small it is."""
-    monkeypatch.setattr(remembered, "FEWEST", 1)
-    monkeypatch.setattr(remembered.Kind, "FIRST", 1)
-    remembered._kinds.clear()
+    monkeypatch.setattr(backward_cache, "FEWEST", 1)
+    monkeypatch.setattr(backward_cache.Kind, "FIRST", 1)
+    backward_cache._kinds.clear()
     yield
-    remembered._kinds.clear()
+    backward_cache._kinds.clear()
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def walks(monkeypatch):
         return execute(*arguments)
 
     monkeypatch.setattr(engine, "execute", counting)
-    remembered._kinds.clear()
+    backward_cache._kinds.clear()
     return found
 
 
@@ -588,20 +588,20 @@ def differs(step):
 
 @pytest.mark.parametrize("step", [hook_on_tensor, other_order, another_leaf], ids=lambda step: step.__name__)
 def test_without_a_look_at_the_graph_results_would_be_wrong(step, eager, monkeypatch):
-    monkeypatch.setattr(remembered.Pass, "_check_graph", lambda self, nodes, leaves: None)
+    monkeypatch.setattr(backward_cache.CachedBackward, "_check_graph", lambda self, nodes, leaves: None)
     assert differs(step)
 
 
 @pytest.mark.parametrize("step", [written_since, leaf_written_since, twice_through], ids=lambda step: step.__name__)
 def test_without_a_look_at_what_was_saved_errors_would_be_missed(step, eager, monkeypatch):
     monkeypatch.setattr(
-        remembered.Pass, "fits", lambda self, nodes, leaves, program, seed: program.size == self.first
+        backward_cache.CachedBackward, "fits", lambda self, nodes, leaves, program, seed: program.size == self.first
     )
     assert differs(step)
 
 
 def test_without_a_look_at_the_gradients_that_are_there_values_would_be_wrong(eager, monkeypatch):
-    monkeypatch.setattr(remembered, "may_accumulate_last", lambda nodes, leaves: True)
+    monkeypatch.setattr(backward_cache, "may_accumulate_last", lambda nodes, leaves: True)
     assert differs(saved_grad_data)
 
 
@@ -632,12 +632,13 @@ def test_programs_that_take_turns(programs, turns):
                 built(programs[turn % len(programs)], x, w).backward()
             return [[] if tensor.grad is None else tensor.grad.tolist() for tensor in (x, w)]
 
-    remembered._kinds.clear()
-    first, remembered.Kind.FIRST, fewest, remembered.FEWEST = remembered.Kind.FIRST, 1, remembered.FEWEST, 1
+    backward_cache._kinds.clear()
+    kind = backward_cache.Kind
+    first, kind.FIRST, fewest, backward_cache.FEWEST = kind.FIRST, 1, backward_cache.FEWEST, 1
     try:
         got = grads(True)
     finally:
-        remembered.Kind.FIRST, remembered.FEWEST = first, fewest
+        backward_cache.Kind.FIRST, backward_cache.FEWEST = first, fewest
     for left, right in zip(got, grads(False), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5)
 
@@ -668,8 +669,8 @@ def test_small_graphs_are_left_to_the_engine(walks):
 
 def test_what_never_comes_back_is_observed_more_and_more_rarely(eager, monkeypatch):
     made = []
-    observe = remembered.observe
-    monkeypatch.setattr(remembered, "observe", lambda *arguments: made.append(1) or observe(*arguments))
+    observe = backward_cache.observe
+    monkeypatch.setattr(backward_cache, "observe", lambda *arguments: made.append(1) or observe(*arguments))
     x, w = leaf(), leaf(1.0, 2.0, 3.0)
     with torch.deferred():
         for number in range(64):  # as many operators, of which the last is the same; never the same between
@@ -689,7 +690,7 @@ def test_no_more_is_kept_than_the_limit_of_caches_allows(eager, cache_limit):
             for _ in range(length):
                 y = y * 2
             y.sum().backward()
-    assert len(remembered._kinds) <= 9
+    assert len(backward_cache._kinds) <= 9
 
 
 def test_nothing_of_a_graph_is_kept_alive(eager):
