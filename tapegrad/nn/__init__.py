@@ -7,11 +7,15 @@ from typing import Any
 
 from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
-from tapegrad.nn.parameter import Buffer, Parameter
+from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-_load, _ = on_demand(__name__, modules="tapegrad.nn.modules", utils="tapegrad.nn.utils")
+_OWN = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
+PACKAGES = "attention", "init", "modules", "utils"
 
-PACKAGES = "modules", "utils"
+_load, _ = on_demand(
+    __name__, attention="tapegrad.nn.attention", init="tapegrad.nn.init", modules="tapegrad.nn.modules",
+    utils="tapegrad.nn.utils",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -19,7 +23,7 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
-        return sorted({*modules.__all__, "Buffer", "Parameter", "functional", "parameter", *PACKAGES})
+        return sorted({*modules.__all__, *_OWN, *PACKAGES})
     found = getattr(modules, name) if name in modules.__all__ else _load(name)
     globals()[name] = found
     return found

@@ -1,12 +1,20 @@
-"""``Parameter``: a tensor that a module owns and an optimizer updates."""
+"""``Parameter``, which a module owns and an optimizer updates; ``Buffer``; both before their shape is known.
+
+Note [Uninitialized tensors]
+A lazy module learns the shapes of its parameters from its first input. Until then it has an ``UninitializedParameter``,
+whose class overrides all functions in order to refuse them. Who overrides functions is looked for only where there is
+anybody (``registry.overriding``), so that each of these tensors announces itself, and takes its leave when it becomes a
+plain parameter: programs without lazy modules, and those whose lazy modules have been called, pay nothing.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tapegrad.functions.construction import tensor
+from tapegrad.functions.creation import empty
 from tapegrad.functions.protocols import own_attributes, rebuild_tensor, tensor_parts
-from tapegrad.functions.registry import NAMESPACES
+from tapegrad.functions.registry import NAMESPACES, overriding
 from tapegrad.functions.subclass import _disabled_torch_function_impl, make_subclass
 from tapegrad.interop.pytrees import register
 from tapegrad.tensor.tensor import Tensor
@@ -104,3 +112,140 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 register(Parameter)
 NAMESPACES.setdefault("nn", {}).update(Parameter=Parameter, Buffer=Buffer)
+
+
+# -- before the shape is known -----------------------------------------------------------------------------------------
+
+ALLOWED = frozenset(
+    NAMESPACES["Tensor"].get(name, getattr(Tensor, name, None))
+    for name in (
+        "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short",
+        "int", "long", "cuda", "cpu", "to", "get_device",
+    )
+) - {None}  # fmt: skip
+"""What can be done with a tensor whose shape isn't known: all that a module does when it moves or casts its state."""
+
+
+class UninitializedTensorMixin:
+    """A tensor without a shape. Functions refuse it, but for those by which modules are moved and cast.
+
+    Raises:
+        ValueError: any other function is called with it.
+        RuntimeError: its shape is asked for, or its memory is to be shared.
+    """
+
+    _torch_function_disabled = True  # until the classes are made, so that to make them announces nobody
+    cls_to_become: type
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a tensor of this shape, with elements that mean nothing.
+
+        Args:
+            shape: the lengths of the dimensions.
+            device, dtype: those that it has already, if None.
+        """
+        tensor: Any = self
+        if device is None:
+            device = tensor.data.device
+        if dtype is None:
+            dtype = tensor.data.dtype
+        tensor.data = empty(shape, device=device, dtype=dtype)
+        tensor._spec = tensor._spec.replace(overrides=False)
+        tensor.__class__ = self.cls_to_become
+        if tensor.__dict__.pop("_announced", False):
+            overriding.admit(contexts=-1)
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, proto: Any) -> tuple:
+        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        if func in ALLOWED or type(func).__name__ == "method-wrapper":  # the second are getters of attributes
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+
+def _announced(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    """An empty tensor of such a class, which is known to override functions. See Note [Uninitialized tensors]."""
+    made = make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+    made._announced = True
+    overriding.admit(contexts=1)
+    return made
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether something is an uninitialized parameter or buffer.
+
+    >>> is_lazy(UninitializedParameter()), is_lazy(Parameter())
+    (True, False)
+    """
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet; lazy modules have them until they are called.
+
+    Args:
+        requires_grad: whether gradients are accumulated in the parameter that it will be.
+        device, dtype: those of that parameter; the defaults if None.
+
+    >>> weight = UninitializedParameter()
+    >>> weight
+    <UninitializedParameter>
+    >>> weight.materialize((2, 3))
+    >>> type(weight), weight.shape
+    (<class 'tapegrad.nn.parameter.Parameter'>, torch.Size([2, 3]))
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _announced(cls, requires_grad, device, dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet; lazy modules have them until they are called.
+
+    Args:
+        requires_grad: whether gradients are accumulated in it.
+        device, dtype: those of the tensor that it will be; the defaults if None.
+        persistent: whether it is part of the module's state dict.
+    """
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        made = _announced(cls, requires_grad, device, dtype)
+        made.persistent, made._is_buffer = persistent, True
+        return made
+
+
+UninitializedTensorMixin._torch_function_disabled = False

@@ -2,5 +2,6 @@
 
 from tapegrad.nn.modules.container import *
 from tapegrad.nn.modules.module import Module
+from tapegrad.nn.modules.rnn import *
 
 __all__ = sorted(name for name, found in globals().items() if isinstance(found, type))  # noqa: PLE0605 - of families

@@ -1,5 +1,6 @@
 """``torch.nn.utils``: what is done to the parameters of modules, and to their gradients."""
 
+from tapegrad.nn.utils import rnn
 from tapegrad.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -17,6 +18,7 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "rnn",
     "skip_init",
     "vector_to_parameters",
 ]
