@@ -26,6 +26,7 @@ from tapegrad.autograd.graph_task import (
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
 from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad.errors import LinAlgError as _LinAlgError
+from tapegrad.functions.conversion import _parse_to
 from tapegrad.functions.subclass import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -36,6 +37,8 @@ from tapegrad.tape.node import Node as _Node
 _functions = SimpleNamespace(
     AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, Error=Error, UndefinedGrad=UndefinedGrad
 )
+
+_nn = SimpleNamespace(_parse_to=_parse_to)
 
 _autograd = SimpleNamespace(
     SavedTensor=SavedTensor,

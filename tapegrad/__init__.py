@@ -79,6 +79,7 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(
     __name__,
+    __future__="tapegrad.__future__",
     backends="tapegrad.backends",
     compare="tapegrad.interop.compare",
     compile="tapegrad.compiler.step",

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once("reads the source")
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
-    ["absent", "errors", "version"],
+    ["__future__", "absent", "errors", "version"],
     ["caches", "declaring"],
     ["tape"],
     ["engine"],
@@ -27,7 +27,8 @@ FLOORS = [
     ["functions"],
     ["autograd"],
     ["func", "compiler", "interop"],
-    ["nn", "optim", "testing", "utils"],
+    ["utils"],
+    ["nn", "optim", "testing"],
     [
         "_C", "_ops", "accelerator", "backends", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
         "profiler", "random", "signal", "special",

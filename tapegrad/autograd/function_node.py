@@ -312,7 +312,7 @@ def checked(node: BackwardCFunction, results: Any) -> list[Tensor | None]:
             grads.append(None)
         elif isinstance(grad, Tensor):
             wanted = node.next_edges[len(grads)] is not None
-            grads.append(fitted(node, grad, spec, len(grads)) if wanted else None)
+            grads.append(fitted(node, grad, spec, len(grads)) if wanted else grad)
         else:
             raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
     return grads

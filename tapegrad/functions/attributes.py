@@ -123,7 +123,7 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    if value.device.type != self.device.type:
+    if (value.device is META) != (self.device is META):
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
         )

@@ -107,6 +107,16 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """
     if len(args) == 1 and not kwargs and type(args[0]) is dtype and args[0].name != "complex32":
         return converted_to(self, args[0], self.device)
+    on, d, _, order, copy = parse_to(args, kwargs)
+    return converted_to(self, d or self.dtype, on or self.device, copy, order or preserve_format)
+
+
+def parse_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any, bool]:
+    """The arguments of ``to``: device, dtype, ``non_blocking``, memory format and ``copy``; None for what isn't said.
+
+    Raises:
+        TypeError: PyTorch's ``to`` doesn't take them.
+    """
     names = _to_names(args)
     given = dict(zip(names, args, strict=False)) | kwargs
     if len(args) > 4:
@@ -120,18 +130,16 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     order = given.get("memory_format")
     if order is not None and not isinstance(order, memory_format):
         raise no_overload("to", args, kwargs, _TO)
-    order = order or preserve_format
-    if isinstance(given.get("tensor"), Tensor):
-        other = given["tensor"]
-        return converted_to(self, other.dtype, other.device, bool(given.get("copy")), order)
     d, where = given.get("dtype"), given.get("device")
-    return converted_to(
-        self,
-        self.dtype if d is None else named_dtype("to", d),
-        self.device if where is None else named_device("to", where),
-        bool(given.get("copy")),
-        order,
-    )
+    d, where = None if d is None else named_dtype("to", d), None if where is None else named_device("to", where)
+    if isinstance(given.get("tensor"), Tensor):
+        d, where = given["tensor"].dtype, given["tensor"].device
+    return where, d, bool(given.get("non_blocking")), order, bool(given.get("copy"))
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The arguments of ``to`` as modules ask for them: device, dtype, ``non_blocking`` and memory format."""
+    return parse_to(args, kwargs)[:4]
 
 
 def _to_names(args: tuple) -> tuple[str, ...]:

@@ -215,3 +215,17 @@ def __reduce_ex__(self: Tensor, proto: int) -> tuple:
 def __setstate__(self: Tensor, state: Any) -> None:
     """Restore the attributes of a pickled tensor."""
     self.__dict__.update(state)
+
+
+# Modules ------------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor", out=False)
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What a module is to have in the place of this tensor when it loads another, if tensors are swapped then.
+
+    Args:
+        other: the tensor of the state dict.
+        assign: whether it is to take this one's place as it is, and not only its elements.
+    """
+    return other.detach() if assign else self.copy_(other).detach()  # type: ignore[attr-defined]

@@ -9,9 +9,7 @@ from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-_OWN = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
 PACKAGES = "attention", "init", "modules", "utils"
-
 _load, _ = on_demand(
     __name__, attention="tapegrad.nn.attention", init="tapegrad.nn.init", modules="tapegrad.nn.modules",
     utils="tapegrad.nn.utils",
@@ -19,11 +17,12 @@ _load, _ = on_demand(
 
 
 def __getattr__(name: str) -> Any:
-    if (name.startswith("__") and name != "__all__") or name in PACKAGES:
+    if name in PACKAGES or (name.startswith("__") and name != "__all__"):
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
-        return sorted({*modules.__all__, *_OWN, *PACKAGES})
+        own = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
+        return sorted({*modules.__all__, *own, *PACKAGES})
     found = getattr(modules, name) if name in modules.__all__ else _load(name)
     globals()[name] = found
     return found

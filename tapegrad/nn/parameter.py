@@ -173,12 +173,14 @@ class UninitializedTensorMixin:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, proto: Any) -> tuple:
-        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+        tensor: Any = self
+        return type(self), (tensor.requires_grad,)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         if func in ALLOWED or type(func).__name__ == "method-wrapper":  # the second are getters of attributes
-            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+            above: Any = super()
+            return above.__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
             f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
@@ -203,7 +205,7 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; lazy modules have them until they are called.
 
     Args:

@@ -52,7 +52,7 @@ def _weak_references(tensor: Any) -> bool:
     """Whether anybody but the tensor's own storage holds a weak reference to it."""
     storage = getattr(tensor, "_storage", None)
     own = () if storage is None else storage.members
-    return any(reference not in own for reference in weakref.getweakrefs(tensor))
+    return any(all(reference is not one for one in own) for reference in weakref.getweakrefs(tensor))
 
 
 def _slots(cls: type) -> set[str]:

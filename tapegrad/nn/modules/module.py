@@ -31,7 +31,6 @@ from tapegrad.nn.modules.hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from tapegrad.nn.modules.states import IncompatibleKeys
 from tapegrad.nn.parameter import Buffer, Parameter
 from tapegrad.tensor.tensor import Tensor
 
@@ -49,7 +48,6 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
-_IncompatibleKeys = IncompatibleKeys
 Hook = Callable[..., Any]
 
 HOOKS = (
@@ -58,12 +56,6 @@ HOOKS = (
     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 )  # fmt: skip
 """The dictionaries of hooks that every module has."""
-
-NO_EXTRA_STATE = (
-    "Reached a code path in Module.{}() that should never be called. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
-)
-
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
     """What the module computes: every subclass says it. Call the module, not this, so that hooks run."""
@@ -729,7 +721,7 @@ class Module:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         states.save_own(self, destination, prefix, keep_vars)
-        if type(self).get_extra_state is not Module.get_extra_state:
+        if states.gives_extra_state(self):
             destination[prefix + states.EXTRA_STATE] = self.get_extra_state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
@@ -763,7 +755,7 @@ class Module:
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         missing = states.load_own(self, state_dict, prefix, local_metadata, error_msgs)
         key = prefix + states.EXTRA_STATE
-        takes_extra = type(self).set_extra_state is not Module.set_extra_state
+        takes_extra = states.takes_extra_state(self)
         if takes_extra and key in state_dict:
             self.set_extra_state(state_dict[key])
         if strict:
@@ -771,13 +763,8 @@ class Module:
             unexpected_keys += [] if takes_extra or key not in state_dict else [key]
             unexpected_keys += states.unexpected(self, state_dict, prefix)
 
-    def get_extra_state(self) -> Any:
-        """What a state dict is to have of this module besides its tensors; define it together with the other."""
-        raise RuntimeError(NO_EXTRA_STATE.format("get_extra_state"))
-
-    def set_extra_state(self, state: Any) -> None:
-        """Take what ``get_extra_state`` had returned."""
-        raise RuntimeError(NO_EXTRA_STATE.format("set_extra_state"))
+    get_extra_state = states.get_extra_state
+    set_extra_state = states.set_extra_state
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):

@@ -1,20 +1,30 @@
-"""The state of modules: what ``state_dict`` writes, and ``load_state_dict`` reads."""
+"""The state of modules: what ``state_dict`` writes, and ``load_state_dict`` reads.
+
+Note [Loading a state]
+Each module loads its own tensors, then those below it theirs, and hooks run in between and see what was loaded. What is
+wrong shows in the end. So that a module is left as it was then, its tensors are remembered first; but for the case in
+which the state fits, where that would take as long as to load it.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.__future__ import get_swap_module_params_on_conversion
+from tapegrad.autograd.grad_mode import is_inference_mode_enabled, no_grad
 from tapegrad.functions.overriding import is_tensor_like
-from tapegrad.nn.parameter import Parameter
+from tapegrad.nn.parameter import Parameter, is_lazy
+from tapegrad.tensor.tensor import Tensor
+from tapegrad.utils.swapping import swap_tensors
 
 EXTRA_STATE = "_extra_state"
-"""What the name of a module's extra state ends with."""
+"""What the key of a module's extra state ends with."""
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """The keys by which a module and a state dict differ."""
 
     __slots__ = ()
@@ -25,6 +35,16 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
         return super().__repr__()
 
     __str__ = __repr__
+
+
+# Saving ---------------------------------------------------------------------------------------------------------------
+
+
+def own_state(module: Any) -> dict[str, Any]:
+    """The parameters and persistent buffers of a module itself, by name."""
+    left_out = module._non_persistent_buffers_set
+    buffers = {name: buffer for name, buffer in module._buffers.items() if name not in left_out}
+    return {name: tensor for name, tensor in {**module._parameters, **buffers}.items() if tensor is not None}
 
 
 def save_own(module: Any, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -43,17 +63,32 @@ def after_saving(module: Any, destination: Any, prefix: str, metadata: dict[str,
     return destination
 
 
-def own_state(module: Any) -> dict[str, Any]:
-    """The parameters and persistent buffers of a module itself, by name."""
-    left_out = module._non_persistent_buffers_set
-    buffers = {name: buffer for name, buffer in module._buffers.items() if name not in left_out}
-    return {name: tensor for name, tensor in {**module._parameters, **buffers}.items() if tensor is not None}
+# Loading --------------------------------------------------------------------------------------------------------------
+
+
+def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> _IncompatibleKeys:
+    """``Module.load_state_dict``: Note [Loading a state]."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    loading = Loading(getattr(state_dict, "_metadata", None), assign)
+    state: Any = OrderedDict(state_dict)
+    if loading.metadata is not None:
+        state._metadata = loading.metadata
+    restore = remembered(module, state, assign)
+    try:
+        loading.load(module, state)
+        loading.check(module, strict)
+    except BaseException:
+        restore()
+        raise
+    return _IncompatibleKeys(loading.missing, loading.unexpected)
 
 
 class Loading:
     """What one ``load_state_dict`` has found so far.
 
     Attributes:
+        metadata: that of the state dict, by path of the module.
         assign: whether tensors of the state dict take the places of the module's.
         missing, unexpected: keys.
         errors: sentences.
@@ -76,7 +111,7 @@ class Loading:
                 below = f"{prefix}{name}."
                 self.load(child, {key: value for key, value in state.items() if key.startswith(below)}, below)
         for hook in module._load_state_dict_post_hooks.values():
-            if hook(module, IncompatibleKeys(self.missing, self.unexpected)) is not None:
+            if hook(module, _IncompatibleKeys(self.missing, self.unexpected)) is not None:
                 raise AssertionError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
                     "values, if incompatible_keys need to be modified, it should be done inplace."
@@ -102,19 +137,6 @@ def quoted(keys: list[str]) -> str:
     '"a", "b.c"'
     """
     return ", ".join(f'"{key}"' for key in keys)
-
-
-def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
-    """``Module.load_state_dict``."""
-    if not isinstance(state_dict, Mapping):
-        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-    loading = Loading(getattr(state_dict, "_metadata", None), assign)
-    state: Any = OrderedDict(state_dict)
-    if loading.metadata is not None:
-        state._metadata = loading.metadata
-    loading.load(module, state)
-    loading.check(module, strict)
-    return IncompatibleKeys(loading.missing, loading.unexpected)
 
 
 def load_own(
@@ -143,29 +165,50 @@ def load_tensor(module: Any, name: str, tensor: Any, key: str, given: Any, assig
             f"but received {type(given)}"
         )
         return
-    if len(tensor.shape) == 0 and tuple(given.shape) == (1,):
+    if not is_lazy(tensor) and len(tensor.shape) == 0 and tuple(given.shape) == (1,):
         given = given[0]
-    if given.shape != tensor.shape:
+    if not is_lazy(tensor) and given.shape != tensor.shape:
         errors.append(
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
             f"model is {tensor.shape}."
         )
         return
+    if tensor.is_meta and not given.is_meta and not assign:
+        warnings.warn(
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+            "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+            "corresponding key in the module instead of copying them in place?)",
+            stacklevel=2,
+        )
     try:
         with no_grad():
-            if assign:
-                setattr(module, name, assigned(tensor, given))
-            else:
-                tensor.copy_(given)
+            take(module, name, tensor, given, assign)
     except Exception as error:
+        action = "swapping" if get_swap_module_params_on_conversion() else "copying"
         errors.append(
-            f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and whose '
+            f'While {action} the parameter named "{key}", whose dimensions in the model are {tensor.size()} and whose '
             f"dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
         )
 
 
-def assigned(tensor: Any, given: Any) -> Any:
-    """What takes the place of a module's tensor: the given one, as a parameter if need be."""
+def take(module: Any, name: str, tensor: Any, given: Any, assign: bool) -> None:
+    """Let a module's tensor have the elements given: they are copied, assigned or swapped."""
+    if get_swap_module_params_on_conversion():
+        made = tensor.module_load(given, assign=assign)
+        if made is given or made is tensor:
+            raise RuntimeError(
+                "module_load returned one of self or other, please .detach() the result if returning one of the inputs "
+                "in module_load"
+            )
+        swap_tensors(tensor, alike(tensor, made))
+    elif assign:
+        setattr(module, name, alike(tensor, given))
+    else:
+        tensor.copy_(given)
+
+
+def alike(tensor: Any, given: Any) -> Any:
+    """A tensor given as a parameter, if that whose place it takes is one, which requires grad if that does."""
     if not isinstance(tensor, Parameter):
         return given
     if isinstance(given, Parameter):
@@ -183,3 +226,111 @@ def unexpected(module: Any, state: Mapping[str, Any], prefix: str) -> list[str]:
             if name not in (module._modules if dot else own):
                 found.append(key)
     return found
+
+
+# What is left as it was -----------------------------------------------------------------------------------------------
+
+
+def remembered(module: Any, state: Mapping[str, Any], assign: bool) -> Callable[[], None]:
+    """What puts a module, and the parameters of a state dict, back to what they are now."""
+    if fits(module, state, assign):
+        return lambda: None
+    undo = [remembered_tables(part, assign) for part in module.modules()]
+    flags = [(given, given.requires_grad) for given in state.values() if assign and isinstance(given, Parameter)]
+
+    def restore() -> None:
+        for put_back in undo:
+            put_back()
+        for given, requires_grad in flags:
+            given.requires_grad_(requires_grad)
+
+    return restore
+
+
+def remembered_tables(module: Any, assign: bool) -> Callable[[], None]:
+    """What puts the parameters, buffers and extra state of a module itself back to what they are now."""
+    tables = [(table, dict(table)) for table in (module._parameters, module._buffers)]
+    tensors = [tensor for table, _ in tables for tensor in table.values() if isinstance(tensor, Tensor)]
+    with no_grad():
+        written = [] if assign else [tensor for tensor in tensors if may_be_written(tensor)]
+        copied = [(tensor, version_of(tensor), tensor.detach().clone()) for tensor in written]
+    extra = [module.get_extra_state()] if gives_extra_state(module) and takes_extra_state(module) else []
+
+    def restore() -> None:
+        for table, entries in tables:
+            table.clear()
+            table.update(entries)
+        with no_grad():
+            for tensor, version, elements in copied:
+                if version is None or tensor._version != version:
+                    tensor.copy_(elements)
+        for state in extra:
+            module.set_extra_state(state)
+
+    return restore
+
+
+def may_be_written(tensor: Any) -> bool:
+    """Whether loading may write to a tensor: it has a shape, and inference tensors can be written to."""
+    return not is_lazy(tensor) and (not tensor.is_inference() or is_inference_mode_enabled())
+
+
+def version_of(tensor: Any) -> int | None:
+    """How often a tensor has been written to, if that is counted."""
+    return None if tensor.is_inference() else tensor._version
+
+
+def fits(module: Any, state: Mapping[str, Any], assign: bool) -> bool:
+    """Whether loading a state can't fail: it has all that is wanted, that can be written, and nobody looks on."""
+    wanted = dict(all_states(module))
+    if assign or wanted.keys() != state.keys() or any(observes_loading(part) for part in module.modules()):
+        return False
+    return not get_swap_module_params_on_conversion() and all(
+        type(state[key]) in (Tensor, Parameter) and not is_lazy(tensor) and state[key].shape == tensor.shape
+        and tensor.is_contiguous() and not tensor.is_inference() and tensor.is_meta == state[key].is_meta
+        for key, tensor in wanted.items()
+    )  # fmt: skip
+
+
+def all_states(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The parameters and persistent buffers of a module and those below it, by key."""
+    for name, tensor in own_state(module).items():
+        yield prefix + name, tensor
+    for name, child in module._modules.items():
+        if child is not None:
+            yield from all_states(child, f"{prefix}{name}.")
+
+
+def observes_loading(module: Any) -> bool:
+    """Whether somebody else's code runs when a module is loaded."""
+    loads = type(module)._load_from_state_dict.__module__.partition(".")[0]
+    hooks = module._load_state_dict_pre_hooks or module._load_state_dict_post_hooks
+    return bool(hooks) or takes_extra_state(module) or loads != __name__.partition(".")[0]
+
+
+# Extra state ----------------------------------------------------------------------------------------------------------
+
+NO_EXTRA_STATE = (
+    "Reached a code path in Module.{}() that should never be called. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+)
+
+
+def get_extra_state(self: Any) -> Any:
+    """What a state dict is to have of this module besides its tensors; a class defines it together with the other."""
+    raise RuntimeError(NO_EXTRA_STATE.format("get_extra_state"))
+
+
+def set_extra_state(self: Any, state: Any) -> None:
+    """Take what ``get_extra_state`` had returned."""
+    raise RuntimeError(NO_EXTRA_STATE.format("set_extra_state"))
+
+
+def gives_extra_state(module: Any) -> bool:
+    """Whether a module has more state than its tensors."""
+    return type(module).get_extra_state is not get_extra_state
+
+
+def takes_extra_state(module: Any) -> bool:
+    """Whether a module loads more state than its tensors."""
+    return type(module).set_extra_state is not set_extra_state

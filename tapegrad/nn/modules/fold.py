@@ -1,0 +1,56 @@
+"""Windows of images as columns of a matrix, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.nn import functional as F
+from tapegrad.nn.modules.module import Module
+from tapegrad.nn.modules.settings import settings
+from tapegrad.tensor.tensor import Tensor
+
+__all__ = ["Fold", "Unfold"]
+
+
+@settings(shows="kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}")
+class Unfold(Module):
+    """Writes each window of an image into a column. Sizes are one number or one for each dimension.
+
+    Shape: (N, C, H, W) to (N, C * kernel height * kernel width, L) with L windows; or without N.
+
+    >>> import tapegrad as torch
+    >>> Unfold(2)(torch.arange(9.0).reshape(1, 1, 3, 3))[0, :, 0]
+    tensor([0., 1., 3., 4.])
+    """
+
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+@settings(
+    shows="output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
+    "stride={stride}"
+)
+class Fold(Module):
+    """Writes columns back as windows of an image of the size ``output_size``; where windows overlap they are added.
+
+    Shape: (N, C * kernel height * kernel width, L) to (N, C, *output_size); or without N.
+
+    >>> import tapegrad as torch
+    >>> Fold((2, 3), 2)(torch.ones(1, 4, 2))[0, 0, 0]
+    tensor([1., 2., 1.])
+    """
+
+    output_size: Any
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)

@@ -1,0 +1,61 @@
+"""Sizes given as one number for all dimensions or one for each; prefixes in state dicts. The names are PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
+from typing import Any
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple]:
+    """A function that makes a tuple: of a number, ``n`` times that; of several numbers, these.
+
+    >>> _ntuple(2)(3), _ntuple(2)([1, 2])
+    ((3, 3), (1, 2))
+    """
+
+    def parse(value: Any) -> tuple:
+        return tuple(value) if isinstance(value, Iterable) else tuple(repeat(value, n))
+
+    parse.__name__ = name
+    return parse
+
+
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t: Sequence[int], n: int) -> tuple[int, ...]:
+    """Each element ``n`` times, the last one first: paddings as ``F.pad`` takes them.
+
+    >>> _reverse_repeat_tuple((1, 2), 2)
+    (2, 2, 1, 1)
+    """
+    return tuple(item for item in reversed(t) for _ in range(n))
+
+
+def _check_dims(input: Any, allowed: tuple[int, ...]) -> None:
+    """Refuse an input with another number of dimensions than those allowed."""
+    if input.dim() not in allowed:
+        raise ValueError(f"expected {' or '.join(f'{n}D' for n in allowed)} input (got {input.dim()}D input)")
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the names of a state dict that have it, as those of a module in a ``DataParallel`` do.
+
+    >>> state = {"module.weight": 1, "bias": 2}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'bias': 2, 'weight': 1}
+    """
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in list(metadata):
+        if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
+            metadata[key[len(prefix) :]] = metadata.pop(key)
