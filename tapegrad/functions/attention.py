@@ -15,7 +15,6 @@ from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
-
 kernels = {"cudnn": True, "flash": True, "mem_efficient": True, "math": True, "overrideable": True}
 """Which of PyTorch's kernels may be used; for all but ``math`` there is one here. Note [Kernels of attention]."""
 

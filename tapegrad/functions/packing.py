@@ -14,6 +14,7 @@ from tapegrad.functions.construction import copy_of
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import transpose
 from tapegrad.ops import packing
+from tapegrad.ops.comparison import lt
 from tapegrad.ops.elementwise import where
 from tapegrad.ops.shape import slice_, unsqueeze, view
 from tapegrad.tensor.tensor import Tensor
@@ -52,7 +53,7 @@ class Packing(NamedTuple):
     @property
     def active(self) -> Tensor | None:
         """Where no padding is, (steps, batch, 1); None for everywhere."""
-        return None if self.rows is None else unsqueeze(self.rows < sum(self.sizes), axis=2)
+        return None if self.rows is None else unsqueeze(lt(self.rows, sum(self.sizes)), axis=2)
 
     def packed(self, x: Tensor) -> Tensor:
         """(steps, batch, ...) packed."""

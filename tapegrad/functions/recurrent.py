@@ -48,9 +48,8 @@ def _weights(params: Sequence[Tensor], has_biases: bool, projected: bool) -> lis
     if len(params) % count:
         raise RuntimeError("got an incorrect number of RNN parameters")
     groups = [params[start : start + count] for start in range(0, len(params), count)]
-    if projected:
-        return [Weights(*group[:-1], w_hr=group[-1]) for group in groups]
-    return [Weights(*group) for group in groups]
+    biases = 2 * has_biases
+    return [Weights(*group[: 2 + biases])._replace(w_hr=group[-1] if projected else None) for group in groups]
 
 
 def _check_counts(layers: Layers, states: int, weights: int) -> None:

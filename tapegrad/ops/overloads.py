@@ -349,7 +349,8 @@ OVERLOADS = {
     name: tuple(overloads.split())
     for name, _, overloads in (entry.partition(": ") for entry in """
 histogram: bins_tensor bins_tensor_out bin_ct bin_ct_out; isin: Tensor_Tensor Tensor_Tensor_out Tensor_Scalar
-Tensor_Scalar_out Scalar_Tensor Scalar_Tensor_out;
+Tensor_Scalar_out Scalar_Tensor Scalar_Tensor_out; gru: input data; lstm: input data; rnn_relu: input data; rnn_tanh:
+input data;
 __and__: Scalar Tensor; __iand__: Tensor Scalar; __ior__: Tensor Scalar; __ixor__: Tensor Scalar; __lshift__: Tensor
 Scalar Scalar_out Tensor_out; __or__: Tensor Scalar; __rshift__: Tensor Scalar Scalar_out Tensor_out; __xor__: Tensor
 Scalar; add: Tensor Scalar out Scalar_out; add_: Tensor Scalar; addmm: default out dtype_out dtype; all: default dim

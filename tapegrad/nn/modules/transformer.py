@@ -174,7 +174,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to a memory, and two linear layers, each with a residual connection and a normalization.
+    """Self-attention, attention to a memory and two linear layers, each with a residual connection and a norm.
 
     Args:
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: see
@@ -286,7 +286,7 @@ class TransformerEncoder(Module):
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
         if padding is not None and mask is None and self._leaves_out(src, padding, first):
-            output = output.masked_fill((padding != 0).unsqueeze(-1), 0.0)
+            output = output.masked_fill(padding.ne(0).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
     def _leaves_out(self, src: Tensor, padding: Tensor, first: Any) -> bool:
@@ -295,7 +295,7 @@ class TransformerEncoder(Module):
             return False
         if is_grad_enabled() and any(x.requires_grad for x in (src, *first.parameters())):
             return False
-        there = padding == 0
+        there = padding.eq(0)
         return not self.mask_check or bool((there[:, 1:] <= there[:, :-1]).all() and there[:, 0].all())
 
 
