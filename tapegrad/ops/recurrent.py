@@ -28,7 +28,7 @@ from tapegrad.execution import dtypes
 from tapegrad.ops.elementwise import sigmoid, tanh, where
 from tapegrad.ops.joining import cat, split, stack
 from tapegrad.ops.matmul import matmul, mm
-from tapegrad.ops.operator import Operator, cast, zeros_of
+from tapegrad.ops.operator import Formula, Operator, cast, zeros_of
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import permute, select, slice_, transpose, unsqueeze, view
 from tapegrad.tensor.tensor import Tensor
@@ -426,6 +426,15 @@ def _lstm_gates_of_tensor(x: Tensor) -> Any:
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
+class Reading(Formula):
+    """What stands for a formula where ``gradients`` gives the gradients of all inputs: the names of what it reads."""
+
+    __slots__ = ()
+
+    def __init__(self, names: tuple[str, ...], function: Callable) -> None:
+        self.names, self.function = names, function
+
+
 class Recurrent(Operator):
     """A layer, or a cell, of one kind. See Note [Recurrence]."""
 
@@ -435,10 +444,9 @@ class Recurrent(Operator):
     def __init__(self, function: Callable, layer: Any, is_cell: bool, node: str) -> None:
         self.layer, self.is_cell = layer, is_cell
         outputs = (*(() if is_cell else ("y",)), *(f"{name}_n" for name in layer.states), *layer.saves)
-        names = [name for name in Inputs._fields if name in function.__code__.co_varnames]
-        read = eval(f"lambda {', '.join([*names, *outputs])}: None")
-        rules = {name: read for name in names if name != "active"}
-        super().__init__(function, rules, outputs=outputs, node=node, real=True)
+        super().__init__(function, {}, outputs=outputs, node=node, real=True)
+        reading = Reading((*self.inputs, *outputs), layer.backward)
+        self.formulas = {name: reading for name in self.inputs if name != "active"}
         self.flowing = len(outputs) - len(layer.saves)
 
     def __repr__(self) -> str:
@@ -455,8 +463,8 @@ class Recurrent(Operator):
         elif self.is_cell:
             outputs = self._with_steps(outputs)
         names = [self.inputs[i] for i, want in zip(plan.positions, wanted, strict=True) if want]
-        found = _gradients(self.layer.backward(n, outputs, self._grads(grads, outputs), reverse), n, outputs, names,
-                           reverse)  # fmt: skip
+        sums = self.layer.backward(n, outputs, self._grads(grads, outputs), reverse)
+        found = _gradients(sums, n, outputs, names, reverse)
         return tuple(
             self.restore(self._of_cell(found[self.inputs[i]], self.inputs[i]), plan.specs[i]) if want else None
             for i, want in zip(plan.positions, wanted, strict=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch as pytorch
 from harness import agree, attempt, recorded_warnings, warned
-from test_nn_rnn import derivatives, filled, numbers, waves
+from test_nn_rnn import filled, numbers, waves
 
 import tapegrad
 
@@ -262,7 +262,9 @@ WARNED = [
     lambda torch, nn: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 1, batch_first=True), 1),
     lambda torch, nn: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, batch_first=True, bias=False), 1),
     lambda torch, nn: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, batch_first=True, norm_first=True), 1),
-    lambda torch, nn: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, activation=torch.tanh, batch_first=True), 1),
+    lambda torch, nn: nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(4, 2, activation=torch.tanh, batch_first=True), 1
+    ),
     lambda torch, nn: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, batch_first=True), 1),
 ]
 

@@ -365,9 +365,9 @@ class Transformer(Module):
         custom_encoder, custom_decoder: what to use in their place.
 
     >>> import tapegrad as torch
-    >>> model = torch.nn.Transformer(d_model=4, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=8)
-    >>> model(torch.ones(3, 1, 4), torch.ones(5, 1, 4)).shape
-    torch.Size([5, 1, 4])
+    >>> model = torch.nn.Transformer(4, 2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
+    >>> model(torch.ones(1, 3, 4), torch.ones(1, 5, 4)).shape
+    torch.Size([1, 5, 4])
     """
 
     def __init__(
