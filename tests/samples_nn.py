@@ -203,6 +203,8 @@ NORMALIZATIONS = [
     Sample("batch_norm_inference", (FEATURES, None, None, array(4), VARIANCES), EPS, constants=RUNNING),
     Sample("rms_norm", (FEATURES, LAST), OUTER),
     Sample("rms_norm", (FEATURES, None), {"axes": (1, 2), **EPS}),
+    Sample("weight_norm", (FEATURES, array(FEATURES.shape[0], 1, 1)), {"axes": (1, 2)}),
+    Sample("weight_norm", (FEATURES, array(1, 1, FEATURES.shape[2])), {"axes": (0, 1)}),
 ]
 
 PATCHES = (windows(2, 3, 2, low=1), windows(4, 2, 1))

@@ -26,14 +26,16 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiler.code import mentions
+from tapegrad.compiler.code import Mentions, mentions
 from tapegrad.compiler.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
 from tapegrad.compiler.trace_rules import (
     DYNAMIC,
     OF_TENSORS,
     PLAIN,
+    is_machinery,
     is_standard,
     is_trusted,
+    names_of_machinery,
     stateful_names,
     suspect_function,
 )
@@ -214,6 +216,9 @@ class Search:
             return
         code = function.__code__
         said = mentions(code)
+        if is_machinery(module):
+            yield from self._of_machinery(function, said)
+            return
         self.names |= said.names
         yield Place(Code(function), None, code, name)
         yield from self._of_closure(function)
@@ -224,6 +229,15 @@ class Search:
             yield from self._global(function, variable)
         for imported in said.modules:
             yield Place(None, None, sys.modules.get(imported), imported)
+
+    def _of_machinery(self, function: types.FunctionType, said: Mentions) -> Iterator[Place]:
+        """What a function of the machinery of modules names; of its globals, only what more machinery keeps there."""
+        self.names |= names_of_machinery(said.names)
+        yield from (place for place in self._of_closure(function) if is_users(place.value))
+        for variable in sorted(said.globals & function.__globals__.keys()):
+            value = function.__globals__[variable]
+            if isinstance(value, types.ModuleType) and is_machinery(value.__name__):
+                yield Place(function.__globals__, variable, value, variable)
 
     @staticmethod
     def _of_closure(function: types.FunctionType) -> Iterator[Place]:
@@ -250,7 +264,8 @@ class Search:
                 raise Unsure(f"it mentions {sorted(stateful)[0]} of {module.__name__.partition('.')[0]}")
             return
         inside = vars(module)
-        for key in sorted(self.names & inside.keys()):
+        kept = (dict, type) if is_machinery(module.__name__) else object
+        for key in sorted(key for key in self.names & inside.keys() if isinstance(inside[key], kept)):
             yield Place(inside, key, inside[key], f"{name}.{key}")
 
     @staticmethod
@@ -264,8 +279,8 @@ class Search:
     def _dynamic(self) -> bool:
         return not DYNAMIC.isdisjoint(self.names)
 
-    def _named(self, inside: Any, name: str) -> Iterator[Place]:
-        keys = list(inside) if self._dynamic else [key for key in inside if key in self.names]
+    def _named(self, inside: Any, name: str, every: bool = False) -> Iterator[Place]:
+        keys = list(inside) if every or self._dynamic else [key for key in inside if key in self.names]
         yield from (Place(inside, key, inside[key], f"{name}.{key}") for key in keys)
 
     def _attributes(self, thing: Any, name: str) -> Iterator[Place]:
@@ -277,7 +292,7 @@ class Search:
                 yield from (Place(inside, key, inside[key], f"{name}.{key}") for key in inside_names)
             else:
                 self.containers.append((inside, f"the attributes of {name}"))
-                yield from self._named(inside, name)
+                yield from self._named(inside, name, every=getattr(type(thing), "_items_are_attributes", False))
         cls = type(thing)
         if cls is not Tensor:
             self.places.append(Place(Kind(thing), None, cls, f"the class of {name}"))

@@ -421,6 +421,8 @@ def compile(
         check_settings(model, backend, mode, options, dynamic, disable)
         if disable:
             return model
-        return Compiled(model, fullgraph)
+        adopt = getattr(type(model), "_compiled_as", None)  # a module stays one
+        made = Compiled(model, fullgraph)
+        return made if adopt is None else adopt(model, made)
 
     return compiled if model is None else compiled(model)

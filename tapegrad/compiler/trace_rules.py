@@ -4,6 +4,10 @@ Note [Who is trusted]
 A replayed call does without Python, so a function must be one that gives the same for the same. The functions of
 tapegrad, jax and numpy are taken for such, and those of a few modules of the standard library; but not those that
 have to do with the state of generators, files, clocks and the like. All other code is searched like the user's own.
+
+Layers of ``nn`` are such other code. What all modules have in common (*machinery*: attributes, hooks, state dicts, what
+is done to parameters) is in between: its code is trusted, but it works on what modules keep, so that what it names is
+searched for. It reads attributes by computed names, too: those of modules are all in tables that it names.
 """
 
 from __future__ import annotations
@@ -17,6 +21,12 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 _TRUSTED = ("tapegrad.", "jax.", "jaxlib.", "numpy.", "ml_dtypes.", "optax.")
 _SEARCHED = ("tapegrad.nn.", "tapegrad.optim.")
+
+_MACHINERY = (
+    "tapegrad.nn.modules.module.", "tapegrad.nn.modules.hooks.", "tapegrad.nn.modules.states.",
+    "tapegrad.nn.modules.conversion.", "tapegrad.nn.modules.container.", "tapegrad.nn.parameter.", "tapegrad.nn.init.",
+    "tapegrad.nn.utils.",
+)  # fmt: skip
 
 _PURE = frozenset({
     "builtins", "math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections",
@@ -60,6 +70,16 @@ def is_trusted(module: Any) -> bool:
     """Whether what a module has is not searched."""
     name = f"{module or ''}."
     return name.startswith(_TRUSTED) and not name.startswith(_SEARCHED)
+
+
+def is_machinery(module: Any) -> bool:
+    """Whether the functions of a module are trusted, but what they name of modules is searched for."""
+    return f"{module or ''}.".startswith(_MACHINERY)
+
+
+def names_of_machinery(names: frozenset[str]) -> frozenset[str]:
+    """What machinery names that may be an attribute of a module."""
+    return names - DYNAMIC - OF_TENSORS - _STATEFUL["tapegrad"]
 
 
 def is_standard(module: Any) -> bool:

@@ -239,7 +239,7 @@ def _check_pixels(name: str, input: Tensor, argument: str, factor: int) -> None:
         raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
 
 
-@public("torch", "nn.functional", name="channel_shuffle")
+@public("torch", "nn.functional", aliases=("native_channel_shuffle",))
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
     if input.ndim <= 2:

@@ -161,8 +161,12 @@ def _check_output(
     lengths: Sequence[int], sizes: Sequence[int], stride: Sequence[int], output_padding: Sequence[int],
     dilation: Sequence[int],
 ) -> None:  # fmt: skip
+    """Refuse what a transposed convolution makes too long, or nothing of. To PyTorch sequences are images, 1 high."""
+    if len(stride) == 1:
+        lengths, sizes, stride, dilation = ((1, *values) for values in (lengths, sizes, stride, dilation))
+        output_padding = (0, *output_padding)
     if any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation, strict=True)):
-        names = {1: ["width"], 2: ["height", "width"], 3: ["depth", "height", "width"]}[len(stride)]
+        names = ["depth", "height", "width"][-len(stride) :]
         numbers = {"output_padding": output_padding, "stride": stride, "dilation": dilation}
         got = " ".join(
             f"{key}_{name}: {number}"
@@ -292,3 +296,24 @@ CONVOLUTIONS = (conv.convolution, conv.complex_convolution)
 """Of real numbers, and of complex ones."""
 
 conv.convolution.saved_names = conv.conv_transpose.saved_names = {"input": "x"}
+
+
+@public("torch", "nn.functional", out=False)
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """``conv1d`` with the dimensions in another order: (time, batch, in), (kernel, in, out), to (time, batch, out).
+
+    Raises:
+        RuntimeError: shapes that don't fit; more zeros taken off than there are.
+    """
+    if input.ndim != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.ndim != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.ndim != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if bias.shape[0] != weight.shape[2]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    sequences: Any = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return sequences.permute(2, 0, 1)

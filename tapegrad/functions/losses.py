@@ -360,10 +360,13 @@ def gaussian_nll_loss(
 
 def _variance_like(var: Tensor, input: Tensor) -> Tensor:
     """A variance that broadcasts against the input."""
-    if var.shape == input.shape or (var.shape[:-1] == input.shape[:-1] and var.shape[-1:] == (1,)):
+    if var.shape == input.shape:
         return var
     if input.shape[:-1] == var.shape:
         return view(var, shape=(*var.shape, 1))
+    lengths = zip(input.shape, var.shape, strict=False)
+    if input.ndim == var.ndim and sum(own for length, own in lengths if length != own) == 1:
+        return var
     raise ValueError("var is of incorrect size")
 
 

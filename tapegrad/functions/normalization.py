@@ -48,13 +48,15 @@ def batch_norm(
     ``momentum`` (the variance unbiased); otherwise the running ones are used.
 
     Raises:
-        ValueError: training on one value per channel; a negative ``eps``; one running statistic without the other.
+        ValueError: training on one value per channel; a negative ``eps``, or 0 in training; one running statistic
+            without the other.
         RuntimeError: no running statistics outside training; shapes or dtypes that don't fit.
     """
     if training:
         _refuse_single_values(_values_per_channel(input.shape), str(input.shape))
-    if eps < 0.0:
-        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    if eps < 0.0 or (training and eps == 0.0):
+        bound = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {bound}, but got {eps}")
     if not isinstance(momentum, (int, float)):
         raise TypeError(f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}")
     if not input._spec.numel:

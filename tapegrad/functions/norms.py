@@ -13,7 +13,7 @@ from tapegrad.functions.reductions import check_dtype, several_dims
 from tapegrad.functions.registry import out_writers, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
-from tapegrad.ops import reductions
+from tapegrad.ops import normalization, reductions
 from tapegrad.ops.operator import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -90,7 +90,7 @@ def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -
 
 @public("linalg")
 def vector_norm(
-    input: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
+    input: Tensor, ord: float | Tensor = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
     """The ``ord``-norm of all elements, or over ``dim``: ``(sum |x|^ord)^(1/ord)``; for 0 the number of nonzero
     elements, for inf and -inf the largest and the smallest absolute value. Real, also of complex elements.
@@ -249,3 +249,46 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
         )
     broadcast_shapes([input.shape, other.shape])
     return reductions.dist(input, other, ord=number(p))
+
+
+# Weights of a given length ------------------------------------------------------------------------------------------
+
+
+@public("torch", out=False)
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm over all dimensions but ``dim``, which stay with length 1; over all, without dimensions, if it is -1.
+
+    Args:
+        v: a tensor of floating point or complex numbers.
+        pow: the order of the norm.
+        dim: the dimension that keeps its length.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> import tapegrad as torch
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0)
+    tensor([[5.],
+            [1.]])
+    """
+    if dim == -1:
+        return vector_norm(v, pow)
+    axis = wrap_dim(dim, v.ndim)
+    return vector_norm(v, pow, [other for other in range(v.ndim) if other != axis], True)
+
+
+@public("torch", out=False)
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """``v`` with norms ``g`` instead of its own over all dimensions but ``dim``.
+
+    Raises:
+        RuntimeError: ``g`` has another dtype.
+    """
+    if v.dtype is not g.dtype:
+        raise RuntimeError(f"expected scalar type {v.dtype.scalar_name} but found {g.dtype.scalar_name}")
+    axis = wrap_dim(dim, v.ndim)
+    shape = tuple(length if other == axis else 1 for other, length in enumerate(v.shape))
+    if dim == -1 or axis not in (0, v.ndim - 1) or tuple(g.shape) != shape or v.dtype.is_complex:
+        scale: Any = g / norm_except_dim(v, 2, dim)
+        return v * scale
+    return normalization.weight_norm(v, g, axes=tuple(other for other in range(v.ndim) if other != axis))

@@ -319,6 +319,8 @@ FUNCTIONS = by_name({
         "self, Tensor boundaries, *, bool out_int32=False, bool right=False"
     ),
     "channel_shuffle": "Tensor input, index groups",
+    "native_channel_shuffle": "Tensor input, index groups",
+    "conv_tbc": "Tensor input, Tensor weight, Tensor bias, index pad=0",
     "cholesky_solve": "Tensor input, Tensor input2, bool upper=False, *, Tensor out=None",
     "clamp_max": "Tensor input, Tensor max, *, Tensor out=None | Tensor input, Number max, *, Tensor out=None",
     "clamp_max_": "Tensor input, Tensor max | Tensor input, Number max",
@@ -629,6 +631,8 @@ FUNCTIONS = by_name({
         "Number start, Number end, Number step=1, *, Tensor out=None, dtype dtype=None, layout "
         "layout=torch.strided, device device=None, bool requires_grad=False"
     ),
+    "_weight_norm": "Tensor v, Tensor g, int dim=0",
+    "norm_except_dim": "Tensor v, int pow=2, int dim=0",
     "renorm": "Tensor input, Number p, int dim, Number maxnorm, *, Tensor out=None",
     "repeat_interleave": (
         "Tensor input, Tensor repeats, int? dim=None, *, index? output_size=None | Tensor repeats, *, index? "
@@ -884,9 +888,9 @@ METHODS_IN_PYTHON = frozenset(("istft", "norm", "split", "unflatten", "unique", 
 
 NATIVE_IN_NN = frozenset((
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle",
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_similarity", "elu_", "gelu", "hardshrink", "hardtanh_", "leaky_relu_", "linear", "logsigmoid",
-    "one_hot", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
+    "native_channel_shuffle", "one_hot", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
     "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
 ))
 """Functions of ``torch.nn.functional`` that have signatures; the others are written in Python."""

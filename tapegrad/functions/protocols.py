@@ -228,4 +228,4 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
         other: the tensor of the state dict.
         assign: whether it is to take this one's place as it is, and not only its elements.
     """
-    return other.detach() if assign else self.copy_(other).detach()  # type: ignore[attr-defined]
+    return other.detach() if assign else self.copy_(other).detach()

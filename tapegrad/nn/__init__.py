@@ -9,10 +9,10 @@ from tapegrad.declaring import on_demand
 from tapegrad.nn import functional, parameter
 from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-PACKAGES = "attention", "init", "modules", "utils"
+PACKAGES = "attention", "grad", "init", "modules", "utils"
 _load, _ = on_demand(
-    __name__, attention="tapegrad.nn.attention", init="tapegrad.nn.init", modules="tapegrad.nn.modules",
-    utils="tapegrad.nn.utils",
+    __name__, attention="tapegrad.nn.attention", grad="tapegrad.nn.grad", init="tapegrad.nn.init",
+    modules="tapegrad.nn.modules", utils="tapegrad.nn.utils",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ plain parameter: programs without lazy modules, and those whose lazy modules hav
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import empty
@@ -46,11 +46,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     _torch_function_disabled = True
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = tensor([])
         if type(data) is Tensor or type(data) is Parameter:
-            return make_subclass(cls, data, requires_grad)
+            return make_subclass(cls, data, requires_grad)  # type: ignore[return-value]
         result = data.detach().requires_grad_(requires_grad)
         if type(result) is not type(data):
             raise RuntimeError(
@@ -67,7 +67,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         text = super().__repr__()
         if type(self) is not Parameter:
             text = f"Parameter({type(self).__name__}{text.removeprefix('tensor')})"
@@ -119,7 +119,7 @@ NAMESPACES.setdefault("nn", {}).update(Parameter=Parameter, Buffer=Buffer)
 ALLOWED = frozenset(
     NAMESPACES["Tensor"].get(name, getattr(Tensor, name, None))
     for name in (
-        "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short",
+        "__hash__", "size", "is_complex", "is_floating_point", "half", "float", "double", "char", "short",
         "int", "long", "cuda", "cpu", "to", "get_device",
     )
 ) - {None}  # fmt: skip
@@ -178,6 +178,8 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        if func.__name__ == "copy_" and all(map(is_lazy, args)):
+            return args[0]
         if func in ALLOWED or type(func).__name__ == "method-wrapper":  # the second are getters of attributes
             above: Any = super()
             return above.__torch_function__(func, types, args, kwargs or {})
@@ -231,7 +233,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return memo[id(self)]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape is not known yet; lazy modules have them until they are called.
 
     Args:

@@ -23,9 +23,9 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
-from tapegrad.ops.elementwise import rsqrt
+from tapegrad.ops.elementwise import rsqrt, sqrt
 from tapegrad.ops.operator import Operator, broadcast_to, cast, general, sum_to
-from tapegrad.ops.reductions import mean
+from tapegrad.ops.reductions import mean, sum
 from tapegrad.ops.shape import view
 
 
@@ -446,3 +446,50 @@ def rms_norm(x, weight, *, axes, eps):
     wide = x.astype(jnp.float32) if x.dtype.itemsize == 2 else x
     unit = wide * lax.rsqrt(jnp.mean(jnp.square(wide), axes, keepdims=True) + eps)
     return (unit if weight is None else unit * weight).astype(x.dtype)
+
+
+# -- weights of a given length -----------------------------------------------------------------------------------------
+
+
+def _length(v: Any, axes: tuple[int, ...]) -> Any:
+    return sqrt(sum(v * v, axis=axes, keepdims=True))
+
+
+def _weight_norm_through(t: Any, v: Any, length: Any, axes: tuple[int, ...]) -> Any:
+    """A gradient or tangent of ``v``, through the division by its length, whose derivative is symmetric."""
+    unit = v / length
+    return (t - unit * sum(t * unit, axis=axes, keepdims=True)) / length
+
+
+def _weight_norm_to_v(g: Any, v: Any, scale: Any, axes: tuple[int, ...]) -> Any:
+    v = _wide(v)
+    return _weight_norm_through(_wide(g) * _wide(scale), v, _length(v, axes), axes)
+
+
+def _weight_norm_to_scale(g: Any, v: Any, axes: tuple[int, ...]) -> Any:
+    v = _wide(v)
+    return sum(_wide(g) * v / _length(v, axes), axis=axes, keepdims=True)
+
+
+def _weight_norm_tangent(t_v: Any, t_scale: Any, v: Any, scale: Any, axes: tuple[int, ...]) -> Any:
+    wide, parts = _wide(v), []
+    length = _length(wide, axes)
+    if t_v is not None:
+        parts.append(_weight_norm_through(_wide(t_v), wide, length, axes) * _wide(scale))
+    if t_scale is not None:
+        parts.append(wide / length * _wide(t_scale))
+    return _returned(parts, v)
+
+
+@general(
+    v=lambda g, v, scale, axes: _weight_norm_to_v(g, v, scale, axes),
+    scale=lambda g, v, axes: _weight_norm_to_scale(g, v, axes),
+    jvp=lambda t_v, t_scale, v, scale, axes: _weight_norm_tangent(t_v, t_scale, v, scale, axes),
+    node="WeightNormInterfaceBackward0",
+    real=True,
+)
+def weight_norm(v, scale, *, axes):
+    """``v`` over the root of the sum of its squares over ``axes``, times ``scale``, which has a 1 for each of these."""
+    wide = v.astype(jnp.float32) if v.dtype.itemsize == 2 else v
+    length = jnp.sqrt(jnp.sum(jnp.square(wide), axes, keepdims=True))
+    return (wide * (scale.astype(wide.dtype) / length)).astype(v.dtype)

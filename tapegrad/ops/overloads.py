@@ -299,7 +299,7 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "upsample_bicubic2d_aa": "_upsample_bicubic2d_aa", "plane_scatter": "max_unpool2d",
     "layer_norm": "native_layer_norm",
     "group_norm": "native_group_norm", "batch_norm": "native_batch_norm", "batch_norm_inference": "native_batch_norm",
-    "rms_norm": "_fused_rms_norm",
+    "rms_norm": "_fused_rms_norm", "weight_norm": "_weight_norm_interface",
     "affine_grid": "affine_grid_generator", "affine_grid_adjoint": "affine_grid_generator_backward",
     "grid_sample": "grid_sampler_2d", "grid_sample3d": "grid_sampler_3d", "grid_spread": "grid_sampler_2d_backward",
     "embedding_bag": "_embedding_bag", "embedding_bag_adjoint": "_embedding_bag_backward",

@@ -20,13 +20,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch as pytorch
 from harness import close, flat_outputs, to_numpy
 from one_program import in_one_program
+from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 
 import tapegrad
 
@@ -118,7 +119,9 @@ def translated(value: Any) -> Any:
     if value is freeze_rng_state:
         return nullcontext
     if isinstance(value, pytorch.nn.PairwiseDistance):
-        return partial(tapegrad.nn.functional.pairwise_distance, p=value.norm, eps=value.eps, keepdim=value.keepdim)
+        return tapegrad.nn.PairwiseDistance(p=value.norm, eps=value.eps, keepdim=value.keepdim)
+    if isinstance(value, LinearCrossEntropyOptions):
+        return tapegrad.nn.LinearCrossEntropyOptions(**{key: getattr(value, key) for key in value.__slots__})
     if is_small_function(value):
         return remade(value)
     if isinstance(value, types.BuiltinFunctionType | types.FunctionType) and str(value.__module__).startswith("torch"):
@@ -148,7 +151,7 @@ def tensor(source: pytorch.Tensor) -> tapegrad.Tensor:
     """A tensor with the same values, dtype, strides and ``requires_grad``."""
     plain = source.detach().resolve_conj().resolve_neg()
     kind = getattr(tapegrad, str(source.dtype).rpartition(".")[2])
-    if plain.storage_offset():  # a part of some memory, of which a sample may see more
+    if plain.storage_offset() or 0 in plain.stride():  # a part of some memory, or one element in several places
         memory = plain.as_strided((plain.untyped_storage().nbytes() // plain.itemsize,), (1,), 0)
         made = tensor(memory).as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset()).detach()
     elif source.is_contiguous():

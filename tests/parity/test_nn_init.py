@@ -5,6 +5,7 @@ import math
 import pytest
 import torch as pytorch
 from harness import agree, attempt, recorded_warnings, warned
+from modinfo import draws
 
 import tapegrad
 
@@ -79,21 +80,6 @@ def test_what_is_refused(program):
 )  # fmt: skip
 def test_warnings(program):
     agree(lambda torch: warned(lambda: program(torch)))
-
-
-def draws(torch, program):
-    """The calls of random functions that a program makes: name and arguments, without the tensor."""
-    calls = []
-
-    class Noting(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            if function.__name__ in ("uniform_", "normal_", "randperm") and not (kwargs and "tensor" in kwargs):
-                calls.append([function.__name__, *(arg for arg in args if not isinstance(arg, torch.Tensor))])
-            return function(*args, **(kwargs or {}))
-
-    with Noting():
-        program(torch)
-    return calls
 
 
 @pytest.mark.parametrize(

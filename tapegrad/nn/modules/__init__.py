@@ -17,6 +17,7 @@ from tapegrad.nn.modules.linear_cross_entropy_options import *
 from tapegrad.nn.modules.loss import *
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.normalization import *
+from tapegrad.nn.modules.optimized import OptimizedModule as _OptimizedModule
 from tapegrad.nn.modules.padding import *
 from tapegrad.nn.modules.pixelshuffle import *
 from tapegrad.nn.modules.pooling import *
@@ -25,4 +26,4 @@ from tapegrad.nn.modules.sparse import *
 from tapegrad.nn.modules.transformer import *
 from tapegrad.nn.modules.upsampling import *
 
-__all__ = sorted(name for name, found in globals().items() if isinstance(found, type))  # noqa: PLE0605 - of families
+__all__ = sorted(name for name, found in globals().items() if isinstance(found, type) and name[0] != "_")  # noqa: PLE0605 - of families

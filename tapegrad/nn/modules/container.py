@@ -339,6 +339,8 @@ class ParameterList(Module):
         values: what it holds at first.
     """
 
+    _items_are_attributes = True
+
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
@@ -396,6 +398,8 @@ class ParameterDict(Module):
     Args:
         parameters: what it holds at first: a mapping, or pairs.
     """
+
+    _items_are_attributes = True
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

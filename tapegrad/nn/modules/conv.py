@@ -26,7 +26,7 @@ from tapegrad.nn import functional as F
 from tapegrad.nn import init
 from tapegrad.nn.modules.lazy import LazyModuleMixin
 from tapegrad.nn.modules.module import Module
-from tapegrad.nn.modules.utils import _ntuple, _reverse_repeat_tuple
+from tapegrad.nn.modules.utils import OfDimensions, _ntuple, _reverse_repeat_tuple
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
 from tapegrad.tensor.layout import contiguous_format
 from tapegrad.tensor.tensor import Tensor
@@ -151,7 +151,7 @@ def both_sides(padding: Any, kernel_size: Sequence[int], dilation: Sequence[int]
 # -- convolutions ------------------------------------------------------------------------------------------------------
 
 
-class _Convolution(_ConvNd):
+class _Convolution(OfDimensions, _ConvNd):
     """What convolutions share that aren't transposed.
 
     Args:
@@ -169,7 +169,6 @@ class _Convolution(_ConvNd):
         ValueError: see ``check_settings``.
     """
 
-    _dims: ClassVar[int]
     _convolve: ClassVar[Callable]
 
     def __init__(
@@ -273,7 +272,7 @@ class _ConvTransposeNd(_ConvNd):
         return [size - low for size, low in zip(output_size, least, strict=True)]
 
 
-class _Transposed(_ConvTransposeNd):
+class _Transposed(OfDimensions, _ConvTransposeNd):
     """What transposed convolutions share.
 
     Args:
@@ -291,7 +290,6 @@ class _Transposed(_ConvTransposeNd):
         ValueError: see ``check_settings``; another mode of padding; an output size that can't be.
     """
 
-    _dims: ClassVar[int]
     _convolve: ClassVar[Callable]
 
     def __init__(
@@ -416,13 +414,13 @@ class _LazyTransposed(_LazyConvXdMixin):
         self._uninitialize(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyConvolution, Conv1d):  # type: ignore[misc]
+class LazyConv1d(_LazyConvolution, Conv1d):
     """A ``Conv1d`` that learns ``in_channels`` from its first input. See Note [Lazy modules] in ``lazy.py``."""
 
     cls_to_become = Conv1d
 
 
-class LazyConv2d(_LazyConvolution, Conv2d):  # type: ignore[misc]
+class LazyConv2d(_LazyConvolution, Conv2d):
     """A ``Conv2d`` that learns ``in_channels`` from its first input.
 
     >>> import tapegrad as torch
@@ -434,25 +432,25 @@ class LazyConv2d(_LazyConvolution, Conv2d):  # type: ignore[misc]
     cls_to_become = Conv2d
 
 
-class LazyConv3d(_LazyConvolution, Conv3d):  # type: ignore[misc]
+class LazyConv3d(_LazyConvolution, Conv3d):
     """A ``Conv3d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = Conv3d
 
 
-class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):  # type: ignore[misc]
+class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):  # type: ignore[misc]
+class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):  # type: ignore[misc]
+class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose3d

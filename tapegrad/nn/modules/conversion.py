@@ -33,7 +33,7 @@ def converted(parameter: Any, function: Callable[[Tensor], Tensor]) -> Any:
     """A parameter with what a function makes of its data and of its gradient; a new one where it can't have that."""
     with no_grad():
         data = function(parameter)
-        grad = None if parameter.grad is None else function(parameter.grad)
+        grad: Any = None if parameter.grad is None else function(parameter.grad)
     before, result = parameter.grad, parameter
     if takes_data(parameter, data):
         parameter.grad = None

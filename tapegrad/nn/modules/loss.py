@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.functions.losses import resolve_reduction
 from tapegrad.nn import functional as F
+from tapegrad.nn._reduction import legacy_get_string
 from tapegrad.nn.modules.distance import PairwiseDistance
 from tapegrad.nn.modules.linear import Linear
 from tapegrad.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
@@ -54,7 +54,7 @@ class _Loss(Module):
     def __init__(self, size_average: OldFlag = None, reduce: OldFlag = None, reduction: str = "mean") -> None:
         super().__init__()
         if size_average is not None or reduce is not None:
-            reduction = resolve_reduction(reduction, size_average, reduce)
+            reduction = legacy_get_string(size_average, reduce)
         self.reduction = reduction
 
 

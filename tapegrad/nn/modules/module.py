@@ -90,6 +90,7 @@ class Module:
     training: bool
     call_super_init: bool = False
     _compiled_call_impl: Callable | None = None
+    _compiled_as: Callable | None = None
     _is_full_backward_hook: bool | None
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]

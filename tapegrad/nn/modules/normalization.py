@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 from tapegrad.functions.creation import empty
 from tapegrad.nn import functional as F
@@ -205,6 +205,7 @@ class CrossMapLRN2d(Module):
     tensor([[[[1.]]]])
     """
 
+    __constants__: ClassVar[list[str]] = []
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
@@ -215,5 +216,5 @@ class CrossMapLRN2d(Module):
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         channels, reach = input.size(1), int((self.size - 1) / 2)
         squares = F.pad(input.square(), (0, 0, 0, 0, reach, reach))
-        total = sum(squares.narrow(1, first, channels) for first in range(2 * reach + 1))
+        total: Any = sum(squares.narrow(1, first, channels) for first in range(2 * reach + 1))
         return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)

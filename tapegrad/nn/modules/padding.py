@@ -7,12 +7,12 @@ top, bottom, front, back). Negative ones cut something off. Shapes: 1d (N, C, W)
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
-from tapegrad.nn.modules.utils import _check_dims, _ntuple
+from tapegrad.nn.modules.utils import OfDimensions, _check_dims, _ntuple
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
@@ -35,11 +35,10 @@ __all__ = [
 
 
 @settings(shows="{padding}")
-class _Pad(Module):
+class _Pad(OfDimensions, Module):
     """A padding of ``_dims`` dimensions."""
 
     __constants__ = ["padding"]
-    _dims: ClassVar[int]
 
     def __init__(self, padding: Any) -> None:
         super().__init__()

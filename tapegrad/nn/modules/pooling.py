@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
-from tapegrad.nn.modules.utils import _ntuple, _single
+from tapegrad.nn.modules.utils import OfDimensions, _ntuple, _single
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
@@ -109,7 +109,7 @@ class MaxPool3d(_MaxPoolNd):
 
 
 @settings(shows="kernel_size={kernel_size}, stride={stride}, padding={padding}")
-class _MaxUnpoolNd(Module):
+class _MaxUnpoolNd(OfDimensions, Module):
     """What the ways back from maximum pooling share; other elements than the largest ones become 0.
 
     Args:
@@ -118,7 +118,6 @@ class _MaxUnpoolNd(Module):
     ``forward`` takes the maxima, their places, and the ``output_size`` where that can't be known from the others.
     """
 
-    _dims: ClassVar[int]
     _unpool: ClassVar[Callable]
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -157,7 +156,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 @settings
-class _FractionalMaxPoolNd(Module):
+class _FractionalMaxPoolNd(OfDimensions, Module):
     """What poolings share whose windows, of one size, are placed at random, so that any length can be come to.
 
     Args:
@@ -171,7 +170,6 @@ class _FractionalMaxPoolNd(Module):
     """
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _dims: ClassVar[int]
     _pool: ClassVar[Callable]
 
     def __init__(
@@ -268,7 +266,7 @@ class AvgPool1d(_AvgPoolNd):
         )
 
 
-class _DivisorPool(_AvgPoolNd):
+class _DivisorPool(OfDimensions, _AvgPoolNd):
     """What the mean poolings of images and volumes share.
 
     Args:
@@ -304,13 +302,13 @@ class AvgPool2d(_DivisorPool):
     tensor([[[1.5000]]])
     """
 
-    _pool = staticmethod(F.avg_pool2d)
+    _dims, _pool = 2, staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_DivisorPool):
     """The mean of each window of volumes."""
 
-    _pool = staticmethod(F.avg_pool3d)
+    _dims, _pool = 3, staticmethod(F.avg_pool3d)
 
 
 @settings(shows="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}")

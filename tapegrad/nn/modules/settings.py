@@ -19,15 +19,19 @@ doesn't say it anyway. What the class says itself stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, overload
 
 from tapegrad.nn.modules.module import Module
-from tapegrad.tape.sources import defined
 
 Layer = TypeVar("Layer", bound=type[Module])
 
 
+@overload
 @dataclass_transform(eq_default=False)
+def settings(cls: Layer) -> Layer: ...
+@overload
+@dataclass_transform(eq_default=False)
+def settings(cls: None = None, *, shows: str) -> Callable[[Layer], Layer]: ...
 def settings(cls: Any = None, *, shows: str | None = None) -> Any:
     """Write what a declared layer needs besides its ``forward``. See Note [Declared layers].
 
@@ -44,16 +48,19 @@ def settings(cls: Any = None, *, shows: str | None = None) -> Any:
     >>> Times(2.0), Times(3.0, inplace=True), Times.__constants__
     (Times(2.0), Times(3.0, inplace=True), ['factor', 'inplace'])
     """
-    if cls is None:
-        return lambda cls: settings(cls, shows=shows)
-    kinds = {name: kind for name, kind in vars(cls).get("__annotations__", {}).items() if "ClassVar" not in str(kind)}
-    if kinds and "__constants__" not in vars(cls):
-        cls.__constants__ = list(kinds)
-    if kinds and "__init__" not in vars(cls):
-        cls.__init__ = _init(cls, kinds)
-    if shows is not None:
-        cls.extra_repr = _extra_repr(shows)
-    return cls
+
+    def declare(cls: Any) -> Any:
+        own = vars(cls)
+        kinds = {name: kind for name, kind in own.get("__annotations__", {}).items() if "ClassVar" not in str(kind)}
+        if kinds and "__constants__" not in own:
+            cls.__constants__ = list(kinds)
+        if kinds and "__init__" not in own:
+            cls.__init__ = _init(cls, kinds)
+        if shows is not None:
+            cls.extra_repr = _extra_repr(shows)
+        return cls
+
+    return declare if cls is None else declare(cls)
 
 
 def _init(cls: type, kinds: dict[str, Any]) -> Callable:
@@ -62,7 +69,9 @@ def _init(cls: type, kinds: dict[str, Any]) -> Callable:
     parameters = [f"{name}=defaults[{name!r}]" if name in defaults else name for name in kinds]
     lines = [f"def __init__(self, {', '.join(parameters)}):", "    super(cls, self).__init__()"]
     lines += [f"    self.{name} = {name}" for name in kinds]
-    init = defined(lines, "__init__", {"cls": cls, "defaults": defaults})
+    space: dict[str, Any] = {"cls": cls, "defaults": defaults}
+    exec("\n".join(lines), space)
+    init = space.pop("__init__")
     for name in defaults:
         delattr(cls, name)
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from typing import Any
+from types import FunctionType
+from typing import Any, ClassVar
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
@@ -42,6 +43,24 @@ def _check_dims(input: Any, allowed: tuple[int, ...]) -> None:
     """Refuse an input with another number of dimensions than those allowed."""
     if input.dim() not in allowed:
         raise ValueError(f"expected {' or '.join(f'{n}D' for n in allowed)} input (got {input.dim()}D input)")
+
+
+class OfDimensions:
+    """What layers share that come for one, two and three dimensions: their classes say how many, and little else.
+
+    ``__init__``, which is the same for all of them, goes by the name of each: Python's messages show it.
+    """
+
+    _dims: ClassVar[int]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_dims" in vars(cls) or "cls_to_become" in vars(cls):
+            init: Any = cls.__init__
+            own = FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
+            own.__kwdefaults__, own.__annotations__ = init.__kwdefaults__, init.__annotations__
+            own.__qualname__, own.__doc__ = f"{cls.__qualname__}.__init__", init.__doc__
+            cls.__init__ = own  # type: ignore[method-assign]
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

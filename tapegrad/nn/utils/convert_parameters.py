@@ -43,7 +43,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     start = 0
     for parameter in on_one_device(parameters):
         end = start + parameter.numel()
-        parameter.data = vec[start:end].view_as(parameter).data  # type: ignore[index]
+        parameter.data = vec[start:end].view_as(parameter).data
         start = end
 
 
