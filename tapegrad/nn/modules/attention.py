@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tapegrad.functions.creation import empty
-from tapegrad.functions.multihead import canonical_mask, multi_head_attention_forward
+from tapegrad.functions.multihead import _canonical_mask, _none_or_dtype, multi_head_attention_forward
 from tapegrad.nn.init import constant_, xavier_normal_, xavier_uniform_
 from tapegrad.nn.modules.linear import NonDynamicallyQuantizableLinear
 from tapegrad.nn.modules.module import Module
@@ -116,8 +116,10 @@ class MultiheadAttention(Module):
             average_attn_weights: whether weights are means over the heads; (batch, num_heads, L, S), if not.
             is_causal: whether ``attn_mask`` says that no query sees later keys.
         """
-        key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
-        attn_mask = canonical_mask(attn_mask, "attn_mask", query.dtype)
+        key_padding_mask = _canonical_mask(
+            key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
+        )
+        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
         turned = self.batch_first and query.dim() == 3
         if turned:
             query, key, value = _turned(query, key, value)

@@ -7,8 +7,17 @@ import numbers
 import warnings
 from typing import Any, ClassVar
 
-from tapegrad.functions import recurrent
 from tapegrad.functions.creation import empty, zeros
+from tapegrad.functions.recurrent import (
+    gru,
+    gru_cell,
+    lstm,
+    lstm_cell,
+    rnn_relu,
+    rnn_relu_cell,
+    rnn_tanh,
+    rnn_tanh_cell,
+)
 from tapegrad.nn import init
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
@@ -298,7 +307,7 @@ class RNN(RNNBase):
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """The results and the last state."""
-        return self._run(recurrent.rnn_tanh if self.mode == "RNN_TANH" else recurrent.rnn_relu, input, hx)
+        return self._run(rnn_tanh if self.mode == "RNN_TANH" else rnn_relu, input, hx)
 
 
 class LSTM(RNNBase):
@@ -353,7 +362,7 @@ class LSTM(RNNBase):
 
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]:
         """The results and the last states ``h`` and ``c``."""
-        return self._run(recurrent.lstm, input, hx)
+        return self._run(lstm, input, hx)
 
 
 class GRU(RNNBase):
@@ -379,7 +388,7 @@ class GRU(RNNBase):
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """The results and the last state."""
-        return self._run(recurrent.gru, input, hx)
+        return self._run(gru, input, hx)
 
 
 class RNNCellBase(Module):
@@ -467,7 +476,7 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state; the last is zeros by default."""
-        kinds = {"tanh": recurrent.rnn_tanh_cell, "relu": recurrent.rnn_relu_cell}
+        kinds = {"tanh": rnn_tanh_cell, "relu": rnn_relu_cell}
         if self.nonlinearity not in kinds:
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._one_state(kinds[self.nonlinearity], input, hx)
@@ -504,7 +513,7 @@ class LSTMCell(RNNCellBase):
             hx = (self._begin(input),) * 2
         elif not is_batched:
             hx = hx[0].unsqueeze(0), hx[1].unsqueeze(0)
-        h, c = recurrent.lstm_cell(input, hx, *self._weights())
+        h, c = lstm_cell(input, hx, *self._weights())
         return (h, c) if is_batched else (h.squeeze(0), c.squeeze(0))
 
 
@@ -529,4 +538,4 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state; the last is zeros by default."""
-        return self._one_state(recurrent.gru_cell, input, hx)
+        return self._one_state(gru_cell, input, hx)

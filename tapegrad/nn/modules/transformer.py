@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tapegrad.autograd.grad_mode import is_grad_enabled
 from tapegrad.functions.creation import full
-from tapegrad.functions.multihead import canonical_mask
+from tapegrad.functions.multihead import _canonical_mask, _none_or_dtype
 from tapegrad.nn import functional as F
 from tapegrad.nn.init import xavier_uniform_
 from tapegrad.nn.modules.activation import GELU, ReLU
@@ -43,6 +43,12 @@ def is_causal_mask(mask: Tensor | None, is_causal: bool | None, size: int) -> bo
         return is_causal is True
     causal = causal_mask(size, device=mask.device, dtype=mask.dtype)
     return mask.size() == causal.size() and bool((mask == causal).all())
+
+
+def both_masks(mask: Tensor | None, name: str, padding: Tensor | None, dtype: Any) -> tuple[Any, Any]:
+    """A mask and one of padding, of which booleans become -inf and 0."""
+    padding = _canonical_mask(padding, "src_key_padding_mask", _none_or_dtype(mask), name, dtype)
+    return _canonical_mask(mask, name, None, "", dtype, check_other=False), padding
 
 
 def length_of(x: Tensor, batch_first: bool) -> int:
@@ -155,8 +161,7 @@ class TransformerEncoderLayer(_Layer):
             src_key_padding_mask: (batch, length), which don't count for any.
             is_causal: whether ``src_mask`` says that no element sees later ones.
         """
-        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, src_mask, "src_mask")
-        mask = canonical_mask(src_mask, "src_mask", src.dtype)
+        mask, padding = both_masks(src_mask, "src_mask", src_key_padding_mask, src.dtype)
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
@@ -278,8 +283,7 @@ class TransformerEncoder(Module):
     ) -> Tensor:  # fmt: skip
         """The sequence behind all layers; see ``TransformerEncoderLayer``. Whether ``mask`` is causal is found out, if
         ``is_causal`` doesn't say so."""
-        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, mask, "mask")
-        mask = canonical_mask(mask, "mask", src.dtype)
+        mask, padding = both_masks(mask, "mask", src_key_padding_mask, src.dtype)
         first = self.layers[0]
         is_causal = is_causal_mask(mask, is_causal, length_of(src, first.self_attn.batch_first))
         output = src
