@@ -23,7 +23,12 @@ NAMED_OTHERWISE: dict[str, str] = {
 }
 """Classes whose nodes may have other names, and why."""
 
+FUSED = "PyTorch's fused attention has none"
+
 ONCE: dict[str, str] = {
+    **dict.fromkeys(
+        ("Transformer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"), FUSED
+    ),
     "Hardsigmoid": "PyTorch has no second derivative",
     "LinearCrossEntropyLoss": "PyTorch's has none with the option that saves memory",
 }
