@@ -101,9 +101,18 @@ def character_rnn(torch: Any) -> Step:
     return step
 
 
+def recurrent(torch: Any, kind: str) -> Any:
+    """A recurrent layer as a module, whose first parameters are the same for all."""
+    layer = getattr(torch.nn, kind)(32, 64)
+    with torch.no_grad():
+        for seed, parameter in enumerate(layer.parameters()):
+            parameter.copy_(torch.tensor(numbers(*parameter.shape, seed=seed)) * 0.1)
+    return layer
+
+
 def lstm(torch: Any) -> Step:
     """A recurrent layer as a module, and a linear one, on sequences of any length."""
-    layer, out = torch.nn.LSTM(32, 64), leaf(torch, 8, 64)
+    layer, out = recurrent(torch, "LSTM"), leaf(torch, 8, 64)
     parameters = [*layer.parameters(), out]
 
     def step(length: int) -> float:
@@ -115,7 +124,7 @@ def lstm(torch: Any) -> Step:
 
 def gru(torch: Any) -> Step:
     """A recurrent layer as a module, on four sequences of different lengths."""
-    layer = torch.nn.GRU(32, 64)
+    layer = recurrent(torch, "GRU")
     parameters = list(layer.parameters())
 
     def step(length: int) -> float:
