@@ -332,8 +332,7 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(
             f"{count} parity test functions deselected: they compare with PyTorch, which is not installed here"
         )
-    entries = [value for reports in terminalreporter.stats.values() for report in reports for key, value in
-               getattr(report, "user_properties", ()) if key == "opinfo" and report.when == "call"]  # fmt: skip
+    entries = recorded(terminalreporter, "opinfo")
     if entries:
         counts = {stage: sum(entry["counts"][stage] for entry in entries) for stage in entries[0]["counts"]}
         stages = ", ".join(f"{stage} {count:,}" for stage, count in counts.items())
@@ -343,3 +342,18 @@ def pytest_terminal_summary(terminalreporter, config):
             f"PyTorch's database of operators: {names} entries ({left_out} left out), {len(entries)} with dtypes, "
             f"{failed} disagree; samples compared: {stages}"
         )
+    entries = recorded(terminalreporter, "modinfo")
+    if entries:
+        names, left_out = len({entry["name"] for entry in entries}), entries[0]["left_out"]
+        failed = sum(not entry["agrees"] for entry in entries)
+        terminalreporter.write_line(
+            f"PyTorch's database of modules: {names} entries ({left_out} left out), {failed} disagree; "
+            f"samples compared: {sum(entry['samples'] for entry in entries):,}"
+        )
+
+
+def recorded(terminalreporter, key):
+    """What tests recorded as a property."""
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    called = [report for report in reports if getattr(report, "when", None) == "call"]
+    return [value for report in called for name, value in report.user_properties if name == key]

@@ -75,8 +75,8 @@ ORDERLESS = frozenset(f"tests/{name}.py" for name in """
     parity/test_gradcheck_orders parity/test_indexing parity/test_joining parity/test_losses parity/test_lu
     parity/test_masked parity/test_masked_gradients parity/test_matmul parity/test_matrix_functions parity/test_meta
     parity/test_more_tensor_ops parity/test_names parity/test_nn_functional parity/test_nn_more
-    parity/test_nn_more_layers parity/test_numpy parity/test_operator_names parity/test_opinfo
-    parity/test_opinfo_errors parity/test_powers parity/test_printing parity/test_product_graphs
+    parity/test_modules_database parity/test_nn_more_layers parity/test_numpy parity/test_operator_names
+    parity/test_opinfo parity/test_opinfo_errors parity/test_powers parity/test_printing parity/test_product_graphs
     parity/test_promotion parity/test_random parity/test_reductions parity/test_roots parity/test_sampled
     parity/test_samplers parity/test_shape parity/test_signal_windows parity/test_sizes parity/test_solving
     parity/test_sorting parity/test_special parity/test_strides parity/test_testing parity/test_windows

@@ -17,6 +17,7 @@ TENSORS = {"nn/parameter.py", "nn/functional.py"}
 TOLERATED = {
     "tapegrad.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
     "tapegrad.functions.losses.resolve_reduction",  # what PyTorch has in the private ``_Reduction``
+    "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
     "tapegrad.tape.sources.defined",  # makes functions of text, and knows nothing of tensors
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import Node, name_of
 from tapegrad.tape.positions import RECORD_LINES, at, explain, here
+from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -90,7 +91,7 @@ def facts_without_grad(tensor: Tensor) -> list[str | None]:
     """What a tensor is that requires no grad, and where its gradient was lost."""
     losses = tensor._lost_grad or ()
     unknown = None if losses or thread.modes.recording else RECORD_LINES
-    return [f"it is {described(tensor)}", *(at(what, place) for what, place in losses), unknown]
+    return [f"it is {described(tensor)}", fact_of(tensor), *(at(what, place) for what, place in losses), unknown]
 
 
 def unused(index: int, target: Any, roots: Iterable[Any]) -> str:
@@ -104,6 +105,7 @@ def unused(index: int, target: Any, roots: Iterable[Any]) -> str:
     node = target.grad_fn
     origins = [root.grad_fn._origin for root in roots if isinstance(root, Tensor) and root.grad_fn is not None]
     made = None if node is None else at(f"it was made by {name_of(node)}, by the operation", node._origin)
-    facts = [f"it is {described(target)}", made, *(at("the graph ends in the operation", place) for place in origins)]
+    ends = [at("the graph ends in the operation", place) for place in origins]
+    facts = [f"it is {described(target)}", fact_of(target), made, *ends]
     recorded = any(place is not None for place in origins) or made
     return explain(sentence, [*facts, None if recorded else RECORD_LINES])

@@ -25,8 +25,10 @@ from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written
 from tapegrad.ops import assignment, elementwise
 from tapegrad.ops.operator import Operator, broadcast_shapes, cast
 from tapegrad.tape.modes import thread
+from tapegrad.tape.positions import explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
+from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write, writing
@@ -86,7 +88,8 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
             if tensor._view.base._edge is None:
                 raise RuntimeError(VIEW_OF_LEAF)
         if passes_for_leaf(tensor):
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+            sentence = "a leaf Variable that requires grad is being used in an in-place operation."
+            raise RuntimeError(explain(sentence, [fact_of(tensor)]))
     if spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_IN_PLACE)
     if spec.strides is not None and not overlapping and overlaps_itself(spec.shape, spec.strides):

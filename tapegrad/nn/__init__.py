@@ -3,11 +3,18 @@
 Modules are imported when one is asked for: a program that has none does without them.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.declaring import on_demand
-from tapegrad.nn import functional, parameter
-from tapegrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from tapegrad.nn import functional as functional
+from tapegrad.nn import parameter as parameter
+from tapegrad.nn.parameter import Buffer as Buffer
+from tapegrad.nn.parameter import Parameter as Parameter
+from tapegrad.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from tapegrad.nn.parameter import UninitializedParameter as UninitializedParameter
+
+if TYPE_CHECKING:
+    from tapegrad.nn.modules import *
 
 PACKAGES = "attention", "grad", "init", "modules", "utils"
 _load, _ = on_demand(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from tapegrad.tensor.paths import path_of
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.layered_layout import Item, Layout, arrange
 
@@ -51,7 +52,7 @@ def tape_picture(tensor: Tensor, names: Mapping[str, Tensor] | None = None, *, t
 
     Args:
         tensor: the result whose tape is wanted; draw it before ``backward()`` frees what was saved.
-        names: names of leaves, such as the parameters of a model.
+        names: names of leaves; parameters of modules have their paths for names, if they are given none.
         title: what to call the tensor itself.
 
     Returns:
@@ -99,12 +100,17 @@ def shape_text(tensor: Any) -> str:
     return str(tuple(tensor.shape))
 
 
+def name_of_leaf(leaf: Any, names: Mapping[int, str]) -> str:
+    """The name that a leaf was given, or its path in the module that has it as a parameter."""
+    return names.get(id(leaf)) or (path_of(leaf) or ("leaf",))[0]
+
+
 def describe(node: Any, leaves: Mapping[int, str]) -> Box:
     """The box of a node: its name, the shape of its gradients, what it saved."""
     leaf = getattr(node, "variable", None)
     name = node.name().split("::")[-1]
     if leaf is not None:
-        return Box("leaf", [leaves.get(id(leaf), "leaf"), shape_text(leaf)], name)
+        return Box("leaf", [name_of_leaf(leaf, leaves), shape_text(leaf)], name)
     lines = [name, " ".join(map(shape_text, filter(None, node._input_metadata)))]
     saved = saved_shapes(node)
     if saved:

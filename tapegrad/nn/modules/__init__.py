@@ -26,4 +26,4 @@ from tapegrad.nn.modules.sparse import *
 from tapegrad.nn.modules.transformer import *
 from tapegrad.nn.modules.upsampling import *
 
-__all__ = sorted(name for name, found in globals().items() if isinstance(found, type) and name[0] != "_")  # noqa: PLE0605 - of families
+globals()["__all__"] = sorted(name for name, found in globals().items() if isinstance(found, type) and name[0] != "_")

@@ -32,6 +32,7 @@ from tapegrad.nn.modules.hooks import (
     register_module_parameter_registration_hook,
 )
 from tapegrad.nn.parameter import Buffer, Parameter
+from tapegrad.tensor.paths import owners
 from tapegrad.tensor.tensor import Tensor
 
 __getattr__, _ = on_demand(__name__, compile="tapegrad.compiler.step")
@@ -122,6 +123,7 @@ class Module:
         )
         self.__dict__.update((name, OrderedDict()) for name in HOOKS)
         self.__dict__["_modules"] = {}
+        owners[id(self)] = self
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -329,6 +331,7 @@ class Module:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        owners[id(self)] = self
         for name in HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
