@@ -152,7 +152,8 @@ def test_all_classes_have_samples():
     """Containers and what is never called aside, and what ``test_nn_transformer.py`` tries."""
     have = {*ENTRIES, *(make().name for make in BEYOND)}
     uncalled = {"Container", "LinearCrossEntropyOptions", "Module", "ModuleDict", "ModuleList", "NLLLoss2d",
-                "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase", "Sequential", "TransformerDecoder"}  # fmt: skip
+                "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase", "Sequential",
+                "TransformerDecoder"}  # fmt: skip
     ours = {name for name in tapegrad.nn.modules.__all__ if isinstance(getattr(tapegrad.nn, name), type)}
     assert ours - have <= uncalled
 

@@ -215,10 +215,10 @@ class RNNBase(Module):
 
     def _check_dims(self, hx: Any, dims: int) -> None:
         """Refuse a state whose number of dimensions is not that of the input."""
-        if hx.dim() != dims:
+        if hx.ndim != dims:
             kind = "batched" if dims == 3 else "unbatched"
             raise RuntimeError(
-                f"For {kind} {dims}-D input, hx should also be {dims}-D but got {hx.dim()}-D tensor"
+                f"For {kind} {dims}-D input, hx should also be {dims}-D but got {hx.ndim}-D tensor"
             )
 
     def _each(self, hx: Any, change: Any) -> Any:
@@ -238,11 +238,11 @@ class RNNBase(Module):
             hx = self._begin(x, batch_sizes) if hx is None else self.permute_hidden(hx, order)
             output, hidden = self._applied(function, x, hx, batch_sizes)
             return PackedSequence(output, batch_sizes, order, back), self.permute_hidden(hidden, back)
-        if input.dim() not in (2, 3):
-            raise ValueError(self._shown.format(input.dim()))
+        if input.ndim not in (2, 3):
+            raise ValueError(self._shown.format(input.ndim))
         if hx is not None:
-            self._check_dims(hx, input.dim())
-        if input.dim() == 3:
+            self._check_dims(hx, input.ndim)
+        if input.ndim == 3:
             return self._applied(function, input, self._begin(input, None) if hx is None else hx, None)
         place = 0 if self.batch_first else 1
         x = input.unsqueeze(place)
@@ -349,11 +349,11 @@ class LSTM(RNNBase):
         return change(hx[0]), change(hx[1])
 
     def _check_dims(self, hx: Any, dims: int) -> None:
-        if hx[0].dim() != dims or hx[1].dim() != dims:
+        if hx[0].ndim != dims or hx[1].ndim != dims:
             kind = "batched" if dims == 3 else "unbatched"
             raise RuntimeError(
-                f"For {kind} {dims}-D input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, "
-                f"{hx[1].dim()}-D) tensors"
+                f"For {kind} {dims}-D input, hx and cx should also be {dims}-D but got ({hx[0].ndim}-D, "
+                f"{hx[1].ndim}-D) tensors"
             )
 
     def _begin(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
@@ -430,11 +430,11 @@ class RNNCellBase(Module):
         uniform_parameters(self)
 
     def _check(self, x: Tensor, name: str) -> None:
-        if x.dim() not in (1, 2):
-            raise ValueError(f"{self._shown}: Expected {name} to be 1D or 2D, got {x.dim()}D instead")
+        if x.ndim not in (1, 2):
+            raise ValueError(f"{self._shown}: Expected {name} to be 1D or 2D, got {x.ndim}D instead")
 
     def _begin(self, input: Tensor) -> Tensor:
-        return zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
+        return zeros(input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device)
 
     def _weights(self) -> tuple[Any, ...]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
@@ -444,7 +444,7 @@ class RNNCellBase(Module):
         self._check(input, "input")
         if hx is not None:
             self._check(hx, "hidden")
-        if input.dim() == 2:
+        if input.ndim == 2:
             return function(input, self._begin(input) if hx is None else hx, *self._weights())
         input = input.unsqueeze(0)
         hx = self._begin(input) if hx is None else hx.unsqueeze(0)
@@ -507,7 +507,7 @@ class LSTMCell(RNNCellBase):
         self._check(input, "input")
         for number, state in enumerate(hx or ()):
             self._check(state, f"hx[{number}]")
-        is_batched = input.dim() == 2
+        is_batched = input.ndim == 2
         input = input if is_batched else input.unsqueeze(0)
         if hx is None:
             hx = (self._begin(input),) * 2
