@@ -21,7 +21,7 @@ import jax
 import tapegrad
 from benchmarks import cold_start, dynamic, lengths, memory, plot, targets, under_jit
 from benchmarks.apart import case_apart
-from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, operator_cases, write_cases
+from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
 from benchmarks.fresh import again_on_one_core, on_one_core
 from benchmarks.operators import PROGRAMS, Program
@@ -255,12 +255,13 @@ def of_workloads(options: argparse.Namespace, found: Modules, rounds: int) -> di
 
 
 def of_features(found: Modules, rounds: int, quick: bool) -> list[dict[str, Any]]:
-    """Measure what stands around the engine, and writes, and print what was found."""
+    """Measure what stands around the engine, writes and modules, and print what was found."""
     features = around_cases(found, 4 if quick else 100, repeats=20)
     around = measure(features, rounds)
     print(extra_costs(features, around), end="\n\n")
     writes = write_cases(found)
-    return saved(features, around) + saved(writes, told(writes, rounds))
+    layers = layer_cases(found)
+    return saved(features, around) + saved(writes, told(writes, rounds)) + saved(layers, told(layers, rounds))
 
 
 def told(cases: Iterable[Case], rounds: int) -> list[Timings]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import around, operators, writes
+from benchmarks import around, layers, operators, writes
 from benchmarks.contest import MODES, OURS, Workload, on_gpu
 from benchmarks.timing import Contestant
 
@@ -77,6 +77,16 @@ def write_cases(modules: Modules) -> list[Case]:
             runs[name] = writes.jax_program(title, compiled=compiled)
         contestants = tuple(Contestant(name, run, writes.TIMES) for name, run in runs.items())
         cases.append(Case(f"{title}, {writes.TIMES} x {writes.WIDTH} floats", "us each", 1e6, contestants))
+    return cases
+
+
+def layer_cases(modules: Modules) -> list[Case]:
+    """Calls of modules, and networks of them, beside the same without."""
+    cases = []
+    for title, (program, units) in layers.PROGRAMS.items():
+        runs = {f"{name}, {way}": run for name, module in modules.items() for way, run in program(module).items()}
+        contestants = tuple(Contestant(name, repeated(run, 10), 10 * units) for name, run in runs.items())
+        cases.append(Case(title, "us each", 1e6, contestants))
     return cases
 
 

@@ -52,7 +52,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
-        (MODULES, "DataParallel parallel qat quantizable quantized"),
+        (MODULES, "qat quantizable quantized"),
     ],
     "torch.utils": [
         ("iterate over indices, torch.randperm(count).split(batch), and index the data with them", "data"),

@@ -16,15 +16,13 @@ TENSORS = {"nn/parameter.py", "nn/functional.py"}
 
 TOLERATED = {
     "tapegrad.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
-    "tapegrad.functions.losses.resolve_reduction",  # what PyTorch has in the private ``_Reduction``
     "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
-    "tapegrad.tape.sources.defined",  # makes functions of text, and knows nothing of tensors
 }
 
 HOMES = (
     "tapegrad", "tapegrad.__future__", "tapegrad.autograd", "tapegrad.autograd.function", "tapegrad.autograd.profiler",
-    "tapegrad.fft", "tapegrad.func", "tapegrad.linalg", "tapegrad.nn.functional", "tapegrad.overrides",
-    "tapegrad.special", "tapegrad.utils", "tapegrad.utils.checkpoint", "tapegrad.utils.hooks",
+    "tapegrad.cuda", "tapegrad.fft", "tapegrad.func", "tapegrad.linalg", "tapegrad.nn.functional",
+    "tapegrad.overrides", "tapegrad.special", "tapegrad.utils", "tapegrad.utils.checkpoint", "tapegrad.utils.hooks",
 )  # fmt: skip
 """Where PyTorch's users find names."""
 

@@ -31,7 +31,7 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """The backward hooks of one call: Note [Hooks around a call].
+    """The backward hooks of one call.
 
     Args:
         module: what the hooks get first.

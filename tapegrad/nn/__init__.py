@@ -16,11 +16,17 @@ from tapegrad.nn.parameter import UninitializedParameter as UninitializedParamet
 if TYPE_CHECKING:
     from tapegrad.nn.modules import *
 
-PACKAGES = "attention", "grad", "init", "modules", "utils"
+PACKAGES = "attention", "grad", "init", "modules", "parallel", "utils"
 _load, _ = on_demand(
-    __name__, attention="tapegrad.nn.attention", grad="tapegrad.nn.grad", init="tapegrad.nn.init",
-    modules="tapegrad.nn.modules", utils="tapegrad.nn.utils",
-)  # fmt: skip
+    __name__,
+    DataParallel="tapegrad.nn.parallel",
+    attention="tapegrad.nn.attention",
+    grad="tapegrad.nn.grad",
+    init="tapegrad.nn.init",
+    modules="tapegrad.nn.modules",
+    parallel="tapegrad.nn.parallel",
+    utils="tapegrad.nn.utils",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -28,8 +34,8 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     modules = _load("modules")
     if name == "__all__":
-        own = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
-        return sorted({*modules.__all__, *own, *PACKAGES})
+        parts = "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "parameter"
+        return sorted({*modules.__all__, *parts, *PACKAGES, "DataParallel"})
     found = getattr(modules, name) if name in modules.__all__ else _load(name)
     globals()[name] = found
     return found

@@ -346,6 +346,13 @@ def shared_with_other_processes(torch):
     return [net.share_memory() is net, net(vector(torch))]
 
 
+@program
+def data_parallel_without_gpus(torch):
+    net = torch.nn.DataParallel(modules(torch).Net())
+    account = [repr(net), list(net.state_dict()), net(vector(torch)).detach(), net.device_ids, net.module.training]
+    return [*account, torch.nn.parallel.DataParallel is torch.nn.DataParallel]
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.__name__ for program in PROGRAMS])
 def test_programs(program):
     agree(program)

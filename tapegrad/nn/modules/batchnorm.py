@@ -264,7 +264,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """A ``BatchNorm1d`` that learns ``num_features`` from its first input. See Note [Lazy modules] in ``lazy.py``."""
+    """A ``BatchNorm1d`` that learns ``num_features`` from its first input."""
 
     cls_to_become = BatchNorm1d
     _dims = (2, 3)

@@ -415,7 +415,7 @@ class _LazyTransposed(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConvolution, Conv1d):
-    """A ``Conv1d`` that learns ``in_channels`` from its first input. See Note [Lazy modules] in ``lazy.py``."""
+    """A ``Conv1d`` that learns ``in_channels`` from its first input."""
 
     cls_to_become = Conv1d
 

@@ -142,7 +142,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A ``Linear`` that learns ``in_features`` from its first input. See Note [Lazy modules] in ``lazy.py``.
+    """A ``Linear`` that learns ``in_features`` from its first input.
 
     Args:
         out_features: how many numbers go out.

@@ -82,8 +82,8 @@ class Module:
     >>> scale(torch.ones(2)).sum().backward()
     >>> scale.weight.grad
     tensor([1., 1.])
-    >>> scale.state_dict()
-    OrderedDict({'weight': tensor([1., 2.])})
+    >>> scale.state_dict()["weight"]
+    tensor([1., 2.])
     """
 
     dump_patches: bool = False
@@ -132,11 +132,18 @@ class Module:
     # Calling ----------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
+        own = self.__dict__
+        if own.get("_compiled_call_impl") is not None:
+            return self._compiled_call_impl(*args, **kwargs)  # type: ignore[misc]
+        if (
+            own["_backward_hooks"] or own["_backward_pre_hooks"] or own["_forward_hooks"] or own["_forward_pre_hooks"]
+            or hooks.backward_pre or hooks.backward or hooks.forward or hooks.forward_pre
+        ):  # fmt: skip
+            return hooks.Call(self, args, kwargs).run()
+        return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """The same, not compiled."""
         own = self.__dict__
         if (
             own["_backward_hooks"] or own["_backward_pre_hooks"] or own["_forward_hooks"] or own["_forward_pre_hooks"]
@@ -249,9 +256,13 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for kind in ("_parameters", "_buffers", "_modules"):
-            if kind in own and name in own[kind]:
-                return own[kind][name]
+        if "_modules" in own:  # which ``__init__`` makes last
+            if name in own["_parameters"]:
+                return own["_parameters"][name]
+            if name in own["_buffers"]:
+                return own["_buffers"][name]
+            if name in own["_modules"]:
+                return own["_modules"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:

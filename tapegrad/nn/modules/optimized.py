@@ -28,7 +28,7 @@ class OptimizedModule(Module):
         self._modules["_orig_mod"] = module
 
     @property
-    def training(self) -> bool:  # type: ignore[override]
+    def training(self) -> bool:
         return self._modules["_orig_mod"].training
 
     @training.setter

@@ -57,7 +57,7 @@ def settings(cls: Any = None, *, shows: str | None = None) -> Any:
         if kinds and "__init__" not in own:
             cls.__init__ = _init(cls, kinds)
         if shows is not None:
-            cls.extra_repr = _extra_repr(shows)
+            cls.extra_repr = _of(cls, _extra_repr(shows))
         return cls
 
     return declare if cls is None else declare(cls)
@@ -71,16 +71,22 @@ def _init(cls: type, kinds: dict[str, Any]) -> Callable:
     lines += [f"    self.{name} = {name}" for name in kinds]
     space: dict[str, Any] = {"cls": cls, "defaults": defaults}
     exec("\n".join(lines), space)
-    init = space.pop("__init__")
+    init = _of(cls, space.pop("__init__"))
     for name in defaults:
         delattr(cls, name)
-    init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     init.__annotations__ = {**kinds, "return": None}
     return init
 
 
+def _of(cls: type, method: Callable) -> Callable:
+    """A method with the names that it has where it was written into the class."""
+    method.__qualname__, method.__module__ = f"{cls.__qualname__}.{method.__name__}", cls.__module__
+    return method
+
+
 def _extra_repr(shows: str) -> Callable[[Any], str]:
     def extra_repr(self: Any) -> str:
+        """What of the settings is shown."""
         shown = shows.format(**self.__dict__)
         in_place = "inplace=True" if self.__dict__.get("inplace") and "inplace" not in shows else ""
         return ", ".join(filter(None, (shown, in_place)))
