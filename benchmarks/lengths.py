@@ -1,6 +1,6 @@
 """Steps of training whose shapes are new: what a length costs that was not seen before, and one that was, and memory.
 
-Four nets are trained, each in a fresh process, on as many batches as there are *lengths*: sizes of batches, lengths of
+Six nets are trained, each in a fresh process, on as many batches as there are *lengths*: sizes of batches, lengths of
 sequences, ragged words, and trees, of which no two are alike. All are taken once, and then twice more; those of the
 third time are *known*. Seconds are those of the CPU, all threads together, on one core (``fresh.py``).
 """
@@ -29,6 +29,7 @@ LIMIT = 30.0
 """Seconds after which no new lengths are begun."""
 
 MLP, ATTENTION, RNN, TREES = "MLP", "attention block", "character RNN, ragged words", "net of trees"
+LSTM, GRU = "LSTM module", "GRU module, packed sequences"
 
 
 # -- the nets ----------------------------------------------------------------------------------------------------------
@@ -100,6 +101,41 @@ def character_rnn(torch: Any) -> Step:
     return step
 
 
+def recurrent(torch: Any, kind: str) -> Any:
+    """A recurrent layer as a module, whose first parameters are the same for all."""
+    layer = getattr(torch.nn, kind)(32, 64)
+    with torch.no_grad():
+        for seed, parameter in enumerate(layer.parameters()):
+            parameter.copy_(torch.tensor(numbers(*parameter.shape, seed=seed)) * 0.1)
+    return layer
+
+
+def lstm(torch: Any) -> Step:
+    """A recurrent layer as a module, and a linear one, on sequences of any length."""
+    layer, out = recurrent(torch, "LSTM"), leaf(torch, 8, 64)
+    parameters = [*layer.parameters(), out]
+
+    def step(length: int) -> float:
+        y = layer(torch.tensor(numbers(length, 4, 32, seed=length)))[0]
+        return updated(torch, parameters, torch.nn.functional.linear(y, out).square().mean())
+
+    return step
+
+
+def gru(torch: Any) -> Step:
+    """A recurrent layer as a module, on four sequences of different lengths."""
+    layer = recurrent(torch, "GRU")
+    parameters = list(layer.parameters())
+
+    def step(length: int) -> float:
+        lengths = sorted(rng(length).integers(1, length + 1, 4).tolist(), reverse=True)
+        x = torch.tensor(numbers(lengths[0], 4, 32, seed=length))
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths)
+        return updated(torch, parameters, layer(packed)[0].data.square().mean())
+
+    return step
+
+
 def drawn_words(seed: int) -> list[list[int]]:
     """Four words, the longest first."""
     random = rng(seed)
@@ -142,6 +178,8 @@ PROGRAMS: dict[str, Callable[[Any], Step]] = {
     ATTENTION: attention,
     RNN: character_rnn,
     TREES: net_of_trees,
+    LSTM: lstm,
+    GRU: gru,
 }
 """By what the report calls them."""
 

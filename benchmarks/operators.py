@@ -24,7 +24,8 @@ SIZES = {10: "10", 1_000: "1k", 100_000: "100k", 1_000_000: "1M"}
 SIDES = {10: 3, 1_000: 32, 100_000: 316, 1_000_000: 1024}
 IMAGES = {10: (1, 1, 3, 3), 1_000: (1, 4, 16, 16), 100_000: (4, 8, 56, 56), 1_000_000: (16, 16, 64, 64)}
 HEADS = {10: (1, 1, 5, 2), 1_000: (1, 2, 32, 16), 100_000: (2, 4, 192, 64), 1_000_000: (8, 8, 256, 64)}
-"""The side of a square matrix, and shapes of images, and of queries, keys and values, by size."""
+SEQUENCES = {10: (5, 1, 2), 1_000: (16, 4, 16), 100_000: (50, 32, 64), 1_000_000: (64, 64, 256)}
+"""The side of a square matrix, and shapes of images, of queries, keys and values, and of sequences, by size."""
 
 
 # -- inputs ------------------------------------------------------------------------------------------------------------
@@ -99,6 +100,19 @@ def heads(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     return [rng.standard_normal(HEADS[floats]).astype("float32") for _ in range(3)]
 
 
+def sequences(gates: int, states: int) -> Inputs:
+    """Sequences (steps, batch, width), states that are as wide, and the weights and biases of a layer."""
+
+    def made(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
+        steps, batch, width = SEQUENCES[floats]
+        shapes = [(gates * width, width)] * 2 + [(gates * width,)] * 2
+        weights = [rng.uniform(-1, 1, shape) / width**0.5 for shape in shapes]
+        inputs = [rng.standard_normal((steps, batch, width)), *[np.zeros((1, batch, width))] * states, *weights]
+        return [one.astype("float32") for one in inputs]
+
+    return made
+
+
 def labelled(rng: np.random.Generator, floats: int) -> list[np.ndarray]:
     """Scores of classes, and the right ones."""
     (x,) = one(rng, floats)
@@ -152,6 +166,32 @@ def _layer_norm(x: Any) -> Any:
 
 def _cross_entropy(x: Any, y: Any) -> Any:
     return -jnp.take_along_axis(jax.nn.log_softmax(x), y[:, None], 1).mean()
+
+
+SINGLE = (True, 1, 0.0, False, False, False)
+"""One layer with biases, in one direction."""
+
+
+def _lstm(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    def step(carry: tuple, a: Any) -> tuple:
+        h, c = carry
+        i, f, g, o = jnp.split(a + h @ w_hh.T, 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    return jax.lax.scan(step, (h[0], c[0]), x @ w_ih.T + b_ih + b_hh)[1]
+
+
+def _gru(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    def step(h: Any, a: Any) -> tuple:
+        a_r, a_z, a_n = jnp.split(a, 3, -1)
+        b_r, b_z, b_n = jnp.split(h @ w_hh.T + b_hh, 3, -1)
+        z, n = jax.nn.sigmoid(a_z + b_z), jnp.tanh(a_n + jax.nn.sigmoid(a_r + b_r) * b_n)
+        h = n + z * (h - n)
+        return h, h
+
+    return jax.lax.scan(step, h[0], x @ w_ih.T + b_ih)[1]
 
 
 def _attention(q: Any, k: Any, v: Any) -> Any:
@@ -255,6 +295,10 @@ PROGRAMS: dict[str, dict[str, Program]] = {
         "embedding": Program(rows, lambda t, x, i: t.nn.functional.embedding(i, x), lambda x, i: x[i]),
         "interpolate": Program(image, lambda t, x: t.nn.functional.interpolate(x, scale_factor=2, mode="bilinear"),
                                _interpolate),
+    },
+    "recurrent layers": {
+        "lstm": Program(sequences(4, 2), lambda t, x, h, c, *w: t.lstm(x, (h, c), w, *SINGLE)[0], _lstm),
+        "gru": Program(sequences(3, 1), lambda t, x, h, *w: t.gru(x, h, w, *SINGLE)[0], _gru),
     },
 }  # fmt: skip
 """By family and operator."""

@@ -163,6 +163,10 @@ def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, b
     """``native_batch_norm`` with the running statistics, which stay as they are."""
 def _neg_view(input: Tensor) -> Tensor:
     """The negative, as a view of the same memory."""
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """(steps, batch, ...) packed, and how many sequences there are at each step; ``lengths`` are decreasing."""
+def _pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: _bool, padding_value: _Scalar, total_length: _int) -> tuple[Tensor, Tensor]:
+    """Back from what was packed to (steps, batch, ...), ``total_length`` steps if that is not -1; and the lengths."""
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Samples of the Dirichlet distributions whose parameters are the rows of ``input``."""
 def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Scalar | None = ...) -> Tensor:
@@ -891,6 +895,14 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, paddi
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float | Tensor = ..., cudnn_enabled: _bool = ...) -> Tensor:
     """See ``torch.nn.functional.group_norm``."""
 @overload
+def gru(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]:
+    """A stack of layers of gated recurrent units: the results of the last, and the last states of all."""
+@overload
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """A stack of layers of gated recurrent units: the results of the last, and the last states of all."""
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """One step of gated recurrent units: the state (batch, width) from ``input`` (batch, features) and that before."""
+@overload
 def gt(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``x > y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
 @overload
@@ -1152,6 +1164,14 @@ def logspace(start: _Scalar, end: _Scalar, steps: _int, base: _float | Tensor = 
     """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``."""
 def logsumexp(input: Tensor, dim: Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of the sum over ``dim`` of ``exp(input)``, without overflow; -inf of nothing."""
+@overload
+def lstm(data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor, Tensor]:
+    """A stack of LSTM layers: the results of the last, and the last states h and c of all layers and directions."""
+@overload
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+    """A stack of LSTM layers: the results of the last, and the last states h and c of all layers and directions."""
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM: the states h and c (batch, width) from ``input`` (batch, features) and those before."""
 @overload
 def lt(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``x < y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
@@ -1547,6 +1567,22 @@ def result_type(scalar1: _Scalar, scalar2: _Scalar) -> _dtype:
     """The dtype of a result of arithmetic on two operands, tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | Tensor | None = ...) -> Tensor:
     """The input over the root mean square of its last dimensions, times ``weight``. Without ``eps`` it is the dtype's."""
+@overload
+def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]:
+    """A stack of layers of Elman's kind with relu; called as ``gru`` is. See ``torch.nn.RNN``."""
+@overload
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """A stack of layers of Elman's kind with relu; called as ``gru`` is. See ``torch.nn.RNN``."""
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """One step of Elman's kind with relu. See ``rnn_tanh_cell``."""
+@overload
+def rnn_tanh(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]:
+    """A stack of layers of Elman's kind with tanh; called as ``gru`` is. See ``torch.nn.RNN``."""
+@overload
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """A stack of layers of Elman's kind with tanh; called as ``gru`` is. See ``torch.nn.RNN``."""
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """One step of Elman's kind: ``tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)``."""
 def roll(input: Tensor, shifts: Sequence[_int] | _int, dims: Sequence[_int] | _int | None = ...) -> Tensor:
     """``input`` with the items of ``dims`` (or of all elements in a row) moved on cyclically by ``shifts``."""
 def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:

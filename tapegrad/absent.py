@@ -39,8 +39,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("there are no distributions; torch.randn, rand, multinomial, poisson and their like draw", "distributions"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
-        ("there are no recurrent layers; write the loop, which torch.compile makes one program", """lstm lstm_cell gru
-            gru_cell rnn_tanh rnn_tanh_cell rnn_relu rnn_relu_cell"""),
         ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
         ("jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax", """export fx
             onnx library"""),
@@ -49,10 +47,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
-        (MODULES, """
-            GRU GRUCell LSTM LSTMCell MultiheadAttention RNN RNNBase RNNCell RNNCellBase Transformer
-            TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer attention qat
-            quantizable quantized"""),
+        (MODULES, "qat quantizable quantized"),
     ],
     "torch.utils": [
         ("iterate over indices, torch.randperm(count).split(batch), and index the data with them", "data"),

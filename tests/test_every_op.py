@@ -22,7 +22,7 @@ SLOW = frozenset("""
 matrix_exp grid_sample grid_sample3d grid_spread ormqr lstsq pinv polygamma qr solve_ex standard_gamma solve_factored
 householder_product lu_factor renorm lu_solve slogdet cholesky_solve adjugate det inv embedding_bag segment_reduce lu
 svd eig eigh ctc_loss ldl_solve triangular_solve solve_triangular cholesky_inverse cholesky cholesky_ex cdist pdist
-attention attention_by_parts
+attention attention_by_parts lstm_layer gru_layer rnn_tanh_layer rnn_relu_layer lstm_cell gru_cell
 """.split())  # noqa: SIM905 - a table is easier to read without the quotes
 """Operators whose programs take XLA a second: of their samples only the first is run, but in the ring of everything."""
 

@@ -46,8 +46,8 @@ OPS = [
     "einsum", "activations", "losses", "convolving", "convolution", "resampling", "pooling", "patches", "normalization",
     "embedding", "attention", "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions",
     "solving", "lu", "ldl", "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr",
-    "pseudoinverse", "grid_sampling", "bags", "ctc", "unpooling", "segments", "margins", "adjoints", "foreign",
-    "levels", "conventions", "page", "__main__",
+    "pseudoinverse", "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins",
+    "adjoints", "foreign", "levels", "conventions", "page", "__main__",
 ]  # fmt: skip
 """Inside ``ops`` there is an order too: a module imports only from those before it."""
 

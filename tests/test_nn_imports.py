@@ -14,7 +14,10 @@ NN = Path(tapegrad.__file__).parent / "nn"
 TENSORS = {"nn/parameter.py", "nn/functional.py"}
 """What makes parameters and names functions is no module."""
 
-TOLERATED = {"tapegrad.tensor.paths.owners"}  # where modules are noted, so that parameters have paths
+TOLERATED = {
+    "tapegrad.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
+    "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
+}
 
 HOMES = (
     "tapegrad", "tapegrad.__future__", "tapegrad.autograd", "tapegrad.autograd.function", "tapegrad.autograd.profiler",

@@ -16,6 +16,32 @@ from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
+kernels = {"cudnn": True, "flash": True, "mem_efficient": True, "math": True, "overrideable": True}
+"""Which of PyTorch's kernels may be used; for all but ``math`` there is one here. Note [Kernels of attention]."""
+
+
+def _is_fused(query: Tensor, fits: bool) -> bool:
+    """Whether the fused kernel is used, where it ``fits``.
+
+    Note [Kernels of attention]
+    There are two, as in PyTorch on a CPU: one fused (``flash``), and ``math``, whose weights have a derivative by the
+    mask, and can be dropped. They compute the same, so all that a choice changes is the name of the node, and what is
+    refused. On other devices the further names of PyTorch's are names of the fused one.
+
+    Raises:
+        RuntimeError: none is left that can be used.
+    """
+    on_cpu = query.device.type == "cpu"
+    fused = any(kernels[name] for name in (("flash",) if on_cpu else ("flash", "mem_efficient", "cudnn")))
+    if not fused and not kernels["math"]:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the "
+            "math kernel and the fused kernels."
+        )
+    if not (fused and fits) and not kernels["math"]:
+        raise RuntimeError("No available kernel.  Aborting execution.")
+    return fused and fits
+
 
 @public("nn.functional", out=False)
 def scaled_dot_product_attention(
@@ -43,11 +69,11 @@ def scaled_dot_product_attention(
         return Sample(sampling.bernoulli, (*batch, query.shape[-2], key.shape[-2]), weights, (1 - dropout_p,))
 
     drawn = next_key("dropout", None, query.device, sample=kept) if dropout_p > 0 else None
-    fused = (
+    fits = (
         query.ndim == 4 and drawn is None
         and not (attn_mask is not None and attn_mask.requires_grad and thread.modes.grad)
     )  # fmt: skip
-    operator = attention.attention if fused else attention.attention_by_parts
+    operator = attention.attention if _is_fused(query, fits) else attention.attention_by_parts
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale or 1.0
     return operator(
         query, key, value, attn_mask, drawn, scale=float(factor), causal=bool(is_causal), p=float(dropout_p)

@@ -59,16 +59,41 @@ def _check_dims(query: Tensor, others: Sequence[Tensor], padding: Tensor | None,
     return dims == 3
 
 
-def _additive(mask: Tensor | None, name: str, to: dtype) -> Tensor | None:
-    """A mask to be added: -inf where one of booleans is True.
+@public("nn.functional", out=False)
+def _canonical_mask(
+    mask: Tensor | None, mask_name: str, other_type: dtype | None, other_name: str, target_type: dtype,
+    check_other: bool = True,
+) -> Tensor | None:  # fmt: skip
+    """A mask to be added: -inf where one of booleans is True, in ``target_type``. A warning, if another mask is there,
+    of another type.
 
     Raises:
         AssertionError: integers.
     """
-    if mask is None or mask.dtype.category == 2:
+    if mask is None:
+        return None
+    is_known = mask.dtype is boolean or mask.dtype.category == 2
+    demand(is_known, f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype is not other_type:
+        warnings.warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=4,
+        )
+    if mask.dtype is not boolean:
         return mask
-    demand(mask.dtype is boolean, f"only bool and floating types of {name} are supported")
-    return zeros(mask.shape, dtype=to, device=mask.device).masked_fill_(mask, float("-inf"))
+    return zeros(mask.shape, dtype=target_type, device=mask.device).masked_fill_(mask, float("-inf"))
+
+
+@public("nn.functional", out=False)
+def _none_or_dtype(input: Tensor | None) -> dtype | None:
+    """The dtype of a mask that there is.
+
+    Raises:
+        RuntimeError: it is no tensor.
+    """
+    if input is not None and not isinstance(input, Tensor):
+        raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+    return None if input is None else input.dtype
 
 
 def _check_mask(mask: Tensor, sizes: Sizes) -> Tensor:
@@ -201,15 +226,18 @@ def multi_head_attention_forward(
         _check_unbatched_mask(attn_mask, (num_heads, query.shape[0], key.shape[0]))
         query, key, value = _unsqueezed(query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    _warn_of_masks(key_padding_mask, attn_mask)
-    key_padding_mask = _additive(key_padding_mask, "key_padding_mask", query.dtype)
+    key_padding_mask = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
+    )
     if is_causal and attn_mask is None:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
             "`generate_square_subsequent_mask` to create this mask."
         )
     hint = is_causal and key_padding_mask is None
-    attn_mask = None if hint and not need_weights else _additive(attn_mask, "attn_mask", query.dtype)
+    attn_mask = None if hint and not need_weights else _canonical_mask(
+        attn_mask, "attn_mask", None, "", query.dtype, check_other=False
+    )
     width = query.shape[2]
     demand(width == embed_dim_to_check, f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
     demand(width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}")
@@ -256,14 +284,6 @@ def _check_unbatched_mask(mask: Tensor | None, expected: tuple[int, ...]) -> Non
     if mask is not None and mask.ndim == 3:
         demand(
             tuple(mask.shape) == expected, f"Expected `attn_mask` shape to be {expected} but got {mask.shape}"
-        )
-
-
-def _warn_of_masks(padding: Tensor | None, mask: Tensor | None) -> None:
-    if padding is not None and mask is not None and padding.dtype is not mask.dtype:
-        warnings.warn(
-            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
-            stacklevel=4,
         )
 
 

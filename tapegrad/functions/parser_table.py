@@ -152,6 +152,24 @@ FUNCTIONS = by_name({
     "fft_fftshift fft_ifftshift": "Tensor input, ints[1]? dim=None",
     "fill fill_": "Tensor input, Tensor value | Tensor input, Number value",
     "hardshrink softshrink": "Tensor input, Number lambd=0.5, *, Tensor out=None",
+    "lstm": (
+        "Tensor data, Tensor batch_sizes, Tensors hx, Tensors params, bool has_biases, int num_layers, float dropout, "
+        "bool train, bool bidirectional | Tensor input, Tensors hx, Tensors params, bool has_biases, int num_layers, "
+        "float dropout, bool train, bool bidirectional, bool batch_first"
+    ),
+    "gru rnn_relu rnn_tanh": (
+        "Tensor data, Tensor batch_sizes, Tensor hx, Tensors params, bool has_biases, int num_layers, float dropout, "
+        "bool train, bool bidirectional | Tensor input, Tensor hx, Tensors params, bool has_biases, int num_layers, "
+        "float dropout, bool train, bool bidirectional, bool batch_first"
+    ),
+    "lstm_cell": "Tensor input, Tensors hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None",
+    "gru_cell rnn_relu_cell rnn_tanh_cell": (
+        "Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
+    ),
+    "_pack_padded_sequence": "Tensor input, Tensor lengths, bool batch_first",
+    "_pad_packed_sequence": (
+        "Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int total_length"
+    ),
     "index_put index_put_": "Tensor input, Tensors indices, Tensor values, bool accumulate=False",
     "allclose isclose": "Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False",
     "linalg_det linalg_inv": "Tensor A, *, Tensor out=None",

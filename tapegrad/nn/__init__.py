@@ -16,10 +16,11 @@ from tapegrad.nn.parameter import UninitializedParameter as UninitializedParamet
 if TYPE_CHECKING:
     from tapegrad.nn.modules import *
 
-PACKAGES = "grad", "init", "modules", "parallel", "utils"
+PACKAGES = "attention", "grad", "init", "modules", "parallel", "utils"
 _load, _ = on_demand(
     __name__,
     DataParallel="tapegrad.nn.parallel",
+    attention="tapegrad.nn.attention",
     grad="tapegrad.nn.grad",
     init="tapegrad.nn.init",
     modules="tapegrad.nn.modules",

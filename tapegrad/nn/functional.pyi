@@ -27,6 +27,10 @@ from tapegrad.tensor.tensor import Tensor
 _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
+def _canonical_mask(mask: Tensor | None, mask_name: _str, other_type: _dtype | None, other_name: _str, target_type: _dtype, check_other: _bool = ...) -> Tensor | None:
+    """A mask to be added: -inf where one of booleans is True, in ``target_type``. A warning, if another mask is there,"""
+def _none_or_dtype(input: Tensor | None) -> _dtype | None:
+    """The dtype of a mask that there is."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Sequence[_int] | _int) -> Tensor:
     """The mean of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_avg_pool2d``."""
 def adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:

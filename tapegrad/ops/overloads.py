@@ -316,6 +316,9 @@ IDENTITIES: dict[str, str | Callable[..., str]] = {
     "multilabel_margin_gradient": "multilabel_margin_loss_backward",
     "masked_dropout": "native_dropout", "dropout_gradient": "native_dropout_backward",
     "max_pool2d_gradient": "max_pool2d_with_indices_backward",
+    "lstm_layer": "mkldnn_rnn_layer", "gru_layer": "gru.input", "rnn_tanh_layer": "rnn_tanh.input",
+    "rnn_relu_layer": "rnn_relu.input", "pack_padded_sequence": "_pack_padded_sequence",
+    "pad_packed_sequence": "_pad_packed_sequence",
 }  # fmt: skip
 """PyTorch's names of our operators, where they are not their own names' ``default``."""
 
@@ -346,7 +349,8 @@ OVERLOADS = {
     name: tuple(overloads.split())
     for name, _, overloads in (entry.partition(": ") for entry in """
 histogram: bins_tensor bins_tensor_out bin_ct bin_ct_out; isin: Tensor_Tensor Tensor_Tensor_out Tensor_Scalar
-Tensor_Scalar_out Scalar_Tensor Scalar_Tensor_out;
+Tensor_Scalar_out Scalar_Tensor Scalar_Tensor_out; gru: input data; lstm: input data; rnn_relu: input data; rnn_tanh:
+input data;
 __and__: Scalar Tensor; __iand__: Tensor Scalar; __ior__: Tensor Scalar; __ixor__: Tensor Scalar; __lshift__: Tensor
 Scalar Scalar_out Tensor_out; __or__: Tensor Scalar; __rshift__: Tensor Scalar Scalar_out Tensor_out; __xor__: Tensor
 Scalar; add: Tensor Scalar out Scalar_out; add_: Tensor Scalar; addmm: default out dtype_out dtype; all: default dim

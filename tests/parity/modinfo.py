@@ -45,13 +45,26 @@ class Sample:
     def pair(self) -> tuple[Any, Any]:
         """PyTorch's module, and tapegrad's with its state; lazy ones are still without."""
         pytorch.default_generator.manual_seed(0)
-        args, kwargs = self.made
-        theirs = getattr(pytorch.nn, self.name)(*args, **kwargs).to(DOUBLE).train(self.training)
-        args, kwargs = translated(self.made)
-        ours = getattr(tapegrad.nn, self.name)(*args, **kwargs).to(tapegrad.float64).train(self.training)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            args, kwargs = self.made
+            theirs = getattr(pytorch.nn, self.name)(*args, **kwargs).to(DOUBLE).train(self.training)
+            args, kwargs = translated(self.made)
+            args = [likewise(arg) if isinstance(arg, pytorch.nn.Module) else arg for arg in args]
+            ours = getattr(tapegrad.nn, self.name)(*args, **kwargs).to(tapegrad.float64).train(self.training)
         if not any(map(pytorch.nn.parameter.is_lazy, (*theirs.parameters(), *theirs.buffers()))):
             hand_over(theirs, ours)
         return theirs, ours
+
+
+def likewise(layer: Any) -> Any:
+    """tapegrad's layer like one of PyTorch's, of which an encoder is made."""
+    attention = layer.self_attn
+    return tapegrad.nn.TransformerEncoderLayer(
+        attention.embed_dim, attention.num_heads, layer.linear1.out_features, layer.dropout.p,
+        layer.activation.__name__, layer.norm1.eps, attention.batch_first, layer.norm_first,
+        layer.linear1.bias is not None,
+    )  # fmt: skip
 
 
 def hand_over(theirs: Any, ours: Any) -> None:

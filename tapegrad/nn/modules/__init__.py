@@ -2,6 +2,7 @@
 
 from tapegrad.nn.modules.activation import *
 from tapegrad.nn.modules.adaptive import *
+from tapegrad.nn.modules.attention import *
 from tapegrad.nn.modules.batchnorm import *
 from tapegrad.nn.modules.channelshuffle import *
 from tapegrad.nn.modules.container import *
@@ -20,7 +21,9 @@ from tapegrad.nn.modules.optimized import OptimizedModule as _OptimizedModule
 from tapegrad.nn.modules.padding import *
 from tapegrad.nn.modules.pixelshuffle import *
 from tapegrad.nn.modules.pooling import *
+from tapegrad.nn.modules.rnn import *
 from tapegrad.nn.modules.sparse import *
+from tapegrad.nn.modules.transformer import *
 from tapegrad.nn.modules.upsampling import *
 
 globals()["__all__"] = sorted(name for name, found in globals().items() if isinstance(found, type) and name[0] != "_")

@@ -1,6 +1,6 @@
 """``torch.nn.utils``: what is done to the parameters of modules, and to their gradients."""
 
-from tapegrad.nn.utils import parametrizations, parametrize, prune, stateless
+from tapegrad.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 from tapegrad.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -38,6 +38,7 @@ __all__ = [
     "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
+    "rnn",
     "skip_init",
     "spectral_norm",
     "stateless",

@@ -1,0 +1,316 @@
+"""Recurrent layers and cells, of one operator for each layer and direction. See Note [Recurrence] in ``ops``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tapegrad.execution.dtypes import int64
+from tapegrad.functions.dropout import torch_dropout
+from tapegrad.functions.packing import Packing, checked_sizes
+from tapegrad.functions.registry import public
+from tapegrad.functions.shape import transpose
+from tapegrad.ops import recurrent
+from tapegrad.ops.checks import cpp_name
+from tapegrad.ops.joining import cat, stack
+from tapegrad.ops.operator import Operator
+from tapegrad.ops.shape import select
+from tapegrad.tensor.tensor import Tensor
+
+
+class Layers(NamedTuple):
+    """How a call of ``lstm`` and its like is made up, in their words."""
+
+    has_biases: bool
+    num_layers: int
+    dropout: float
+    train: bool
+    bidirectional: bool
+
+
+class Weights(NamedTuple):
+    """The parameters of one layer in one direction."""
+
+    w_ih: Tensor
+    w_hh: Tensor
+    b_ih: Tensor | None = None
+    b_hh: Tensor | None = None
+    w_hr: Tensor | None = None
+
+
+def _weights(params: Sequence[Tensor], has_biases: bool, projected: bool) -> list[Weights]:
+    """The parameters of all layers.
+
+    Raises:
+        RuntimeError: their number is wrong.
+    """
+    count = 2 + 2 * has_biases + projected
+    if len(params) % count:
+        raise RuntimeError("got an incorrect number of RNN parameters")
+    groups = [params[start : start + count] for start in range(0, len(params), count)]
+    biases = 2 * has_biases
+    return [Weights(*group[: 2 + biases])._replace(w_hr=group[-1] if projected else None) for group in groups]
+
+
+def _check_counts(layers: Layers, states: int, weights: int) -> None:
+    if layers.bidirectional and (states % 2 or weights % 2):
+        raise RuntimeError("Odd number of params or hiddens given to a bidirectional RNN")
+    directions = 1 + layers.bidirectional
+    for name, count in (("hidden states", states), ("weights", weights)):
+        if count != layers.num_layers * directions:
+            raise RuntimeError(f"Expected more {name} in stacked_rnn")
+
+
+def _check_product(x: Tensor, weight: Tensor, rows: int) -> None:
+    """Refuse what can't be multiplied by a transposed weight.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    if x.dtype is not weight.dtype:
+        names = (x.dtype.scalar_name, weight.dtype.scalar_name)
+        raise RuntimeError("mat1 and mat2 must have the same dtype, but got {} and {}".format(*names))
+    if x.shape[-1] != weight.shape[1]:
+        shapes = f"{rows}x{x.shape[-1]} and {weight.shape[1]}x{weight.shape[0]}"
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
+
+
+def _check_biases(weights: Weights, rows: int) -> None:
+    for bias in (weights.b_ih, weights.b_hh):
+        length = weights.w_ih.shape[0]
+        if bias is not None and tuple(bias.shape) != (length,):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({length}) must match the existing size ({bias.shape[-1]}) at "
+                f"non-singleton dimension 1.  Target sizes: [{rows}, {length}].  Tensor sizes: {list(bias.shape)}"
+            )
+
+
+def _check_layer(x: Tensor, states: Sequence[Tensor], weights: Weights) -> None:
+    steps, batch = x.shape[:2]
+    _check_product(x, weights.w_ih, steps * batch)
+    _check_product(states[0], weights.w_hh, states[0].shape[0])
+    _check_biases(weights, steps * batch)
+    for state in states:
+        if state.shape[0] == 1 != batch:
+            width = state.shape[1]
+            raise RuntimeError(f"output with shape [1, {width}] doesn't match the broadcast shape [{batch}, {width}]")
+        if state.shape[0] != batch:
+            raise RuntimeError(
+                f"The size of tensor a ({state.shape[0]}) must match the size of tensor b ({batch}) at non-singleton "
+                "dimension 0"
+            )
+        if state.dtype is not x.dtype:
+            raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {cpp_name(state.dtype)} != "
+                               f"{cpp_name(x.dtype)}")  # fmt: skip
+
+
+def _run(
+    operator: Operator, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], layers: Layers,
+    packing: Packing | None,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """The results of the last layer (steps, batch, directions * width), and the last states of all.
+
+    Args:
+        x: (steps, batch, features), or packed.
+        states: one or two tensors (layers * directions, batch, width).
+        params: those of ``w_ih``, ``w_hh``, ``b_ih``, ``b_hh`` and ``w_hr`` that there are, for each layer and
+            direction.
+    """
+    projected = len(states) == 2 and states[0].shape[2] != states[1].shape[2]
+    weights = _weights(params, layers.has_biases, projected)
+    _check_counts(layers, states[0].shape[0], len(weights))
+    for state in states[1:]:
+        if state.shape[0] < states[0].shape[0]:
+            where = f"index {state.shape[0]} out of range for tensor of size {list(state.shape)} at dimension 0"
+            raise IndexError(f"select(): {where}")
+    if packing is not None:
+        x = packing.padded(x)
+    if not x.shape[0]:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    more = [None] if len(states) == 2 else []
+    active = None if packing is None else packing.active
+    last: list[list[Tensor]] = [[] for _ in states]
+    for number in range(layers.num_layers):
+        results = []
+        for reverse in (False, True)[: 1 + layers.bidirectional]:
+            place = number * (1 + layers.bidirectional) + reverse
+            *own, w_hr = weights[place]
+            begin = [select(state, place, axis=0) for state in states]
+            _check_layer(x, begin, weights[place])
+            given = [w_hr] if more else []
+            y, *found = operator(x, *begin, *own, *given, active, reverse=reverse)
+            results.append(y)
+            for kept, state in zip(last, found, strict=False):
+                kept.append(state)
+        x = results[0] if len(results) == 1 else cat(*results, axis=2)
+        if layers.dropout and layers.train and number < layers.num_layers - 1:
+            x = _dropped(x, layers.dropout, packing)
+    if packing is not None:
+        x = packing.packed(x)
+    return (x, *(stack(*kept, axis=0) for kept in last))
+
+
+def _dropped(x: Tensor, p: float, packing: Packing | None) -> Tensor:
+    """The results of a layer with some dropped: of packed ones all that is no padding, as PyTorch draws for them."""
+    return torch_dropout(x, p, True) if packing is None else packing.padded(torch_dropout(packing.packed(x), p, True))
+
+
+def _layers(operator: Operator, args: dict[str, Any], states: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """What a call gives whose arguments are these, padded or packed."""
+    layers = Layers(*[args[name] for name in Layers._fields])
+    if "data" in args:
+        if args["batch_sizes"].dtype is not int64:
+            raise RuntimeError(f"expected scalar type Long but found {args['batch_sizes'].dtype.scalar_name}")
+        sizes = checked_sizes(args["batch_sizes"])
+        return _run(operator, args["data"], states, args["params"], layers, Packing.of(sizes, args["data"]))
+    x = args["input"]
+    if x.ndim != 3:  # an IndexError, if there are fewer
+        x.select(0, 0).size(1)
+    x = transpose(x, 0, 1) if args["batch_first"] else x
+    y, *last = _run(operator, x, states, args["params"], layers, None)
+    return (transpose(y, 0, 1) if args["batch_first"] else y, *last)
+
+
+PADDED = ("input", "hx", "params", *Layers._fields, "batch_first")
+PACKED = ("data", "batch_sizes", "hx", "params", *Layers._fields)
+
+
+def _named(args: tuple, kwargs: dict[str, Any], packed: bool) -> dict[str, Any]:
+    """The arguments by their names."""
+    return dict(zip(PACKED if packed else PADDED, args, strict=False)) | kwargs
+
+
+def _is_packed(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call is one of packed sequences: the third argument is the state then, and no list of parameters."""
+    return "data" in kwargs or "batch_sizes" in kwargs or (len(args) > 2 and isinstance(args[1], Tensor) and (
+        isinstance(args[2], Tensor) or not isinstance(args[3] if len(args) > 3 else True, bool)))  # fmt: skip
+
+
+@public("torch", out=False)
+def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """A stack of LSTM layers: the results of the last, and the last states h and c of all layers and directions.
+
+    ``lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)``, or
+    ``lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)`` of packed sequences:
+    see ``torch.nn.LSTM``. ``params`` are w_ih, w_hh, b_ih and b_hh (and w_hr) for each layer and direction.
+
+    Raises:
+        RuntimeError: numbers of states or parameters, shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> weights, states = [torch.zeros(4, 2), torch.zeros(4, 1)], [torch.zeros(1, 1, 1)] * 2
+    >>> y, h, c = torch.lstm(torch.ones(3, 1, 2), states, weights, False, 1, 0.0, False, False, False)
+    >>> y.shape, h.shape, c.shape
+    (torch.Size([3, 1, 1]), torch.Size([1, 1, 1]), torch.Size([1, 1, 1]))
+    """
+    given = _named(args, kwargs, _is_packed(args, kwargs))
+    if len(given["hx"]) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+    return _layers(recurrent.lstm_layer, given, given["hx"])  # type: ignore[return-value]
+
+
+@public("torch", out=False)
+def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """A stack of layers of gated recurrent units: the results of the last, and the last states of all.
+
+    ``hx`` is one tensor; otherwise it is called as ``lstm`` is. See ``torch.nn.GRU``.
+    """
+    given = _named(args, kwargs, _is_packed(args, kwargs))
+    return _layers(recurrent.gru_layer, given, [given["hx"]])  # type: ignore[return-value]
+
+
+@public("torch", out=False)
+def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """A stack of layers of Elman's kind with tanh; called as ``gru`` is. See ``torch.nn.RNN``."""
+    given = _named(args, kwargs, _is_packed(args, kwargs))
+    return _layers(recurrent.rnn_tanh_layer, given, [given["hx"]])  # type: ignore[return-value]
+
+
+@public("torch", out=False)
+def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """A stack of layers of Elman's kind with relu; called as ``gru`` is. See ``torch.nn.RNN``."""
+    given = _named(args, kwargs, _is_packed(args, kwargs))
+    return _layers(recurrent.rnn_relu_layer, given, [given["hx"]])  # type: ignore[return-value]
+
+
+# -- cells -------------------------------------------------------------------------------------------------------------
+
+
+def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights) -> None:
+    """Refuse what a cell can't take.
+
+    Raises:
+        IndexError, RuntimeError: PyTorch's messages.
+    """
+    w_ih, w_hh = weights[:2]
+    if x.size(1) != w_ih.shape[1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {w_ih.shape[1]}")
+    for number, state in enumerate(states):
+        if x.shape[0] != state.shape[0]:
+            raise RuntimeError(
+                f"Input batch size {x.shape[0]} doesn't match hidden{number} batch size {state.shape[0]}"
+            )
+        if state.size(1) != w_hh.shape[1]:
+            raise RuntimeError(
+                f"hidden{number} has inconsistent hidden_size: got {state.shape[1]}, expected {w_hh.shape[1]}"
+            )
+    _check_product(x, w_ih, x.shape[0])
+    for state in states:
+        _check_product(state, w_hh, state.shape[0])
+    _check_biases(weights, x.shape[0])
+
+
+@public("torch", out=False)
+def lstm_cell(
+    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """One step of an LSTM: the states h and c (batch, width) from ``input`` (batch, features) and those before.
+
+    Raises:
+        RuntimeError: shapes or dtypes that don't fit.
+    """
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    _check_cell(input, hx, Weights(w_ih, w_hh, b_ih, b_hh))
+    h, c, *_ = recurrent.lstm_cell(input, *hx, w_ih, w_hh, b_ih, b_hh)
+    return h, c
+
+
+@public("torch", out=False)
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of gated recurrent units: the state (batch, width) from ``input`` (batch, features) and that before.
+
+    Raises:
+        RuntimeError: shapes or dtypes that don't fit.
+    """
+    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
+    return recurrent.gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
+
+
+@public("torch", out=False)
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of Elman's kind: ``tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)``.
+
+    Raises:
+        RuntimeError: shapes or dtypes that don't fit.
+    """
+    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
+    return recurrent.rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
+
+
+@public("torch", out=False)
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of Elman's kind with relu. See ``rnn_tanh_cell``.
+
+    Raises:
+        RuntimeError: shapes or dtypes that don't fit.
+    """
+    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
+    return recurrent.rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
