@@ -595,7 +595,7 @@ def test_without_a_look_at_the_graph_results_would_be_wrong(step, eager, monkeyp
 @pytest.mark.parametrize("step", [written_since, leaf_written_since, twice_through], ids=lambda step: step.__name__)
 def test_without_a_look_at_what_was_saved_errors_would_be_missed(step, eager, monkeypatch):
     monkeypatch.setattr(
-        backward_cache.CachedBackward, "fits", lambda self, nodes, leaves, program, seed: program.size == self.first
+        backward_cache.CachedBackward, "fits", lambda self, nodes, leaves, place, seed: self.excerpt.begins_at(place)
     )
     assert differs(step)
 

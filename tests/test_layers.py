@@ -60,6 +60,11 @@ UNKNOWN = {
 }
 """What a room must never know, though it stands above."""
 
+PROGRAMS = ["deferred", "programs", "partition", "batching", "loop_carry", "step_executable"]
+CLIENTS = {**{name: {"compiler"} for name in PROGRAMS}, "calls": {"dispatch"}, "excerpt": {"autograd"}}
+"""What of ``execution/`` is seen by those rooms outside only: programs by the compiler, the code that emits a call by
+what writes runners and appliers, and what can be recorded again as it was by the cache of backward passes."""
+
 
 @dataclass(frozen=True)
 class Import:
@@ -193,7 +198,16 @@ def check_unknown(imports, package):
                 yield f"{one}: which it must never know"
 
 
-CHECKS = [check_direction, check_cycles, check_lazy, check_jax, check_unknown]
+def check_seam(imports, package):
+    """Programs and what they are made of: see ``CLIENTS``, and Note [Values] in ``execution/values.py``."""
+    for one in imports:
+        name, *rest = one.target.removeprefix(f"{package}.execution.").split(".")
+        inside = one.target.startswith(f"{package}.execution.") and not rest
+        if inside and name in CLIENTS and room_of(one.module) not in {"execution", *CLIENTS[name]}:
+            yield f"{one}: ask execution/values.py, or a kernel"
+
+
+CHECKS = [check_direction, check_cycles, check_lazy, check_jax, check_unknown, check_seam]
 
 
 @cache
@@ -218,6 +232,19 @@ def private_names(package):
                     yield f"{name}:{node.lineno} uses {ast.unparse(node)}"
 
 
+NAMES_OF_PROGRAMS = {"DeferredValue", "recording.program"}
+
+
+def deferred_values(package):
+    """Where the rooms above the seam name what tells values apart."""
+    for name, path in modules_of(package).items():
+        source, inside = path.read_text(), room_of(name) in {"execution", *CLIENTS["deferred"]}
+        if not inside and any(word in source for word in NAMES_OF_PROGRAMS):
+            for node in ast.walk(ast.parse(source)):
+                if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) in NAMES_OF_PROGRAMS:
+                    yield f"{name}:{node.lineno} names {ast.unparse(node)}"
+
+
 def replaced_by_modules(package):
     """What is imported on demand, but has the name of another module: whoever imports that puts it in its place."""
     modules = modules_of(package)
@@ -235,6 +262,10 @@ def test_the_house_keeps_its_rules(check):
 
 def test_no_private_names_of_jax():
     assert list(private_names(PACKAGE)) == []
+
+
+def test_values_are_opaque_above_the_seam():
+    assert list(deferred_values(PACKAGE)) == []
 
 
 def test_no_module_takes_the_place_of_what_is_imported_on_demand():
@@ -272,7 +303,7 @@ def house(root, **files):
         (check_direction, {"tape__node": "from ..engine import Engine", "engine": ""}, "house.engine: upward"),
         (check_direction, {"ops__scans": "import house"}, "house.ops.scans:1 imports house: upward"),
         (check_direction, {"nn": "from house.optim import SGD", "optim": ""}, "upward"),
-        (check_direction, {"ops__operator": "from house.ops.scans import cumsum", "ops__scans": ""}, "order inside ops"),
+        (check_direction, {"ops__operator": "from house.ops.scans import x", "ops__scans": ""}, "order inside ops"),
         (check_direction, {"attic": "import house.tape", "tape": ""}, "house.attic is in no room"),
         (check_direction, {"autograd": "def f():\n    from house.nn import Module", "nn": ""}, "upward"),
         (check_direction, {"func": "on_demand('x', a='house.nn')", "nn": ""}, "house.func:1 imports house.nn: upward"),
@@ -289,6 +320,10 @@ def house(root, **files):
         (check_unknown, {"tape__node": "from numpy import ndarray"}, "must never know"),
         (check_unknown, {"nn__module": "from house.tape import node", "tape__node": ""}, None),
         (check_unknown, {"nn__module": "from tapegrad.tape.node import Node"}, "must never know"),
+        (check_seam, {"tensor": "from house.execution.deferred import x", "execution__deferred": ""}, "or a kernel"),
+        (check_seam, {"autograd": "from house.execution import calls", "execution__calls": ""}, "ask execution/values"),
+        (check_seam, {"compiler": "import house.execution.programs", "execution__programs": ""}, None),
+        (check_seam, {"dispatch": "import house.execution.calls", "execution__calls": ""}, None),
     ],
 )  # fmt: skip
 def test_the_checker_finds(tmp_path, check, files, complaint):
@@ -302,6 +337,14 @@ def test_the_checker_finds(tmp_path, check, files, complaint):
 def test_the_checker_finds_private_names(tmp_path):
     package = house(tmp_path, ops="import jax\ny = jax._src.core.Tracer\nz = jax.numpy.sin.__name__")
     assert list(private_names(package)) == ["house.ops:2 uses jax._src"]
+
+
+def test_the_checker_finds_deferred_values(tmp_path):
+    source = "from house.execution.values import DeferredValue\nif type(x) is DeferredValue:\n  recording.program.run()"
+    package = house(tmp_path, tensor=source, execution__values=source, compiler=source)
+    assert list(deferred_values(package)) == [
+        "house.tensor:2 names DeferredValue", "house.tensor:3 names recording.program",
+    ]  # fmt: skip
 
 
 def test_the_checker_finds_modules_in_the_place_of_names(tmp_path):

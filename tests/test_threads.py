@@ -596,7 +596,7 @@ def tell():
 atexit.register(tell)  # it is called after those that are registered later
 
 import tapegrad as torch
-from tapegrad.execution.deferred import run_pending
+from tapegrad.execution.deferred import run_recorded
 
 torch.set_execution(sys.argv[1])
 x = torch.ones(600, 600)
@@ -604,7 +604,7 @@ x = torch.ones(600, 600)
 found = []
 for _ in range(16):
     found.append((x @ x).tanh())
-run_pending()
+run_recorded()
 raise KeyboardInterrupt
 """
 

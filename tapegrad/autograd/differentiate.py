@@ -18,8 +18,8 @@ from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
-from tapegrad.execution.deferred import run_pending
 from tapegrad.execution.host import is_traced, ones
+from tapegrad.execution.modes import run_recorded
 from tapegrad.functions.registry import asked, overridden, overriding
 from tapegrad.ops.levels import whole
 from tapegrad.ops.operator import cast, zeros_of
@@ -393,7 +393,7 @@ def execute(
     if engine.current_task is None:
         memory.steps += 1
         if not thread.modes.level:
-            run_pending()
+            run_recorded()
     return captured
 
 

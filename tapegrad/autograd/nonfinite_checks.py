@@ -1,6 +1,6 @@
 """Looking for nan and inf in what operators and nodes return, without waiting for each.
 
-Note [DeferredValue checks]
+Note [Checks that wait]
 Every operator (``forward=True``) and every node leaves a *step*: what it was given, and a flag for each result
 (``execution/nonfinite.py``, Note [Flags]). Steps are read many at a time, in the order in which they were left, and the
 first with a bad result is reported. They are read before a user's code could see the damage: before a hook or a custom
@@ -110,7 +110,7 @@ def saved_by(node: Node, saved: Any) -> list[tuple[str, Any]]:
 
 
 class Accumulation(Step):
-    """A gradient that was added to ``.grad`` while checks were pending."""
+    """A gradient that was added to ``.grad`` while checks waited."""
 
     __slots__ = ("variable", "grad", "value")
 
@@ -125,8 +125,8 @@ class Accumulation(Step):
             write(self.grad, self.value)
 
 
-class DeferredValue:
-    """Steps that wait to be read. See Note [DeferredValue checks]."""
+class WaitingSteps:
+    """Steps that wait to be read. See Note [Checks that wait]."""
 
     def __init__(self) -> None:
         self.steps: deque[Step] = deque()  # nodes of one backward call may run on several threads: each may append,
@@ -174,7 +174,7 @@ class _Forward(threading.local):
     """
 
     def __init__(self) -> None:
-        self.pending = DeferredValue()
+        self.waiting = WaitingSteps()
         self.formulas = 0
 
 
@@ -184,7 +184,7 @@ carried.append(_forward)
 
 def read_forward() -> None:
     """Read what waits of this thread's forward pass."""
-    _forward.pending.read()
+    _forward.waiting.read()
 
 
 def check_operator(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None:
@@ -198,7 +198,7 @@ def check_operator(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None
     edge = results[0]._edge
     place = here() if edge is None else edge[0]._origin
     operands = [value_of(arg) if isinstance(arg, Tensor) else arg for arg in args]
-    forward.pending.add(ForwardStep(plan.op, operands, flags, place), spec.numel)
+    forward.waiting.add(ForwardStep(plan.op, operands, flags, place), spec.numel)
 
 
 class Checked:
@@ -207,7 +207,7 @@ class Checked:
     def __init__(self, currency: Any) -> None:
         read_forward()
         self.currency = currency
-        self.pending = DeferredValue()
+        self.waiting = WaitingSteps()
         self.awaited: dict[Node, tuple[int, Any, Any]] = {}
         self.roots: list[Node] = []
         self.add, self.add_into, self.seed = currency.add, currency.add_into, currency.seed
@@ -221,7 +221,7 @@ class Checked:
         try:
             results = self.currency.run(node, grads, needed)
         except Exception:
-            self.pending.read()  # what is found there came first
+            self.waiting.read()  # what is found there came first
             raise
         finally:
             _forward.formulas -= formula
@@ -237,18 +237,18 @@ class Checked:
     def _prepare(self, node: Node) -> Any:
         """Before a node runs that is no operator's, and has saved nothing that is shown."""
         if isinstance(node, AccumulateGrad) and node.hook_slots is None:
-            self.pending.add(Accumulation(node.variable))
+            self.waiting.add(Accumulation(node.variable))
         elif isinstance(node, GraphRoot):
             self.roots = [edge[0] for edge in node.next_edges if edge is not None]
             engine.queue_callback(self._finish)
         else:
-            self.pending.read()
+            self.waiting.read()
         return None
 
     def _finish(self) -> None:
         """At the end of the backward call, when no node runs on which an error could be blamed."""
         try:
-            self.pending.read()
+            self.waiting.read()
         except RuntimeError as error:
             report(None, error)
             raise
@@ -257,16 +257,16 @@ class Checked:
         flags = [None if result is None else flag(raw(result)) for result in results]
         held = sum([one.size for one in flags if one is not None])
         if held:
-            self.pending.add(BackwardStep(node, grads, saved, flags, self.roots), held)
+            self.waiting.add(BackwardStep(node, grads, saved, flags, self.roots), held)
 
     def to_hook(self, grad: Any) -> Any:
         """A gradient as a hook sees it, when all before it has been looked at."""
-        self.pending.read()
+        self.waiting.read()
         return self.currency.to_hook(grad)
 
     def to_hooks(self, grads: Sequence) -> tuple:
         """Gradients as hooks see them, when all before them has been looked at."""
-        self.pending.read()
+        self.waiting.read()
         return self.currency.to_hooks(grads)
 
     def from_hooks(self, given: tuple, returned: Any, hook: Callable) -> Any:

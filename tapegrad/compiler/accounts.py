@@ -20,10 +20,10 @@ from tapegrad.compiler.side_effects import Bound, Counted, Drawn, Effects, Grade
 from tapegrad.compiler.sources import Ref, Refs, Unaccounted
 from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
-from tapegrad.execution.deferred import DeferredValue
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.programs import shown
+from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor, counter_of, value_of

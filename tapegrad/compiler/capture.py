@@ -1,7 +1,7 @@
 """Recording one call of a function, to run it again without Python.
 
 Note [Captured calls]
-While a call is captured *all* that is computed is recorded, also what depends on nothing pending: reading the elements
+While a call is captured *all* that is computed is recorded, also what depends on nothing deferred: reading the elements
 of any tensor is refused, for Python could choose its way by them. Two kinds of things are noted on the way: the tensors
 that were there before (those that the function can reach, and their gradients; arguments of operators; targets of
 writes), each as it was before; and the generators from which random keys were taken. So where an input of the program
@@ -16,8 +16,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.execution.deferred import DeferredValue, Program, Traced, recording, run
+from tapegrad.execution.capturing import capturing
+from tapegrad.execution.deferred import Program, recording, run
 from tapegrad.execution.late import Check, Findings, joined, look, nothing
+from tapegrad.execution.values import DeferredValue, Traced
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor.shared import give_back
@@ -78,8 +80,8 @@ class Seen:
         if tensor._edge is not self.edge:
             return "it has another history"
         storage = tensor._storage
-        settled = self.storage is None and storage is not None and not storage.live
-        if not (storage is self.storage or settled) or (tensor._offset, tensor._view_bits) != self.offset:
+        unwritten = self.storage is None and storage is not None and not storage.live
+        if not (storage is self.storage or unwritten) or (tensor._offset, tensor._view_bits) != self.offset:
             return "it lies in another memory"
         if tuple(hooks_of(tensor)) != self.hooks:
             return "it has other hooks"
@@ -121,8 +123,6 @@ class Capture(Program):
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
         "numbers", "moving", "running", "constants", "withholds", "_withheld", "_kept",
     )  # fmt: skip
-
-    captures = True
 
     def __init__(self, splits: bool) -> None:
         super().__init__()
@@ -285,10 +285,10 @@ def captured(capture: Capture, call: Callable[[], Any]) -> Any:
     modes, watchers, after = thread.modes, thread.result_watchers, Program()
     watching, inside = (*watchers, capture.watch), modes.replace(deferred=True, results_watched=True)
     try:
-        thread.result_watchers, thread.modes, recording.program = watching, inside, capture
+        thread.result_watchers, thread.modes, recording.program, capturing.by = watching, inside, capture, capture
         return call()
     finally:
-        recording.program = after if recording.program is capture else recording.program
+        recording.program, capturing.by = after if recording.program is capture else recording.program, None
         thread.result_watchers, left = watchers, thread.modes
         thread.modes = modes
         thread.modes = left.replace(deferred=modes.deferred_enabled, results_watched=modes.results_watched)

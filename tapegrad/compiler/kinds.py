@@ -18,9 +18,9 @@ from tapegrad.compiler.capture import hooks_of
 from tapegrad.compiler.guards import alike
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.trace_rules import PLAIN
-from tapegrad.execution.deferred import is_tracer
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import get_default_dtype
+from tapegrad.execution.values import is_tracer
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, flatten

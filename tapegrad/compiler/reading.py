@@ -16,15 +16,15 @@ from typing import Any
 from tapegrad.compiler.side_effects import Effects
 from tapegrad.compiler.sources import Ref, Source
 from tapegrad.execution.copies import copied
-from tapegrad.execution.deferred import DeferredValue
 from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import settle, value_of
+from tapegrad.tensor.tensor import materialize, value_of
 
 
 class Inputs:
-    """Reads the inputs of a program; how each of them is read is settled once.
+    """Reads the inputs of a program; how each of them is read is decided once.
 
     Args:
         sources: where they come from.
@@ -59,7 +59,7 @@ class Inputs:
         inputs, lonely = self._constants.copy(), not self._alters or alone()
         for position, storage in self._memories:
             value = storage.value
-            inputs[position] = value if type(value) is not DeferredValue else _settled(storage)
+            inputs[position] = value if type(value) is not DeferredValue else _materialized(storage)
         for position, storage in self._written:
             value = storage.value
             if type(value) is DeferredValue or getrefcount(value) > 3 or not lonely:  # memory, ours, its own
@@ -95,15 +95,15 @@ def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:
 
 def _value(tensor: Any) -> Any:
     if type(value_of(tensor)) is DeferredValue:
-        settle(tensor)
+        materialize(tensor)
     value = value_of(tensor)
-    return value.settle() if type(value) is DeferredValue else value
+    return value.materialize() if type(value) is DeferredValue else value
 
 
-def _settled(storage: Storage) -> Any:
+def _materialized(storage: Storage) -> Any:
     value = storage.value
     if type(value) is DeferredValue:
-        storage.value = value = value.settle()
+        storage.value = value = value.materialize()
     return value
 
 
@@ -112,12 +112,12 @@ def _value_of(ref: Ref, arguments: Sequence[Any]) -> Any:
 
 
 def _storage_of(ref: Ref, arguments: Sequence[Any]) -> Any:
-    return _settled(ref.find(arguments)._storage)  # type: ignore[arg-type]
+    return _materialized(ref.find(arguments)._storage)  # type: ignore[arg-type]
 
 
 def _own(storage: Storage, lonely: bool) -> Any:
     """The array of a memory; a copy, if others hold it."""
-    value = _settled(storage)
+    value = _materialized(storage)
     held = getrefcount(value) - _stale(storage, value)
     return value if held <= 3 and lonely else copied(value)
 

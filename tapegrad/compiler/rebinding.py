@@ -27,7 +27,7 @@ from tapegrad.compiler.places import Binding, Rebound
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.side_effects import Effects
 from tapegrad.compiler.sources import Unaccounted
-from tapegrad.execution.deferred import same, settled
+from tapegrad.execution.values import materialized, same
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
@@ -70,7 +70,7 @@ def _obstacle(capture: Capture, one: Rebound, olds: Collection[int]) -> str:
         return f"what can't be made again: {error}"
     if new._edge is not None and not (is_used_up(new._edge, capture) and not begins(new._edge, olds)):
         return "a tensor with a history; detach() it"
-    if seen.edge is not None and any(value is settled(seen.value) for value in capture.inputs):
+    if seen.edge is not None and any(value is materialized(seen.value) for value in capture.inputs):
         return "a tensor with a history, and computes with that; detach() it"
     return ""
 

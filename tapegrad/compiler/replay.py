@@ -15,12 +15,13 @@ from tapegrad.compiler.rebinding import Holdings
 from tapegrad.compiler.side_effects import Effects
 from tapegrad.compiler.sources import Refs, Source
 from tapegrad.execution.copies import copied
-from tapegrad.execution.deferred import quiet_numbers, wanted_of
+from tapegrad.execution.deferred import wanted_of
 from tapegrad.execution.late import Check, Findings, nothing
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import alone
-from tapegrad.tensor.tensor import settle
+from tapegrad.tensor.tensor import materialize
 from tapegrad.tensor.trees import TreeSpec, unflatten
 
 
@@ -76,9 +77,9 @@ def run_captured(new: Recorded, capture: Capture, refs: Refs, arguments: Sequenc
     with capture.running:
         _use_up(capture, whole)
     for one in new.effects.written:
-        settle(refs.meant(one.ref, arguments))
+        materialize(refs.meant(one.ref, arguments))
     for ref, _ in new.effects.bound:
-        settle(ref.find(arguments))
+        materialize(ref.find(arguments))
 
 
 def _use_up(capture: Capture, whole: StepExecutable) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from tapegrad.compiler.capture import Capture, Seen
 from tapegrad.compiler.guards import alike
 from tapegrad.compiler.places import Binding, Rebound
-from tapegrad.execution.deferred import NUMBERS, settled
 from tapegrad.execution.host import is_kept
+from tapegrad.execution.values import NUMBERS, materialized
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -158,7 +158,7 @@ def sources_of(capture: Capture, refs: Refs) -> list[Source]:
     for seen in capture.seen.values():
         if seen.before:
             for source, value in _offers(seen, refs):
-                owners.setdefault(id(settled(value)), []).append((source, seen))
+                owners.setdefault(id(materialized(value)), []).append((source, seen))
     return [
         Source("moving", capture.moving[position])
         if position in capture.moving

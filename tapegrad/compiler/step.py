@@ -35,12 +35,13 @@ from tapegrad.compiler.settings import check_settings
 from tapegrad.compiler.sources import Refs, Unaccounted, sources_of
 from tapegrad.compiler.states import States
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.deferred import recording, run
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.late import Check, Findings
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.shared import release_shared, shared_now
-from tapegrad.tensor.tensor import Tensor, settle, value_of
+from tapegrad.tensor.tensor import Tensor, materialize, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 
 CASE = 32 << 10
@@ -99,7 +100,7 @@ class Compiled:
         return Compiled, (self.function, self.fullgraph)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if recording.program.captures or not are_ordinary(thread.modes):
+        if capturing.by is not None or not are_ordinary(thread.modes):
             return self.function(*args, **kwargs)  # part of a larger capture, or looked at from inside
         if shared_now:
             release_shared()
@@ -278,7 +279,7 @@ class Compiled:
         reached.release([*rebound, *numbers.rebound()])
         for leaf in given:
             if isinstance(leaf, Tensor):
-                settle(leaf)
+                materialize(leaf)
         with self._lock:
             self._conclude(case, new, states, reached, leaves, why_not or "".join(kept[:1]))
         expect_found(found, checks)

@@ -1,7 +1,7 @@
 """Appliers: what a node of an operator does in backward, written for its plan.
 
 Note [Appliers are written]
-Which values a backward kernel takes is settled by the plan, as the call is (Note [Runners are written] in
+Which values a backward kernel takes is decided by the plan, as the call is (Note [Runners are written] in
 ``forward_code.py``). ``applier`` writes it down as straight-line Python, for the common case: nothing is packed by
 hooks, all gradients are there, and all that can be computed are wanted. ``print(source_of(plan))`` shows it; that of
 ``x * y`` reads, where only ``x`` requires grad::
@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.dispatch.nodes import OperatorNode
-from tapegrad.execution.deferred import Call, call_lines, program_for, recording_names
+from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
 from tapegrad.tape.modes import thread

@@ -19,7 +19,7 @@ from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.dispatch.structures import fit_of
 from tapegrad.errors import message
-from tapegrad.execution.deferred import Call, aval, quiet_numbers
+from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.forks import refuse_forked
@@ -27,6 +27,7 @@ from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.sizes import check_size
+from tapegrad.execution.values import aval, quiet_numbers
 from tapegrad.tape.modes import Modes
 from tapegrad.tensor.spec import Spec
 

@@ -29,8 +29,9 @@ import numpy as np
 from jax import lax
 
 from tapegrad.caches import EXECUTABLE, remembered
-from tapegrad.execution.deferred import NUMBERS, Aval, Call, aval, quiet_numbers
+from tapegrad.execution.calls import Call
 from tapegrad.execution.kernel import scoped
+from tapegrad.execution.values import NUMBERS, Aval, aval, quiet_numbers
 
 TINY = 16
 """How many elements a result has at most, in programs that are batched."""

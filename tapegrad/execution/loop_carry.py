@@ -19,8 +19,9 @@ from typing import Any
 import jax
 
 from tapegrad.caches import remembered
-from tapegrad.execution.deferred import NUMBERS, Call
+from tapegrad.execution.calls import Call
 from tapegrad.execution.partition import loops
+from tapegrad.execution.values import NUMBERS
 
 CHEAP = frozenset((
     "abs", "add", "add_any", "and", "bitcast_convert_type", "broadcast_in_dim", "ceil", "clamp", "complex", "conj",

@@ -31,13 +31,15 @@ import jax
 
 from tapegrad.caches import EXECUTABLE, Cache, Interned, memory, weigh
 from tapegrad.execution.batching import Batched, batched, is_fine
+from tapegrad.execution.calls import Call
 from tapegrad.execution.costs import XLA_CALL
-from tapegrad.execution.deferred import Call, Program, quiet_numbers, runners
+from tapegrad.execution.deferred import Program, runners
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.loop_carry import kept
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
+from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
 
 MOST_ALIKE = 16

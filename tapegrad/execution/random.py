@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import remembered
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype, uint64
 from tapegrad.execution.host import committed, from_host, may_look, to_host
@@ -70,8 +70,8 @@ class KeyStream:
             self.offset += 1
             offset = self.offset
         key = self.key_at(offset)
-        if recording.program.captures:
-            recording.program.note_key(key, self)
+        if capturing.by is not None:
+            capturing.by.note_key(key, self)
         return key
 
     def key_at(self, offset: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from tapegrad.caches import EXECUTABLE, weigh
-from tapegrad.execution.deferred import Call
+from tapegrad.execution.calls import Call
 from tapegrad.execution.kernel import call_into
 from tapegrad.execution.loop_carry import kept
 from tapegrad.execution.partition import run_through

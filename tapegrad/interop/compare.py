@@ -21,11 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.autograd.differentiate import grad
-from tapegrad.execution.deferred import settled
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import get_default_dtype
-from tapegrad.execution.host import from_host, is_traced
-from tapegrad.execution.tiering import as_jax
+from tapegrad.execution.host import array_of, from_host, is_traced
 from tapegrad.functions.generator import default_generator
 from tapegrad.interop.first_difference import Difference, Recording, as_wide, differ, largest_difference
 from tapegrad.tape.modes import switched, thread, watching
@@ -213,7 +211,7 @@ class _Program:
 
     def values(self) -> list:
         """The arrays that gradients are taken of."""
-        return [as_jax(settled(value_of(self.inputs[i]))) for i in self.wanted]
+        return [array_of(value_of(self.inputs[i])) for i in self.wanted]
 
     def run(self, values: Sequence) -> tuple[list[Tensor], list[Tensor]]:
         """Call the function with leaves around these values; its leaves, and the tensors that it returns."""

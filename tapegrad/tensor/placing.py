@@ -13,10 +13,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tapegrad.execution.deferred import settled
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.host import address, is_readable
 from tapegrad.execution.opaque import Meta
+from tapegrad.execution.values import materialized
 from tapegrad.execution.windows import read_window, resized_row
 from tapegrad.tape.hooks import making
 from tapegrad.tensor.geometry import Geometry
@@ -54,7 +54,7 @@ def _address_of_value(value: Any, new: int) -> int:
     """The address of the buffer in which a value lies: one that it has, or a new one."""
     if not is_readable(value):
         return new
-    value = settled(value)
+    value = materialized(value)
     buffer = address(value)
     holder, known = _buffers.get(buffer, (None, new))
     if holder is None or holder() is None:

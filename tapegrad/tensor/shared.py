@@ -23,8 +23,8 @@ that tensors on other memory pay nothing:
   a tensor is an error in backward, as ever.
 - *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The
   next read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array
-  is; a settled one, with plain members, if no tensor has written to it. So it is where a compiled step begins: that a
-  parameter was looked at in the meantime does not make it run its Python.
+  is; an unwritten one, with plain members, if no tensor has written to it. So it is where a compiled step begins: that
+  a parameter was looked at in the meantime does not make it run its Python.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import message
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import is_given_away, is_traced, own_value, to_host
 from tapegrad.execution.tiering import Lent, forget_twin, hosted
@@ -137,7 +137,7 @@ class SharedStorage(Storage):
     @property
     def value(self) -> Any:
         """All of it as it is now: nobody changes what is given."""
-        if recording.program.captures or not self.is_released():
+        if capturing.by is not None or not self.is_released():
             return self.memory.snapshot()
         return self.memory
 
@@ -170,7 +170,7 @@ class SharedStorage(Storage):
         self.writes += 1  # whoever shows a part reads it again
         self.__class__ = ordinary
         if type(buffer) is Buffer and not written:
-            _settle(self, buffer)
+            _make_unwritten(self, buffer)
         return True
 
     @property
@@ -184,7 +184,7 @@ class SharedStorage(Storage):
             super()._let_go()
 
 
-def _settle(storage: Storage, buffer: Buffer) -> None:
+def _make_unwritten(storage: Storage, buffer: Buffer) -> None:
     """Let members be plain again, and have values of their own, if no tensor ever wrote to the memory."""
     counter, members = storage.counter, list(storage.living())
     if counter.version or counter.astray or len(members) > _ASKED:
@@ -272,7 +272,7 @@ def withhold(storage: Storage) -> None:
     So it is where nothing that the step reaches could look at the memory meanwhile.
     """
     value, ordinary = storage.memory.snapshot(), ORDINARY[type(storage)]
-    if recording.program.withhold(storage):
+    if capturing.by is not None and capturing.by.withhold(storage):
         storage.memory = value
         storage.__class__ = ordinary
 

@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from tapegrad.errors import INFERENCE_IN_PLACE
-from tapegrad.execution.deferred import same
+from tapegrad.execution.values import same
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
 from tapegrad.tape.positions import Position, here

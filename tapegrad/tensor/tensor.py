@@ -16,11 +16,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tapegrad.execution.deferred import DeferredValue, recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.opaque import Opaque
+from tapegrad.execution.values import is_ready, materialized
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
@@ -230,15 +231,15 @@ def value_of(tensor: Tensor) -> Any:
     return look(tensor) if spec.window else tensor._storage.value  # type: ignore[union-attr]
 
 
-def settle(tensor: Tensor) -> bool:
-    """Give a tensor whose value is pending the array in its place, and say whether there was anything to do."""
-    storage, value = tensor._storage, tensor._value  # read once: another thread may settle it, too
+def materialize(tensor: Tensor) -> bool:
+    """Give a tensor whose value is deferred the array in its place, and say whether there was anything to do."""
+    storage, value = tensor._storage, tensor._value  # read once: another thread may do it, too
     memory = None if storage is None else storage.memory
-    if type(value) is DeferredValue:
-        tensor._value = value.settle()
-    if type(memory) is DeferredValue:
-        storage.value = memory.settle()  # type: ignore[union-attr]
-    return type(value) is DeferredValue or type(memory) is DeferredValue
+    if not is_ready(value):
+        tensor._value = materialized(value)
+    if not is_ready(memory):
+        storage.value = materialized(memory)  # type: ignore[union-attr]
+    return not (is_ready(value) and is_ready(memory))
 
 
 def look(tensor: Tensor) -> Any:
@@ -252,7 +253,7 @@ def look(tensor: Tensor) -> Any:
         value = storage.value
     else:
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
-        alive = storage.shared and is_shared(storage) and not recording.program.captures
+        alive = storage.shared and is_shared(storage) and capturing.by is None
         value = storage.memory.shown(tensor) if alive else read_window(storage.value, memory_layout(storage), *place)
     if tensor._severed:
         value = value.severed()
@@ -398,10 +399,10 @@ def can_donate(storage: Storage) -> bool:
     nothing is reused: what is called then does not run before later.
     """
     value = storage.memory
-    if recording.program.captures or storage.shared:
+    if capturing.by is not None or storage.shared:
         return False
     watched = storage.watcher is not None
-    if watched or type(value) is DeferredValue or not storage.data_version or value.nbytes < WORTH_REUSING:
+    if watched or not storage.data_version or value.nbytes < WORTH_REUSING or not is_ready(value):
         return False
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
     return unshared and alone() and type(storage) is Storage and not is_traced(value)
@@ -443,9 +444,9 @@ def count_write(tensor: Tensor) -> None:
 
 def put(tensor: Tensor, value: Any) -> Storage:
     """``write`` without counting it; gives the memory that was written to."""
-    program, storage = recording.program, tensor._storage
-    if program.captures:
-        program.note(tensor)
+    storage = tensor._storage
+    if capturing.by is not None:
+        capturing.by.note(tensor)
         if is_shared(storage):
             withhold(storage)  # type: ignore[arg-type]
     if storage is None or not storage.live:
