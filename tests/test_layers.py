@@ -68,16 +68,12 @@ what writes runners and appliers, and what can be recorded again as it was by th
 
 @dataclass(frozen=True)
 class Import:
-    """One import: of ``target`` (a dotted name) in ``module``.
-
-    ``lazy`` if it stands inside a function; ``typing`` if only type checkers see it.
-    """
+    """One import: of ``target`` (a dotted name) in ``module``; ``lazy`` if it stands inside a function."""
 
     module: str
     target: str
     line: int
     lazy: bool = False
-    typing: bool = False
 
     def __str__(self):
         return f"{self.module}:{self.line} imports {self.target}"
@@ -99,21 +95,20 @@ def imports_of(name, path, modules):
     """
     found = []
 
-    def visit(node, lazy, typing):
+    def visit(node, lazy):
         if isinstance(node, ast.Import):
-            found.extend(Import(name, alias.name, node.lineno, lazy, typing) for alias in node.names)
+            found.extend(Import(name, alias.name, node.lineno, lazy) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = absolute(node, name, path)
             targets = [f"{base}.{alias.name}" for alias in node.names]
             targets = {target if target in modules else base for target in targets}
-            found.extend(Import(name, target, node.lineno, lazy, typing) for target in sorted(targets))
+            found.extend(Import(name, target, node.lineno, lazy) for target in sorted(targets))
         found.extend(Import(name, home, line) for _, home, line in on_demand(node))
         lazy = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        typing = typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
         for child in ast.iter_child_nodes(node):
-            visit(child, lazy, typing)
+            visit(child, lazy)
 
-    visit(ast.parse(path.read_text()), False, False)
+    visit(ast.parse(path.read_text()), False)
     return found
 
 
@@ -163,10 +158,10 @@ def in_order(module, target):
 
 
 def check_cycles(imports, package):
-    """Modules that import one another; what only type checkers see is no import."""
+    """Modules that import one another, be it for type checkers only."""
     graph = {}
     for one in imports:
-        if one.target.split(".")[0] == package and not one.typing:
+        if one.target.split(".")[0] == package:
             graph.setdefault(one.module, set()).add(one.target)
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -310,6 +305,7 @@ def house(root, **files):
         (check_cycles, {"tape__a": "import house.tape.b", "tape__b": "from house.tape import a"}, "cycle"),
         (check_cycles, {"nn__a": "from . import b", "nn__b": "from . import c", "nn__c": "from .a import x"}, "cycle"),
         (check_cycles, {"tape": "from house import tape"}, "cycle"),
+        (check_cycles, {"nn__a": "from . import b", "nn__b": "if TYPE_CHECKING:\n    from . import a"}, "cycle"),
         (check_lazy, {"nn": "def f():\n    from house import tape", "tape": ""}, "house.nn:2 imports house.tape"),
         (check_lazy, {"nn": "class A:\n    def f(self):\n        import house.tape", "tape": ""}, "inside a function"),
         (check_jax, {"ops__scans": "from jax._src import core"}, "not public"),
@@ -361,7 +357,7 @@ def test_a_tidy_house_has_no_complaints(tmp_path):
         execution__kernel="import jax",
         ops__operator="import jax.numpy as jnp\nfrom house.tape import node",
         ops__scan="from house.ops.operator import linear\nfrom house.ops import operator",
-        nn__modules="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house.nn import functional",
+        nn__modules="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import house.tape.node",
         nn__functional="from .modules import Linear\nclass A:\n    import math",
         __main__="import house",
     )

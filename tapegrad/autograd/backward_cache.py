@@ -34,7 +34,8 @@ from typing import Any, cast
 from tapegrad.autograd.currencies import RecordedValues
 from tapegrad.autograd.running import engine
 from tapegrad.caches import Cache, weigh
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
 from tapegrad.execution.excerpt import Excerpt, Place, Unrepeatable, present_place
@@ -280,7 +281,7 @@ def remember(kind: Kind, new: CachedBackward) -> None:
     weigh(new, NODE * len(new.plans))
 
 
-def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound: Callable[[], bool]) -> Any:
+def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single_thread: Callable[[], bool]) -> Any:
     """Run the pass from ``edge`` if it is known, or to get to know it; it is on values, and the thread's outermost.
 
     Returns:
@@ -311,17 +312,17 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound:
     found = graph_of(root)
     if found is None or not are_ends(targets, found[1]) or not may_accumulate_last(*found):
         return None
-    return observe(kind, edge, seed, keep_graph, targets, bound)
+    return observe(kind, edge, seed, keep_graph, targets, single_thread)
 
 
 def observe(
-    kind: Kind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound: Callable[[], bool]
+    kind: Kind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single_thread: Callable[[], bool]
 ) -> list[Any]:
     """Have the engine run the pass, and remember it if that is possible."""
     since, seen = cast(Place, present_place()), Observed()
     since.hold(True)
     try:
-        engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), bound)
+        engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), single_thread)
         with suppress(*MISFITS):
             remember(kind, CachedBackward(seen, since, seed))
     finally:

@@ -20,8 +20,8 @@ from tapegrad.autograd.function_node import (
     restore_grad,
 )
 from tapegrad.autograd.profiler_recorder import run_recorded
+from tapegrad.dispatch.accumulation import gradient_edge, node_made
 from tapegrad.dispatch.levels import live
-from tapegrad.dispatch.nodes import gradient_edge, node_made
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF

@@ -19,7 +19,8 @@ from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.side_effects import Bound, Counted, Drawn, Effects, Graded, Made, Returned, Written
 from tapegrad.compiler.sources import Ref, Refs, Unaccounted
 from tapegrad.compiler.trace_rules import PLAIN
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.programs import shown

@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.compiler.side_effects import Effects, Made, Returned, Written
 from tapegrad.compiler.sources import Ref
-from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 

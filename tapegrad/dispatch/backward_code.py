@@ -29,18 +29,26 @@ run at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import look
 
-if TYPE_CHECKING:
-    from tapegrad.dispatch.plan import Plan
+
+def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
+    """Stands in for the ``applier`` of a plan until its first use makes it."""
+    if any(grad is None for grad in grads):
+        return node.apply_some(grads, None)
+    apply = node.plan.applier = applier(node.plan, [*grads, *node.saved_values()])
+    with quiet_numbers():
+        return apply(node, grads, saved)
 
 
 def applier(plan: Plan, values: Sequence) -> Callable:

@@ -25,10 +25,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tapegrad.dispatch.accumulation import leaf_edge, node_made
+from tapegrad.dispatch.backward_code import first_applier
 from tapegrad.dispatch.jvp import forwarding
 from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.lost_gradients import note_losses
-from tapegrad.dispatch.nodes import leaf_edge, node_made
+from tapegrad.dispatch.operator_node import node_class_of
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.errors import INFERENCE_SAVED
@@ -72,13 +74,18 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         elif op.by_jax is not None and thread.modes.subgradient == "jax":
             run = op.plan_cache.keep(key, op.by_jax(specs, settings))
         else:
-            run = runner(Plan(op, specs, settings, thread.modes))
+            run = runner(plan_of(op, specs, settings))
             if forwards(specs):
                 run = forwarding(op, settings, run)
             run = op.plan_cache.keep(key, run)
             with quiet_numbers():
                 return run(*args)
     return run(*args)
+
+
+def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
+    """The plan of a call, whose nodes are operators' nodes and apply themselves as ``backward_code.py`` writes it."""
+    return Plan(op, specs, settings, thread.modes, node_class_of, first_applier)
 
 
 def told(value: Any) -> Any:
@@ -125,7 +132,7 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
     key = ("replay", thread.modes, *specs, *settings.items())
     run = op.plan_cache.get(key)
     if run is None:
-        plan = Plan(op, specs, settings, thread.modes)
+        plan = plan_of(op, specs, settings)
         run = op.plan_cache.keep(key, runner(plan, lambda: _replayed.values()))  # type: ignore[misc]
     outer, _replayed.values = _replayed.values, values
     try:

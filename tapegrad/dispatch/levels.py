@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.dispatch.nodes import AccumulateGrad, below, gradient_edge
+from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.level_messages import ESCAPED
@@ -179,5 +179,4 @@ def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[b
     return tuple(next(results) if want else None for want in op.wanted)
 
 
-below.append(gradients_below)
 run_lifted.append(run_outside)

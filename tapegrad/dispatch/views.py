@@ -21,8 +21,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.caches import Cache, remembered
+from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge, node_made, rebase
+from tapegrad.dispatch.fitting import fitting
 from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.nodes import OperatorNode, SavedMisfit, WorkerOfDevice, fitting, gradient_edge, node_made, rebase
+from tapegrad.dispatch.operator_node import OperatorNode, SavedMisfit
 from tapegrad.dispatch.saved import second_backward
 from tapegrad.errors import CREATION, out_of_storage
 from tapegrad.execution.boxes import box_kinds

@@ -3,7 +3,7 @@
 from tapegrad.engine.currency import on_values
 from tapegrad.engine.engine import Engine, GraphRoot
 from tapegrad.engine.graph_task import Capture, ExecInfo, GraphTask
-from tapegrad.engine.queue import InputBuffer, NodeTask, ReadyQueue
+from tapegrad.engine.input_buffer import InputBuffer
 
 __all__ = [
     "Capture",
@@ -12,7 +12,5 @@ __all__ = [
     "GraphRoot",
     "GraphTask",
     "InputBuffer",
-    "NodeTask",
-    "ReadyQueue",
     "on_values",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from tapegrad.engine.queue import InputBuffer
+from tapegrad.engine.input_buffer import InputBuffer
 from tapegrad.tape.node import Edge, Node
 
 next_task_id: Callable[[], int] = count().__next__
@@ -57,14 +57,14 @@ class GraphTask:
         exec_info: what is wanted of each node, or empty when everything reachable is to run.
         root: the node from which the call starts.
         node: the node that runs now; None before the first and after the last.
-        queue: the entries of the ready queue, where the call runs on one thread.
+        ready: the nodes that are ready, where the call runs on one thread: a heap of order, tick, node and inputs.
         captured_vars: the gradients asked for, by position; None where nothing has arrived.
         add_into: the currency's, if it has one.
     """
 
     __slots__ = (
         "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
-        "final_callbacks", "currency", "add_into", "node", "root", "queue", "__weakref__",
+        "final_callbacks", "currency", "add_into", "node", "root", "ready", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
@@ -73,7 +73,7 @@ class GraphTask:
         self.add_into = getattr(currency, "add_into", None)
         self.root: Node | None = None
         self.node: Node | None = None
-        self.queue: list = []
+        self.ready: list = []
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.depth = depth

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.dispatch.nodes import refit
+from tapegrad.dispatch.accumulation import refit
 from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes

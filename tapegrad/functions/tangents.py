@@ -5,7 +5,7 @@ See Note [Duals] in ``tensor/dual.py``.
 
 from __future__ import annotations
 
-from tapegrad.dispatch.nodes import gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
 from tapegrad.functions.inplace_rules import SHOWN_TWICE

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.views import CopySlices
 from tapegrad.engine import GraphRoot

@@ -22,7 +22,7 @@ import numpy as np
 
 from tapegrad.caches import Cache
 from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.foreign import Foreign, filled_in, is_flowing, strong
 from tapegrad.ops.operator import PLAN

@@ -38,7 +38,7 @@ import jax.numpy as jnp
 
 from tapegrad import dispatch
 from tapegrad.caches import Cache, Interned
-from tapegrad.dispatch.nodes import saved_properties
+from tapegrad.dispatch.operator_node import saved_properties
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes

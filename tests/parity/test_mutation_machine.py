@@ -23,7 +23,7 @@ from mutation_programs import Player, disagreement, minimal, quiet
 
 import tapegrad
 from tapegrad.dispatch import views
-from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.tensor import tensor
 from tapegrad.tensor.storage import Counter, Storage
 

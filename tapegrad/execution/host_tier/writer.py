@@ -288,7 +288,7 @@ NAMES = re.compile(r"\b[vx]\d+\b")
 """The variables and arguments in a line."""
 
 SYMBOLS = re.compile(r"\b[mn]\d*\b")
-"""The symbols in a line. See Note [Names of a pattern] in ``dispatch/structures.py``."""
+"""The symbols in a line. See Note [Names of a pattern] in ``dispatch/patterns.py``."""
 
 
 def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
