@@ -263,7 +263,8 @@ def kernel_calls(monkeypatch):
         kernel.run = calls.counted(kernel)
 
     monkeypatch.setattr(Kernel, "__init__", counting)
-    monkeypatch.setattr(deferred, "runners", [calls.counted_program(deferred.runners[0])])
+    runner = deferred.program_runner
+    monkeypatch.setattr(runner, "content", calls.counted_program(runner.content))
     return calls
 
 

@@ -377,9 +377,9 @@ def test_other_numbers_are_no_other_structure(fresh):
 
 def test_what_nobody_holds_is_not_materialised(monkeypatch):
     """Saved values that are used up inside a program are never given back by XLA: here the loss and a gradient are."""
-    run, wanted_of_each = deferred.runners[0], []
+    run, wanted_of_each = deferred.program_runner.content, []
     note = lambda program, wanted: wanted_of_each.append(wanted) or run(program, wanted)
-    monkeypatch.setattr(deferred, "runners", [note])
+    monkeypatch.setattr(deferred.program_runner, "content", note)
     with torch.deferred():
         x = leaf()
         y = x
@@ -574,7 +574,7 @@ def test_a_program_that_fails_leaves_no_poisoned_values(monkeypatch):
         x = torch.ones(3) * 2
         y = x + 1
         with monkeypatch.context() as broken:
-            broken.setattr(deferred, "runners", [fail])
+            broken.setattr(deferred.program_runner, "content", fail)
             with pytest.raises(RuntimeError, match="bad_alloc"):
                 y.tolist()
         z = y * 2

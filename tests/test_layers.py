@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tapegrad.doors import Door
+
 pytestmark = pytest.mark.once("reads the source")
 
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
     ["absent", "errors", "version"],
-    ["caches", "declaring"],
+    ["caches", "declaring", "doors"],
     ["tape"],
     ["engine"],
     ["execution"],
@@ -227,6 +229,42 @@ def private_names(package):
                     yield f"{name}:{node.lineno} uses {ast.unparse(node)}"
 
 
+REGISTERS = {"NAMESPACES", "PROPERTIES", "RULES", "inherited_state", "memory"}
+"""Tables to which any room further down may add something of its own when it is imported."""
+
+
+def doors_of(package):
+    """For each door its name and its module as a path, and the module by which it says to be filled."""
+    for name, path in modules_of(package).items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("Door["):
+                filled_by = {key.arg: key.value.value for key in node.value.keywords}["filled_by"]
+                assert node.value.args[0].value == node.target.id, f"{name}:{node.lineno}"
+                yield node.target.id, str(path.relative_to(package)), filled_by
+
+
+def handed_up(package):
+    """What modules put into imported objects when they are imported themselves: its name there, and how; the module."""
+    for path in modules_of(package).values():
+        tree = ast.parse(path.read_text())
+        imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        imported = {alias.asname or alias.name for node in imports for alias in node.names}
+        for node in tree.body:
+            called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+            if called and isinstance(node.value.func, ast.Attribute):
+                *owner, method = ast.unparse(node.value.func).split(".")
+                given = owner[0] in imported and method in ("fill", "append", "update", "extend", "add", "insert")
+                if given and owner[0] not in REGISTERS:
+                    yield owner[-1], method, str(path.relative_to(package))
+
+
+def doors_listed():
+    """The table of doors in the account of the house."""
+    text = (PACKAGE / "README.md").read_text().partition("## Doors")[2].partition("## ")[0]
+    rows = [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in text.splitlines() if "`" in line]
+    return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
+
+
 NAMES_OF_PROGRAMS = {"DeferredValue", "recording.program"}
 
 
@@ -261,6 +299,24 @@ def test_no_private_names_of_jax():
 
 def test_values_are_opaque_above_the_seam():
     assert list(deferred_values(PACKAGE)) == []
+
+
+def test_doors_are_listed_and_filled_by_whom_they_say():
+    doors = list(doors_of(PACKAGE))
+    assert sorted(doors) == sorted(doors_listed())
+    assert sorted(handed_up(PACKAGE)) == sorted((name, "fill", filled_by) for name, _, filled_by in doors)
+
+
+def test_a_door_is_filled_once():
+    door = Door("example", filled_by="somewhere.py")
+    with pytest.raises(RuntimeError, match=r"'example' is empty: somewhere\.py has to be imported"):
+        door.content()
+    door.fill(int)
+    assert door.content() == 0
+    with pytest.raises(RuntimeError, match=r"'example' is filled already: by somewhere\.py"):
+        door.fill(float)
+    with pytest.raises(AttributeError, match="contents"):
+        door.contents
 
 
 def test_no_module_takes_the_place_of_what_is_imported_on_demand():
@@ -341,6 +397,13 @@ def test_the_checker_finds_deferred_values(tmp_path):
     assert list(deferred_values(package)) == [
         "house.tensor:2 names DeferredValue", "house.tensor:3 names recording.program",
     ]  # fmt: skip
+
+
+def test_the_checker_finds_what_is_handed_up(tmp_path):
+    source = "from house import tape\nfrom house.tape import doors, NAMESPACES, Watcher\ntape.doors.fill(1)\n"
+    source += "doors.append(2)\nNAMESPACES.update(x=3)\nown = []\nown.append(4)\nWatcher()\n"
+    package = house(tmp_path, tape="", engine=source)
+    assert list(handed_up(package)) == [("doors", "fill", "engine.py"), ("doors", "append", "engine.py")]
 
 
 def test_the_checker_finds_modules_in_the_place_of_names(tmp_path):

@@ -22,7 +22,7 @@ from tapegrad.engine import GraphRoot
 from tapegrad.engine.threads import report
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.nonfinite import flag, read
-from tapegrad.tape.modes import carried, thread
+from tapegrad.tape.modes import inherited_state, thread
 from tapegrad.tape.node import Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.tensor import Tensor, value_of, write
@@ -179,7 +179,7 @@ class _Forward(threading.local):
 
 
 _forward = _Forward()
-carried.append(_forward)
+inherited_state.append(_forward)
 
 
 def read_forward() -> None:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from tapegrad.doors import Door
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.node import Node, name_of
 from tapegrad.tensor.tensor import describe, value_of, wrap
 
-fitters: list[Callable] = []
-"""How a gradient is made to fit its edge, or refused; ``autograd/function_node.py`` puts it here."""
+gradient_fitter: Door[Callable[[Node, Any, Any, int], Any]] = Door(
+    "gradient_fitter", filled_by="autograd/function_node.py"
+)
+"""How a gradient is made to fit its edge, or refused."""
 
 
 def fitted_edges(node: Node, grads: Sequence) -> list:
@@ -20,7 +23,7 @@ def fitted_edges(node: Node, grads: Sequence) -> list:
     for index, edge in enumerate(node.next_edges):
         metadata = () if edge is None else getattr(edge[0], "_input_metadata", ())
         if results[index] is not None and edge is not None and edge[1] < len(metadata):
-            results[index] = fitters[0](node, results[index], metadata[edge[1]], index)
+            results[index] = gradient_fitter.content(node, results[index], metadata[edge[1]], index)
     return results
 
 

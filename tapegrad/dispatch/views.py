@@ -26,6 +26,7 @@ from tapegrad.dispatch.fitting import fitting
 from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.operator_node import OperatorNode, SavedMisfit
 from tapegrad.dispatch.saved import second_backward
+from tapegrad.doors import Door
 from tapegrad.errors import CREATION, out_of_storage
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.dtypes import FLOATING
@@ -40,17 +41,27 @@ from tapegrad.tensor.tensor import (
     View,
     counter_of,
     edge_of,
-    remakers,
     storage_of,
     value_of,
     version_of,
+    view_remaker,
     views_of,
     wrap,
 )
 
-operators: dict[str, Any] = {}
-"""The operators in which views speak of themselves (``as_strided``, ``copy_slices``, ...), by name; ``ops/strided.py``
-puts them here."""
+
+class ViewOperators(NamedTuple):
+    """The operators in which views speak of themselves."""
+
+    as_strided: Any
+    copy_slices: Any
+    view_as_real: Any
+    view_as_complex: Any
+    conj: Any
+
+
+view_operators: Door[ViewOperators] = Door("view_operators", filled_by="ops/strided.py")
+"""What shows a region of a base, and what writes to it."""
 
 
 class Part(NamedTuple):
@@ -77,23 +88,23 @@ class Part(NamedTuple):
 
     def of(self, base: Any, offset: int, x_offset: int) -> Any:
         """The part of an array or a tensor that lies like the base."""
-        base = operators["view_as_real"](base) if self.base_split else base
-        part = operators["as_strided"](base, offset, x_offset, None, **self.settings)
-        return self.through_lens(operators["view_as_complex"](part) if self.part_split else part)
+        base = view_operators.content.view_as_real(base) if self.base_split else base
+        part = view_operators.content.as_strided(base, offset, x_offset, None, **self.settings)
+        return self.through_lens(view_operators.content.view_as_complex(part) if self.part_split else part)
 
     def through_lens(self, part: Any) -> Any:
         """What the view shows of a part, and what lies there if the view shows this."""
-        part = operators["conj"](part) if self.view_bits & CONJUGATED else part
+        part = view_operators.content.conj(part) if self.view_bits & CONJUGATED else part
         return -part if self.view_bits & NEGATED else part
 
     def put(self, base: Any, part: Any, offset: int, x_offset: int) -> Any:
         """The base with that part replaced."""
-        base = operators["view_as_real"](base) if self.base_split else base
+        base = view_operators.content.view_as_real(base) if self.base_split else base
         if not isinstance(part, int):
             part = self.through_lens(part)
-            part = operators["view_as_real"](part) if self.part_split else part
-        whole = operators["copy_slices"](base, part, offset, x_offset, **self.settings)
-        return operators["view_as_complex"](whole) if self.base_split else whole
+            part = view_operators.content.view_as_real(part) if self.part_split else part
+        whole = view_operators.content.copy_slices(base, part, offset, x_offset, **self.settings)
+        return view_operators.content.view_as_complex(whole) if self.base_split else whole
 
 
 class Made(NamedTuple):
@@ -366,7 +377,7 @@ def recorded_window(base: Tensor, part: Part, offsets: Sequence[int]) -> Edge:
     spec = base._spec.fresh.replace(requires_grad=True, overrides=False, inference=False, dual=False)
     stand_in = wrap(value_of(base), spec, edge)
     with switched(grad=True, inference=False):
-        result = replay(operators["as_strided"], (stand_in, *offsets, None), part.settings, lambda: None)
+        result = replay(view_operators.content.as_strided, (stand_in, *offsets, None), part.settings, lambda: None)
     node = result._edge[0]
     if edge is None:
         node.next_edges = (None, *node.next_edges[1:])
@@ -429,7 +440,7 @@ def _shown(origin: Tensor, made: Made, target: Tensor) -> Tensor:
     return shown
 
 
-remakers.append(remake)
+view_remaker.fill(remake)
 
 
 # -- what is forbidden -------------------------------------------------------------------------------------------------

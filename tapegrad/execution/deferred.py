@@ -37,6 +37,7 @@ from typing import Any
 
 import jax
 
+from tapegrad.doors import Door
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device_of, get_default_device
 from tapegrad.execution.forks import refuse_forked
@@ -216,8 +217,8 @@ class _Recording(threading.local):
 
 recording = _Recording()
 
-runners: list[Callable[[Program, bytes], None]] = []
-"""What runs a program; ``programs.py`` puts it here."""
+program_runner: Door[Callable[[Program, bytes], None]] = Door("program_runner", filled_by="execution/programs.py")
+"""What runs a program, of which these results are wanted."""
 
 
 def run(program: Program) -> None:
@@ -226,7 +227,7 @@ def run(program: Program) -> None:
     if program.code:
         refuse_forked()
         with jax.core.eval_context(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
-            runners[0](program, wanted_of(program))
+            program_runner.content(program, wanted_of(program))
 
 
 def wanted_of(program: Program) -> bytes:

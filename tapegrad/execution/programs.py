@@ -33,7 +33,7 @@ from tapegrad.caches import EXECUTABLE, Cache, Interned, memory, weigh
 from tapegrad.execution.batching import Batched, batched, is_fine
 from tapegrad.execution.calls import Call
 from tapegrad.execution.costs import XLA_CALL
-from tapegrad.execution.deferred import Program, runners
+from tapegrad.execution.deferred import Program, program_runner
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.loop_carry import kept
@@ -449,4 +449,4 @@ def shown(instruction: tuple[Call, Any]) -> str:
     return f"{call.kernel.name}({', '.join(f'%{slot}' if slot >= 0 else f'in{~slot}' for slot in slots)})"
 
 
-runners.append(run_program)
+program_runner.fill(run_program)

@@ -683,4 +683,4 @@ def forget_plans() -> None:
         operator.__dict__.pop("variants", None)
 
 
-dtypes.on_default_dtype_change.append(forget_plans)
+dtypes.default_dtype_listener.fill(forget_plans)

@@ -209,13 +209,13 @@ def set_default_modes(**changes: Any) -> None:
     _Thread.modes = _Thread.modes.replace(**changes)
 
 
-carried: list[threading.local] = [thread]
+inherited_state: list[threading.local] = [thread]
 """What a thread takes over from another. A room further down may add its own; attributes are replaced, not changed."""
 
 
 def thread_state() -> list[dict[str, Any]]:
     """All that is switched on in this thread, for another one that works on its behalf (``adopt``)."""
-    return [dict(vars(local)) for local in carried]
+    return [dict(vars(local)) for local in inherited_state]
 
 
 @contextmanager
@@ -235,7 +235,7 @@ def adopt(state: list[dict[str, Any]]) -> Iterator[None]:
 
 
 def _restore(state: list[dict[str, Any]]) -> None:
-    for local, values in zip(carried, state, strict=True):
+    for local, values in zip(inherited_state, state, strict=True):
         vars(local).clear()
         vars(local).update(values)
 

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tapegrad.doors import Door
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
@@ -169,8 +170,8 @@ def remember_astray(view: Tensor, base: Tensor) -> None:
     base._astray.append(weakref.ref(view))
 
 
-remakers: list[Callable[[Tensor, View], None]] = []
-"""What gives a view its place in the graph again after a write; ``dispatch/views.py`` puts it here."""
+view_remaker: Door[Callable[[Tensor, View], None]] = Door("view_remaker", filled_by="dispatch/views.py")
+"""What gives a view its place in the graph again after a write."""
 
 
 def version_of(tensor: Tensor) -> int:
@@ -192,7 +193,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
     if stale and (tensor._edge is not None or view.base._spec.requires_grad):  # type: ignore[union-attr]
         with making:
             if view is not None and view.version != version_of(tensor):  # another thread may have been first
-                remakers[0](tensor, view)
+                view_remaker.content(tensor, view)
     return tensor._edge
 
 
