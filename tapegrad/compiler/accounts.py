@@ -92,7 +92,7 @@ def _account_for_writes(
     what = f"a tensor of shape {list(tensor.shape)} that was there before"
     if tensor._edge is not seen.edge:
         raise Unaccounted(f"{what} has another history now")
-    if storage is None or not storage.live:
+    if storage is None or not storage.written:
         _account_for_data(capture, seen, refs, written)
         return
     if seen.storage is not None and storage is not seen.storage:
@@ -150,7 +150,7 @@ def made(capture: Capture, tensor: Tensor, what: str) -> Made:
     base = _made_alone(capture, view.base, f"the base of {what}", (tensor,))
     alone = _made_alone(capture, tensor, what, (view.base,))
     recorded = tensor._edge is not None or view.base._edge is not None or view.leaf or view.made is not None
-    if recorded or tensor._storage.live or base.writes:  # type: ignore[union-attr]
+    if recorded or tensor._storage.written or base.writes:  # type: ignore[union-attr]
         raise Unaccounted(f"{what} is a view that was written to, or that has a history")
     return alone._replace(base=base, offset=tensor._offset, view_bits=tensor._view_bits, creation=view.creation)
 
@@ -177,7 +177,7 @@ def _check_memories(capture: Capture, refs: Refs, written: dict[int, Written]) -
     owners: dict[int, Tensor] = {}
     for seen in capture.seen.values():
         storage = seen.tensor._storage
-        if storage is None or not storage.live or id(storage) not in written:
+        if storage is None or not storage.written or id(storage) not in written:
             continue
         other = owners.setdefault(id(storage), seen.tensor)
         if other is not seen.tensor and (refs.of(other).moves or refs.of(seen.tensor).moves):

@@ -65,8 +65,8 @@ class Seen:
         self.offset, self.hooks = (tensor._offset, tensor._view_bits), tuple(hooks_of(tensor))
         storage = self.storage = tensor._storage
         self.own = tensor._value
-        live = storage is not None and storage.live
-        self.value = storage.value if live else tensor._value  # type: ignore[union-attr]
+        written = storage is not None and storage.written
+        self.value = storage.value if written else tensor._value  # type: ignore[union-attr]
         self.data_version = 0 if storage is None else storage.data_version
         self.current = self.own is not None and tensor._seen == self.data_version
         self.counter = None if storage is None else tensor._counter or storage.counter
@@ -80,7 +80,7 @@ class Seen:
         if tensor._edge is not self.edge:
             return "it has another history"
         storage = tensor._storage
-        unwritten = self.storage is None and storage is not None and not storage.live
+        unwritten = self.storage is None and storage is not None and not storage.written
         if not (storage is self.storage or unwritten) or (tensor._offset, tensor._view_bits) != self.offset:
             return "it lies in another memory"
         if tuple(hooks_of(tensor)) != self.hooks:
@@ -94,7 +94,7 @@ class Seen:
         tensor._offset, tensor._view_bits = self.offset
         if tensor._grad is not self.grad:
             tensor._grad = self.grad
-        if storage is not None and storage.live and not storage.shared and storage.value is not self.value:
+        if storage is not None and storage.written and not storage.shared and storage.value is not self.value:
             storage.value = self.value
             storage.writes += 1  # never back: who has read what was written must read again
         if self.counter is not None:

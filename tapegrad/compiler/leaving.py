@@ -15,7 +15,7 @@ from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 def memory_of(tensor: Tensor) -> Any:
     """What has the elements of a tensor: its storage, once that has been written to; before, itself."""
     storage = tensor._storage
-    return storage if storage is not None and storage.live else tensor
+    return storage if storage is not None and storage.written else tensor
 
 
 class Leaving:

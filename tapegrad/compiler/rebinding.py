@@ -78,8 +78,8 @@ def _obstacle(capture: Capture, one: Rebound, olds: Collection[int]) -> str:
 def _is_written(capture: Capture, tensor: Tensor) -> bool:
     """Whether the call has written to a tensor that was there before."""
     seen, storage = capture.seen[id(tensor)], tensor._storage
-    live = storage is not None and storage.live
-    value = storage.value if live else tensor._value  # type: ignore[union-attr]
+    written = storage is not None and storage.written
+    value = storage.value if written else tensor._value  # type: ignore[union-attr]
     return not same(value, seen.value) or (seen.counter is not None and seen.counter.version != seen.version)
 
 

@@ -8,7 +8,7 @@ from tapegrad.compiler.guards import alike
 from tapegrad.compiler.sources import Ref
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, View, enliven, share, wrap
+from tapegrad.tensor.tensor import Tensor, View, share, storage_to_write, wrap
 
 
 class Written(NamedTuple):
@@ -48,7 +48,7 @@ class Made(NamedTuple):
             tensor._view = View(shown, creation, 0)
             share(tensor, shown, offset, view_bits)
         elif writes:
-            enliven(tensor).counter.version = writes
+            storage_to_write(tensor).counter.version = writes
         return tensor
 
     @property

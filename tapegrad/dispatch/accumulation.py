@@ -166,7 +166,7 @@ def refit(tensor: Tensor, spec: Spec) -> bool:
 def added(present: Tensor, grad: Any) -> Any:
     """A ``.grad`` and a gradient, put where the ``.grad`` lies if nobody can tell. See Note [Sums in place]."""
     storage = present._storage
-    if storage is None or not storage.live or present._spec.window or present._spec.level:
+    if storage is None or not storage.written or present._spec.window or present._spec.level:
         return add_values(value_of(present), grad)
     if present._value is not None and alone():  # it is not read any more, but it would count
         present._value = None

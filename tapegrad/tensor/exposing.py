@@ -19,7 +19,7 @@ from tapegrad.tensor.geometry import Geometry, extent, is_dense
 from tapegrad.tensor.shared import Buffer, Ints, bytes_of, copied, is_shared, share_memory, taken
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import InferenceStorage, Storage
-from tapegrad.tensor.tensor import Tensor, make_live, materialize, storage_of, wrap, writing
+from tapegrad.tensor.tensor import Tensor, mark_written, materialize, storage_of, wrap, writing
 
 CPU = device("cpu")
 
@@ -40,7 +40,7 @@ def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
         if is_shared(storage):
             return storage.memory
         to_host(storage.value)  # raises what there is to be raised before anything is changed
-        make_live(storage)
+        mark_written(storage)
         for member in storage.living():
             _forget_output(member, storage)
         on = device_of(storage.value)
@@ -77,7 +77,7 @@ def tensor_on(array: np.ndarray) -> Tensor:
         row = bytes_of(array.transpose(order))
     buffer = Buffer(row, shape, steps, array.dtype, CPU)
     storage = (InferenceStorage if inference else Storage)(None, None if spec.window else spec.strides)
-    storage.live = True
+    storage.written = True
     share_memory(storage, buffer)
     tensor = wrap(None, spec)
     tensor._seen = -1

@@ -23,7 +23,7 @@ from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, shows_all, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, mark_written, memory_layout, shows_all, storage_of, wrap
 
 STRETCH = 1 << 40
 """How many addresses a storage has."""
@@ -81,7 +81,7 @@ def nbytes_of(storage: Storage) -> int:
 
 def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, view_bits: int = 0) -> Tensor:
     """Let a tensor show a part of a memory, whatever it showed before; nothing is read until somebody looks."""
-    make_live(storage)
+    mark_written(storage)
     shape, strides, offset = geometry
     with making:
         if tensor._storage is not storage:
@@ -117,7 +117,7 @@ def resize_memory(storage: Storage, nbytes: int) -> None:
     """
     if is_shared(storage):
         raise RuntimeError("Trying to resize storage that is not resizable")
-    make_live(storage)
+    mark_written(storage)
     with making:
         for member in storage.living():
             member._spec = member._spec.replace(window=True)

@@ -12,8 +12,8 @@ that tensors on other memory pay nothing:
 - *An operator* that is run at once by NumPy reads the memory where it lies (``operand``), so that ``x[index]`` does not
   cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``). Views are
   not read before somebody asks.
-- *Editions* never are the same, so that whoever shows a part reads it again each time.
-- *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
+- *Its data_version* never is the same, so that whoever shows a part reads it again each time.
+- *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is deferred is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
 - *A compiled step* reads the memory anew at each call. What it writes is put there when its program has been run; while
   it is captured the storage is withheld, an ordinary one (``withhold``). If it reaches an array of NumPy's, or nobody
@@ -127,7 +127,7 @@ class Buffer:
 class SharedStorage(Storage):
     """Memory that others see. See Note [Memory that NumPy sees].
 
-    It is live, and nothing of it has another size than at first.
+    It counts as written, and nothing of it has another size than at first.
     """
 
     __slots__ = ()
@@ -194,7 +194,7 @@ def _make_unwritten(storage: Storage, buffer: Buffer) -> None:
     values = [buffer.shown(member) if member._spec.window else storage.memory for member in members]
     for member, value in zip(members, values, strict=True):
         member._value = value
-    storage.live, storage.writes = False, 0  # from here on the next write makes it live, if this is interrupted
+    storage.written, storage.writes = False, 0  # from here on the next write counts as the first, if this is interrupted
     for member in members:
         member._spec = member._spec.replace(plain=True, window=False)
 
@@ -258,7 +258,7 @@ def is_shared(storage: Storage | None) -> bool:
 
 
 def share_memory(storage: Storage, buffer: Buffer) -> None:
-    """Let a storage, which is live, have its elements where others see them. They are there already."""
+    """Let a storage, which counts as written, have its elements where others see them. They are there already."""
     shared = SHARED.get(type(storage), type(storage))
     serial = storage.serial
     shared_now[serial] = weakref.ref(storage, lambda gone: shared_now.pop(serial, None))

@@ -306,7 +306,7 @@ def leave(tensor: Tensor) -> Counter:
     counter, storage = counter_of(tensor), storage_of(tensor)
     if any(member is not tensor for member in storage.living()):
         counter.astray = True
-        make_live(storage)
+        mark_written(storage)
     if tensor._view is not None:
         remember_astray(tensor, tensor._view.base)
     for view in list(views_of(tensor)):
@@ -345,11 +345,11 @@ def share(tensor: Tensor, other: Tensor, offset: int | None = None, view_bits: i
 def join(tensor: Tensor, storage: Storage) -> None:
     """Make a tensor, which has its value, a member of a storage.
 
-    Whoever makes the storage live in another thread does so before or after. And when the tensor has a storage, all
+    Whoever writes to the storage in another thread does so before or after. And when the tensor has a storage, all
     else is as it must be: an interrupt comes with a call, and there is none any more.
     """
     with making:
-        spec = _spec_through(tensor, storage) if storage.live else tensor._spec
+        spec = _spec_through(tensor, storage) if storage.written else tensor._spec
         storage.admit(tensor)
         tensor._storage, tensor._spec = storage, spec
 
@@ -360,25 +360,25 @@ def _spec_through(tensor: Tensor, storage: Storage) -> Spec:
     return tensor._spec.replace(plain=False, window=window)
 
 
-def enliven(tensor: Tensor) -> Storage:
+def storage_to_write(tensor: Tensor) -> Storage:
     """The storage of a tensor that is about to be written to. No member of it is plain afterwards."""
     storage = storage_of(tensor)
-    if not storage.live:
-        make_live(storage)
+    if not storage.written:
+        mark_written(storage)
     return storage
 
 
-def make_live(storage: Storage) -> None:
+def mark_written(storage: Storage) -> None:
     """Let the members of a storage read their values through it.
 
-    It is said to be live when that is so of all of them, whatever interrupts this: till then nothing is written to it,
+    It counts as written when that is so of all of them, whatever interrupts this: till then nothing is written to it,
     and who reads through it already finds what he had.
     """
     with making:
-        if not storage.live:
+        if not storage.written:
             for member in storage.living():
                 member._spec = _spec_through(member, storage)
-            storage.live = True
+            storage.written = True
 
 
 writing = threading.RLock()
@@ -439,7 +439,7 @@ def write(tensor: Tensor, value: Any) -> None:
 
 def count_write(tensor: Tensor) -> None:
     """Count a write to a tensor, of which nobody else tells."""
-    enliven(tensor)
+    storage_to_write(tensor)
     counter_of(tensor).bump()
 
 
@@ -450,8 +450,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
         capturing.by.note(tensor)
         if is_shared(storage):
             withhold(storage)  # type: ignore[arg-type]
-    if storage is None or not storage.live:
-        storage = enliven(tensor)
+    if storage is None or not storage.written:
+        storage = storage_to_write(tensor)
     spec = tensor._spec
     if spec.level:
         _put_lifted(tensor, storage, value)
