@@ -25,7 +25,7 @@ STEPS = 5
 def eager(monkeypatch):
     """Every pass is observed the first time, however small it is."""
     monkeypatch.setattr(backward_cache, "FEWEST", 1)
-    monkeypatch.setattr(backward_cache.Kind, "FIRST", 1)
+    monkeypatch.setattr(backward_cache.PassKind, "FIRST", 1)
     backward_cache._kinds.clear()
     yield
     backward_cache._kinds.clear()
@@ -633,12 +633,12 @@ def test_programs_that_take_turns(programs, turns):
             return [[] if tensor.grad is None else tensor.grad.tolist() for tensor in (x, w)]
 
     backward_cache._kinds.clear()
-    kind = backward_cache.Kind
+    kind = backward_cache.PassKind
     first, kind.FIRST, fewest, backward_cache.FEWEST = kind.FIRST, 1, backward_cache.FEWEST, 1
     try:
         got = grads(True)
     finally:
-        backward_cache.Kind.FIRST, backward_cache.FEWEST = first, fewest
+        backward_cache.PassKind.FIRST, backward_cache.FEWEST = first, fewest
     for left, right in zip(got, grads(False), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5)
 

@@ -35,7 +35,7 @@ NUMBERS = [0.5, -1.5, 2.0]
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
     monkeypatch.setattr(programs, "SEEN_ENOUGH", 2)
-    programs._structures.clear(), programs._recent.clear()
+    programs._programs.clear(), programs._recent.clear()
     programs.reset_stats()
     return torch.execution.stats
 

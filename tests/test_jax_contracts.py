@@ -39,7 +39,7 @@ def test_a_jitted_function_refuses_what_is_no_array_by_type_error(wide):
 
 
 def test_a_jitted_function_has_the_function_it_was_made_of():
-    """Values that are no arrays are given that (``run_bound``, ``Kernel.bind``)."""
+    """Values that are no arrays are given that (``dispatched``, ``Kernel.dispatcher``)."""
 
     def double(x):
         return x + x

@@ -265,6 +265,20 @@ def doors_listed():
     return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
 
 
+TWICE_IN_PYTORCH = {"Node", "profile"}
+"""Classes that PyTorch has two of: ``torch.autograd.graph.Node``, which no node inherits from; and profilers."""
+
+
+def classes_with_one_name(package):
+    """For each name of several classes where they are."""
+    found = {}
+    for name, path in modules_of(package).items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(f"{name}:{node.lineno}")
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
 NAMES_OF_PROGRAMS = {"DeferredValue", "recording.program"}
 
 
@@ -305,6 +319,15 @@ def test_doors_are_listed_and_filled_by_whom_they_say():
     doors = list(doors_of(PACKAGE))
     assert sorted(doors) == sorted(doors_listed())
     assert sorted(handed_up(PACKAGE)) == sorted((name, "fill", filled_by) for name, _, filled_by in doors)
+
+
+def test_no_class_has_the_name_of_another():
+    assert classes_with_one_name(PACKAGE).keys() == TWICE_IN_PYTORCH
+
+
+def test_classes_with_one_name_are_found(tmp_path):
+    package = house(tmp_path, tape="class A: pass", engine="class B:\n  class A: pass")
+    assert classes_with_one_name(package) == {"A": ["house.engine:2", "house.tape:1"]}
 
 
 def test_a_door_is_filled_once():

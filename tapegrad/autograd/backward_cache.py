@@ -15,8 +15,8 @@ lists, got by mapping an ``attrgetter`` over the nodes. Where anything differs t
 errors.
 
 Only plain passes are remembered: from one root to all leaves, which accumulate or are asked for (``autograd.grad``),
-with nothing but operators' nodes between. The first time that a pass looks as one before (``Kind``) the engine runs it
-under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and more
+with nothing but operators' nodes between. The first time that a pass looks as one before (``PassKind``) the engine runs
+it under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and more
 rarely.
 """
 
@@ -38,7 +38,7 @@ from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
-from tapegrad.execution.excerpt import Excerpt, Place, Unrepeatable, present_place
+from tapegrad.execution.excerpt import Excerpt, ProgramPlace, Unrepeatable, present_place
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor
@@ -76,7 +76,7 @@ class CachedBackward:
         excerpt: the instructions; its results are the gradients of the leaves.
     """
 
-    def __init__(self, observed: Observed, since: Place, seed: Any) -> None:
+    def __init__(self, observed: Observed, since: ProgramPlace, seed: Any) -> None:
         nodes, leaves = observed.nodes, [leaf for leaf, _ in observed.arrived]
         self._note_graph(nodes, leaves)
         self._note_saved(nodes)
@@ -189,7 +189,7 @@ class CachedBackward:
         if not like:
             raise Unlike
 
-    def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], place: Place, seed: Any) -> bool:
+    def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], place: ProgramPlace, seed: Any) -> bool:
         """Whether what the nodes saved is where it was in the program."""
         if not self.excerpt.begins_at(place):
             return False
@@ -244,7 +244,7 @@ class Observed(RecordedValues):
         return results
 
 
-class Kind:
+class PassKind:
     """Passes that look alike before their nodes are looked at.
 
     Attributes:
@@ -269,12 +269,12 @@ _kinds = Cache("backward passes")
 _remembering = threading.RLock()
 
 
-def kind_of(key: tuple) -> Kind:
+def kind_of(key: tuple) -> PassKind:
     """The kind with this key."""
-    return _kinds.get(key) or _kinds.keep(key, Kind())
+    return _kinds.get(key) or _kinds.keep(key, PassKind())
 
 
-def remember(kind: Kind, new: CachedBackward) -> None:
+def remember(kind: PassKind, new: CachedBackward) -> None:
     """Keep a pass, in place of the first of its kind if there are too many."""
     with _remembering:
         kind.passes = [*kind.passes[1 - MOST_ALIKE :], new]
@@ -316,10 +316,10 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single
 
 
 def observe(
-    kind: Kind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single_thread: Callable[[], bool]
+    kind: PassKind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single_thread: Callable[[], bool]
 ) -> list[Any]:
     """Have the engine run the pass, and remember it if that is possible."""
-    since, seen = cast(Place, present_place()), Observed()
+    since, seen = cast(ProgramPlace, present_place()), Observed()
     since.hold(True)
     try:
         engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), single_thread)

@@ -55,7 +55,7 @@ class Checks(NamedTuple):
 OFF = Checks()
 
 
-class Step:
+class CheckedStep:
     """Something that was done, and a flag for each of its results."""
 
     __slots__ = ("flags",)
@@ -70,7 +70,7 @@ class Step:
         """Take back what could be seen of it, for an earlier step has failed: nothing."""
 
 
-class ForwardStep(Step):
+class ForwardStep(CheckedStep):
     """An operator that was run: its operands, its results' flags, and where."""
 
     __slots__ = ("op", "args", "place")
@@ -83,7 +83,7 @@ class ForwardStep(Step):
         return RuntimeError(forward_text(self.op, list(zip(names, self.args, strict=True)), index, nan, self.place))
 
 
-class BackwardStep(Step):
+class BackwardStep(CheckedStep):
     """A node that was run: the gradients it was given, what it had saved, and its results' flags."""
 
     __slots__ = ("node", "given", "saved", "roots")
@@ -109,7 +109,7 @@ def saved_by(node: Node, saved: Any) -> list[tuple[str, Any]]:
     return [(name, raw(item)) for name, item in zip(names, saved, strict=True)]
 
 
-class Accumulation(Step):
+class Accumulation(CheckedStep):
     """A gradient that was added to ``.grad`` while checks waited."""
 
     __slots__ = ("variable", "grad", "value")
@@ -129,11 +129,11 @@ class WaitingSteps:
     """Steps that wait to be read. See Note [Checks that wait]."""
 
     def __init__(self) -> None:
-        self.steps: deque[Step] = deque()  # nodes of one backward call may run on several threads: each may append,
-        self.reading = threading.Lock()  # one reads
+        self.steps: deque[CheckedStep] = deque()  # nodes of a backward call may run on several threads: each may
+        self.reading = threading.Lock()  # append, one reads
         self.held = 0
 
-    def add(self, step: Step, held: int = 0) -> None:
+    def add(self, step: CheckedStep, held: int = 0) -> None:
         """Leave a step, whose results have this many elements; read all if too much waits."""
         self.steps.append(step)
         self.held += held
@@ -157,7 +157,7 @@ class WaitingSteps:
             self._report(steps, iter(answers), checks)
 
     @staticmethod
-    def _report(steps: Sequence[Step], answers: Iterator, checks: Checks) -> None:
+    def _report(steps: Sequence[CheckedStep], answers: Iterator, checks: Checks) -> None:
         for position, step in enumerate(steps):
             for index, one in enumerate(step.flags):
                 nan, inf = (False, False) if one is None else next(answers)

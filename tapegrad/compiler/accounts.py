@@ -16,7 +16,16 @@ from typing import Any
 from tapegrad.compiler.capture import Capture, Seen
 from tapegrad.compiler.moving import Moving
 from tapegrad.compiler.places import Rebound
-from tapegrad.compiler.side_effects import Bound, Counted, Drawn, Effects, Graded, Made, Returned, Written
+from tapegrad.compiler.side_effects import (
+    Counted,
+    Drawn,
+    Effects,
+    Graded,
+    NewTensor,
+    Rebinding,
+    Returned,
+    WrittenMemory,
+)
 from tapegrad.compiler.sources import Ref, Refs, Unaccounted
 from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.dispatch.accumulation import AccumulateGrad
@@ -38,14 +47,14 @@ def effects_of(
     Raises:
         Unaccounted: there is something that can't be left behind again without Python.
     """
-    written: dict[int, Written] = {}
+    written: dict[int, WrittenMemory] = {}
     counted: dict[int, Counted] = {}
     graded: list[Graded] = []
     for seen in capture.seen.values():
         _account_for_writes(capture, seen, refs, written, counted)
         graded += _grade(capture, seen, refs)
     firsts: dict[int, int] = {}
-    bound = _bound(capture, rebound)
+    rebindings = _rebindings(capture, rebound)
     places = {id(one.new): Ref(one.binding) for one in reversed(rebound)}
     returned = tuple(
         Returned("again", firsts[id(leaf)])
@@ -55,19 +64,19 @@ def effects_of(
     )
     drawn = tuple(_draw(*stream) for stream in capture.streams.values())
     effects = Effects(
-        tuple(written.values()), tuple(counted.values()), tuple(graded), bound, drawn, returned,
+        tuple(written.values()), tuple(counted.values()), tuple(graded), rebindings, drawn, returned,
         None if found is None else found.slot,
     )  # fmt: skip
     _check_memories(capture, refs, written)
     return effects
 
 
-def _bound(capture: Capture, rebound: Sequence[Rebound]) -> tuple[Bound, ...]:
+def _rebindings(capture: Capture, rebound: Sequence[Rebound]) -> tuple[Rebinding, ...]:
     firsts: dict[int, int] = {}
     return tuple(
-        Bound(Ref(binding), Returned("again", firsts[id(new)]))
+        Rebinding(Ref(binding), Returned("again", firsts[id(new)]))
         if firsts.setdefault(id(new), number) != number
-        else Bound(Ref(binding), Returned("result", made(capture, new, str(binding)), new._edge))
+        else Rebinding(Ref(binding), Returned("result", made(capture, new, str(binding)), new._edge))
         for number, (binding, _, new) in enumerate(rebound)
     )
 
@@ -84,7 +93,7 @@ def _slot(capture: Capture, value: Any) -> int | None:
 
 
 def _account_for_writes(
-    capture: Capture, seen: Seen, refs: Refs, written: dict[int, Written], counted: dict[int, Counted]
+    capture: Capture, seen: Seen, refs: Refs, written: dict[int, WrittenMemory], counted: dict[int, Counted]
 ) -> None:
     tensor, storage = seen.tensor, seen.tensor._storage
     if seen.edge is not None and not refs.of(tensor).rebound:
@@ -105,12 +114,12 @@ def _account_for_writes(
     if slot is not None and not seen.before:
         raise Unaccounted("it writes to a memory of which is not known who else sees it")
     if slot is not None:
-        written.setdefault(id(storage), Written(refs.of(tensor), slot))
+        written.setdefault(id(storage), WrittenMemory(refs.of(tensor), slot))
     if writes:
         counted.setdefault(id(counter), Counted(refs.of(tensor), writes))
 
 
-def _account_for_data(capture: Capture, seen: Seen, refs: Refs, written: dict[int, Written]) -> None:
+def _account_for_data(capture: Capture, seen: Seen, refs: Refs, written: dict[int, WrittenMemory]) -> None:
     """As buffers get new elements of which no version tells: a tensor that shares its memory with nobody."""
     tensor = seen.tensor
     if tensor._value is seen.own:
@@ -118,7 +127,7 @@ def _account_for_data(capture: Capture, seen: Seen, refs: Refs, written: dict[in
     slot = _slot(capture, tensor._value)
     if slot is None or not seen.before or tensor._storage is not None or seen.storage is not None:
         raise Unaccounted(f"the data of a tensor of shape {list(tensor.shape)} was replaced")
-    written[id(tensor)] = Written(refs.of(tensor), slot)
+    written[id(tensor)] = WrittenMemory(refs.of(tensor), slot)
 
 
 def _grade(capture: Capture, seen: Seen, refs: Refs) -> list[Graded]:
@@ -138,7 +147,7 @@ _OF_RESULTS = frozenset({"_storage", "_view", "_hooks", "_offset", "_view_bits",
 """What a plain result may have had set."""
 
 
-def made(capture: Capture, tensor: Tensor, what: str) -> Made:
+def made(capture: Capture, tensor: Tensor, what: str) -> NewTensor:
     """How a new tensor was made.
 
     Raises:
@@ -149,13 +158,13 @@ def made(capture: Capture, tensor: Tensor, what: str) -> Made:
         return _made_alone(capture, tensor, what, ())
     base = _made_alone(capture, view.base, f"the base of {what}", (tensor,))
     alone = _made_alone(capture, tensor, what, (view.base,))
-    recorded = tensor._edge is not None or view.base._edge is not None or view.leaf or view.made is not None
+    recorded = tensor._edge is not None or view.base._edge is not None or view.leaf or view.reinterpretation is not None
     if recorded or tensor._storage.written or base.writes:  # type: ignore[union-attr]
         raise Unaccounted(f"{what} is a view that was written to, or that has a history")
     return alone._replace(base=base, offset=tensor._offset, view_bits=tensor._view_bits, creation=view.creation)
 
 
-def _made_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tensor, ...]) -> Made:
+def _made_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tensor, ...]) -> NewTensor:
     """How a new tensor was made, whose memory only these others share."""
     slot, storage = _slot(capture, value_of(tensor)), tensor._storage
     if slot is None or type(tensor) is not Tensor or tensor._spec.window:
@@ -165,10 +174,10 @@ def _made_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tens
     members = [] if storage is None else list(storage.living())
     if any(member is not tensor and all(member is not other for other in sharers) for member in members):
         raise Unaccounted(f"others share the memory of {what}")
-    return Made(slot, tensor._spec.replace(plain=True), 0 if storage is None else counter_of(tensor).version)
+    return NewTensor(slot, tensor._spec.replace(plain=True), 0 if storage is None else counter_of(tensor).version)
 
 
-def _check_memories(capture: Capture, refs: Refs, written: dict[int, Written]) -> None:
+def _check_memories(capture: Capture, refs: Refs, written: dict[int, WrittenMemory]) -> None:
     """An argument, or a gradient, must not lie in a memory that is written to by another name.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.kinds import Likeness
-from tapegrad.compiler.replay import Recorded, Replay
+from tapegrad.compiler.replay import RecordedCall, Replay
 from tapegrad.compiler.states import States
 
 PATIENCE = 4
@@ -21,7 +21,7 @@ MOST_COURSES = 8
 class Course(NamedTuple):
     """What is known of calls that take one way through Python: see ``Case``."""
 
-    last: Recorded | None
+    last: RecordedCall | None
     guards: Guards | None
     states: States | None
     replay: Replay | None
@@ -45,7 +45,7 @@ class Case:
 
     def __init__(self, likeness: Likeness | None, kind: tuple) -> None:
         self.likeness, self.kind = likeness, kind
-        self.last: Recorded | None = None
+        self.last: RecordedCall | None = None
         self.guards: Guards | None = None
         self.states: States | None = None
         self.replay: Replay | None = None
@@ -100,7 +100,7 @@ class Case:
             self.last = self.replay = None
         return obstacle
 
-    def known(self, new: Recorded) -> str | None:
+    def known(self, new: RecordedCall) -> str | None:
         """What makes a call that was made unlike the last one, or unlike one of another course."""
         unlike = "it is the first that was captured" if self.last is None else new.unlike(self.last)
         if unlike is None:

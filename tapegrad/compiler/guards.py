@@ -19,7 +19,7 @@ import numpy as np
 from tapegrad.compiler.places import (
     MISSING,
     Absent,
-    Attribute,
+    AttributeSlot,
     Binding,
     Cell,
     Code,
@@ -171,7 +171,7 @@ class Guards:
         defaults = {
             (id(place[0].owner), place[1]): place[2]
             for place in self._places
-            if type(place[0]) is Attribute and type(place[0].owner) is FunctionType
+            if type(place[0]) is AttributeSlot and type(place[0].owner) is FunctionType
         }
         for container, key, expected, _ in self._places:
             kind = type(container)
@@ -182,7 +182,7 @@ class Guards:
             elif kind is Code:
                 its = (defaults[id(container.function), descriptor] for descriptor in DEFAULTS)
                 quick.functions.append((container.function, expected, *its))
-            elif not (kind is Attribute and key in DEFAULTS):
+            elif not (kind is AttributeSlot and key in DEFAULTS):
                 quick.items.append((container, key, expected))
         return quick
 

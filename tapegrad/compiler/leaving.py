@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.compiler.side_effects import Effects, Made, Returned, Written
+from tapegrad.compiler.side_effects import Effects, NewTensor, Returned, WrittenMemory
 from tapegrad.compiler.sources import Ref
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.tensor.storage import Counter, Storage
@@ -30,7 +30,7 @@ class Leaving:
         self._drawn, self._returned = effects.drawn, effects.returned
         counters = {id(counter_of(one.ref.of)): one for one in effects.counted if one.ref.fixed}
         self._memories: list[tuple[Storage, int, Counter, int]] = []
-        self._written: list[Written] = []
+        self._written: list[WrittenMemory] = []
         for one in effects.written:
             memory = memory_of(one.ref.of) if one.ref.fixed and not one.ref.of._spec.window else None
             if type(memory) is Storage:
@@ -44,9 +44,10 @@ class Leaving:
             (ref.of, made.slot, made.spec) for ref, made in effects.graded if made is not None and _is_simple(ref, made)
         ]
         self._graded = [one for one in effects.graded if not _is_simple(*one)]
-        easy = all(now.kind == "result" and now.edge is None and now.of.simple for _, now in effects.bound)
-        self._places = [(ref.of.container, ref.of.key, now.of.slot, now.of.spec) for ref, now in effects.bound if easy]
-        self._bound = () if easy else effects.bound
+        easy = all(now.kind == "result" and now.edge is None and now.of.simple for _, now in effects.rebindings)
+        places = effects.rebindings if easy else ()
+        self._places = [(ref.of.container, ref.of.key, now.of.slot, now.of.spec) for ref, now in places]
+        self._rebindings = () if easy else effects.rebindings
 
     def leave(self, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
         """Leave it behind, with these results, and give the leaves of what the call returns."""
@@ -69,7 +70,7 @@ class Leaving:
             ref.find(arguments)._grad = None if made is None else made.tensor(found)
         for container, key, slot, spec in self._places:
             container[key] = wrap(found[slot], spec)
-        if self._bound:
+        if self._rebindings:
             self._bind(found, arguments)
         given: list[Any] = []
         for one in self._returned:
@@ -78,10 +79,10 @@ class Leaving:
 
     def _bind(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Give places that are rebound their new tensors."""
-        bound: list[Any] = []
-        for ref, now in self._bound:
-            bound.append(_given(now, found, arguments, bound))
-            ref.of.bind(bound[-1])
+        given: list[Any] = []
+        for ref, now in self._rebindings:
+            given.append(_given(now, found, arguments, given))
+            ref.of.bind(given[-1])
 
     def _leave_elsewhere(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Write to what is another tensor in each call, or has no storage."""
@@ -95,7 +96,7 @@ class Leaving:
             counter_of(ref.find(arguments)).version += writes
 
 
-def _is_simple(ref: Ref, made: Made | None) -> bool:
+def _is_simple(ref: Ref, made: NewTensor | None) -> bool:
     """Whether a gradient is a result as it is, of a tensor that is the same in each call."""
     return ref.fixed and made is not None and made.simple
 

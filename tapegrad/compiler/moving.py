@@ -89,9 +89,9 @@ class Numbers:
 
     def __init__(self) -> None:
         self.origins: list[tuple[Any, type]] = []
-        self.steps: list[tuple[Callable, tuple[Operand, ...]]] = []
+        self.steps: list[tuple[Callable, tuple[NumberOperand, ...]]] = []
         self.conditions: dict[int, Any] = {}
-        self.written: list[tuple[Binding, Operand]] = []
+        self.written: list[tuple[Binding, NumberOperand]] = []
         self.read: dict[int, Any] = {}
         self.values: list[Any] = []
         self.inputs: dict[int, int] = {}
@@ -117,7 +117,7 @@ class Numbers:
             for one in operands:
                 plain(one, ask=True)
             return value
-        self.steps.append((function, tuple(map(Operand.of_value, operands))))
+        self.steps.append((function, tuple(map(NumberOperand.of_value, operands))))
         self.values.append(value)
         register = len(self.values) - 1
         if type(value) is bool:
@@ -182,7 +182,7 @@ class Numbers:
             and all(_same_origin(*pair) for pair in zip(self.origins, other.origins, strict=True))
             and len(self.steps) == len(other.steps)
             and all(
-                a[0] is b[0] and len(a[1]) == len(b[1]) and all(map(Operand.same, a[1], b[1]))
+                a[0] is b[0] and len(a[1]) == len(b[1]) and all(map(NumberOperand.same, a[1], b[1]))
                 for a, b in zip(self.steps, other.steps, strict=True)
             )
             and self.conditions.keys() == other.conditions.keys()
@@ -224,18 +224,18 @@ def _as_float(number: int) -> float:
     return float(number)
 
 
-class Operand(NamedTuple):
+class NumberOperand(NamedTuple):
     """A register, or a constant."""
 
     moves: bool
     of: Any
 
     @classmethod
-    def of_value(cls, value: Any) -> Operand:
+    def of_value(cls, value: Any) -> NumberOperand:
         """What a value is that may move."""
         return cls(True, value._register) if type(value) is Moving else cls(False, value)
 
-    def same(self, other: Operand) -> bool:
+    def same(self, other: NumberOperand) -> bool:
         """Whether it is the same register, or the same constant."""
         return self.moves == other.moves and (self.of == other.of if self.moves else alike(self.of, other.of))
 
@@ -463,7 +463,7 @@ class StandIns:
             now = binding.find()
             started = self._starts.get(identity)
             if now is not started and (type(now) is Moving or (started is not None and type(now) in NUMBERS)):
-                self.numbers.written.append((binding, Operand.of_value(now)))
+                self.numbers.written.append((binding, NumberOperand.of_value(now)))
             if started is not None and type(now) not in (*NUMBERS, Moving):
                 self.numbers.read[started._register] = f"the end of the call, where {binding} has no number"
             if type(now) is Moving:

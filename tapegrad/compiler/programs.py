@@ -16,7 +16,7 @@ class Programs:
     """The programs of a function, by their instructions, wanted results, and reused memory."""
 
     def __init__(self) -> None:
-        self._wholes = Cache("compiled programs")
+        self._executables = Cache("compiled programs")
 
     def of(
         self, capture: Capture, sources: Sequence[Source], effects: Effects, replaced: dict[int, int]
@@ -24,7 +24,8 @@ class Programs:
         """The program of a captured call. A Python number that is not what it was becomes an input of it."""
         code, numbers = capture.code, {i: source.of for i, source in enumerate(sources) if source.kind == "number"}
         key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
-        entries: list[tuple[list[tuple], StepExecutable]] = self._wholes.get(key) or self._wholes.keep(key, [])
+        known = self._executables
+        entries: list[tuple[list[tuple], StepExecutable]] = known.get(key) or known.keep(key, [])
         entry = next((entry for entry in entries if entry[0] == code), None)
         if entry is not None:
             same = {i: number for i, number in entry[1].constants.items() if alike(number, numbers[i])}
@@ -32,6 +33,6 @@ class Programs:
                 return entry[1]
             entries.remove(entry)
             numbers = same
-        whole = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
-        entries.append((code, whole))
-        return whole
+        executable = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
+        entries.append((code, executable))
+        return executable

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.compiler.code import mentions
-from tapegrad.compiler.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
+from tapegrad.compiler.places import MISSING, Absent, AttributeSlot, Called, Cell, ClassOf, Code, Place
 from tapegrad.compiler.trace_rules import (
     DYNAMIC,
     OF_TENSORS,
@@ -218,7 +218,7 @@ class Search:
         yield Place(Code(function), None, code, name)
         yield from self._of_closure(function)
         for descriptor in DEFAULTS:
-            yield Place(Attribute(function), descriptor, descriptor.__get__(function), f"a default of {name}")
+            yield Place(AttributeSlot(function), descriptor, descriptor.__get__(function), f"a default of {name}")
         yield from self._named(function.__dict__, name)
         for variable in sorted(said.globals):
             yield from self._global(function, variable)
@@ -280,7 +280,7 @@ class Search:
                 yield from self._named(inside, name)
         cls = type(thing)
         if cls is not Tensor:
-            self.places.append(Place(Kind(thing), None, cls, f"the class of {name}"))
+            self.places.append(Place(ClassOf(thing), None, cls, f"the class of {name}"))
             if cls not in self._classes:
                 self._classes.add(cls)
                 yield from self._of_class(cls, cls.__qualname__, made=not KINDS.isdisjoint(self.names))
@@ -357,7 +357,7 @@ class Search:
                              "whose state can't be compared")  # fmt: skip
             for descriptor in vars(base).values():
                 if isinstance(descriptor, types.MemberDescriptorType) and not library:
-                    box = Attribute(thing)
+                    box = AttributeSlot(thing)
                     yield Place(box, descriptor, box[descriptor], f"{name}.{descriptor.__name__}")
         yield from self._attributes(thing, name)
         if isinstance(thing, _CONTAINERS):

@@ -28,20 +28,20 @@ class Inputs:
 
     Args:
         sources: where they come from.
-        whole: the program, which says what is written over.
+        executable: the program, which says what is written over.
         effects: what a call leaves behind.
     """
 
-    def __init__(self, sources: Sequence[Source], whole: StepExecutable, effects: Effects) -> None:
+    def __init__(self, sources: Sequence[Source], executable: StepExecutable, effects: Effects) -> None:
         self._constants = [of if kind in ("number", "constant") else None for kind, of in sources]
         self._memories: list[tuple[int, Storage]] = []
         self._written: list[tuple[int, Storage]] = []
         self._rebound: list[tuple[int, Any, Any, int]] = []
         self._others: list[tuple[int, Any, Any]] = []
         self._lent: list[tuple[int, Ref]] = []
-        self._alters = bool(whole.donated)
+        self._alters = bool(executable.donated)
         for position, (kind, of) in enumerate(sources):
-            donated = position in whole.donated
+            donated = position in executable.donated
             if kind == "key":
                 self._others.append((position, _key, of))
             elif kind in ("number", "constant", "moving", "found"):
@@ -84,8 +84,8 @@ class Inputs:
 
 def _places(ref: Ref, effects: Effects) -> int:
     """How many of the places that are rebound share the tensor of one."""
-    mine = next(i for i, one in enumerate(effects.bound) if one.ref.same(ref))
-    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.bound)
+    mine = next(i for i, one in enumerate(effects.rebindings) if one.ref.same(ref))
+    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.rebindings)
 
 
 def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:

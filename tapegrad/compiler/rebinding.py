@@ -108,9 +108,9 @@ class Holdings:
     """
 
     def __init__(self, effects: Effects, fixed: Collection[int]) -> None:
-        bindings: list[Binding] = [one.ref.of for one in effects.bound]
+        bindings: list[Binding] = [one.ref.of for one in effects.rebindings]
         self._fixed = fixed
-        pairs = list(zip(bindings, (one.now for one in effects.bound), strict=True))
+        pairs = list(zip(bindings, (one.now for one in effects.rebindings), strict=True))
         self._again = [(here, bindings[now.of]) for here, now in pairs if now.kind == "again"]
         self._left = [(here, _Left.of(here.find())) for here, now in pairs if now.kind != "again"]
         self._plain = [(here.container, here.key, left.spec) for here, left in self._left]

@@ -25,18 +25,18 @@ from tapegrad.tensor.tensor import materialize
 from tapegrad.tensor.trees import TreeSpec, unflatten
 
 
-class Recorded(NamedTuple):
+class RecordedCall(NamedTuple):
     """A captured call: its program, where the inputs come from, what it leaves behind, what comes back."""
 
     code: list[tuple]
     sources: list[Source]
     effects: Effects
     tree: TreeSpec
-    whole: StepExecutable
+    executable: StepExecutable
     checks: Sequence[Check]
     numbers: Numbers | None
 
-    def unlike(self, other: Recorded) -> str | None:
+    def unlike(self, other: RecordedCall) -> str | None:
         """What makes a difference between running one and the other, in words; None if nothing does."""
         if self.code != other.code or len(self.sources) != len(other.sources):
             return "its program differs: " + why_unlike(other.code, self.code)
@@ -55,7 +55,7 @@ class Recorded(NamedTuple):
 def replaced_by(sources: Sequence[Source], effects: Effects, refs: Refs, arguments: Sequence[Any]) -> dict[int, int]:
     """For inputs that are memories which are written to: which result is put there."""
     slots = {id(memory_of(refs.meant(one.ref, arguments))): one.slot for one in effects.written}
-    for ref, now in effects.bound:
+    for ref, now in effects.rebindings:
         if now.kind == "result" and now.of.base is None:
             slots[id(refs.meant(ref, arguments))] = now.of.slot
     replaced: dict[int, int] = {}
@@ -67,43 +67,43 @@ def replaced_by(sources: Sequence[Source], effects: Effects, refs: Refs, argumen
     return replaced
 
 
-def run_captured(new: Recorded, capture: Capture, refs: Refs, arguments: Sequence[Any]) -> None:
+def run_captured(new: RecordedCall, capture: Capture, refs: Refs, arguments: Sequence[Any]) -> None:
     """Run the program of a call that was just captured; what it left behind gets its arrays."""
-    whole = new.whole
-    whole.compile(capture.inputs)
+    executable = new.executable
+    executable.compile(capture.inputs)
     for seen in capture.seen.values():
         seen.own = seen.value = None
     capture.slots.clear()
     with capture.running:
-        _use_up(capture, whole)
+        _use_up(capture, executable)
     for one in new.effects.written:
         materialize(refs.meant(one.ref, arguments))
-    for ref, _ in new.effects.bound:
+    for ref, _ in new.effects.rebindings:
         materialize(ref.find(arguments))
 
 
-def _use_up(capture: Capture, whole: StepExecutable) -> None:
+def _use_up(capture: Capture, executable: StepExecutable) -> None:
     """Run the program of a capture. An interrupt that comes before leaves it its inputs: it can be evaluated."""
     inputs = capture.inputs
-    for position in whole.donated:
+    for position in executable.donated:
         if sys.getrefcount(inputs[position]) > 2 or not alone():  # inputs', getrefcount's
             inputs[position] = copied(inputs[position])
     results: list[Any] = []
     try:
         with quiet_numbers():
-            whole.run(inputs.copy(), results)
-        settle_captured(capture, whole, results)
+            executable.run(inputs.copy(), results)
+        settle_captured(capture, executable, results)
     except BaseException:
         if results:  # an interrupt came with them
-            settle_captured(capture, whole, results)
+            settle_captured(capture, executable, results)
         raise
     inputs.clear()
     capture.values.clear()  # what nobody wants refers to the capture, and that to it
 
 
-def settle_captured(capture: Capture, whole: StepExecutable, results: list[Any]) -> None:
+def settle_captured(capture: Capture, executable: StepExecutable, results: list[Any]) -> None:
     """Give the values of a capture that are wanted their arrays."""
-    for slot, array in whole.by_slot(results).items():
+    for slot, array in executable.by_slot(results).items():
         value = capture.values[slot]
         value.array, value.program = array, None
 
@@ -124,12 +124,12 @@ class Replay:
     """
 
     def __init__(
-        self, recorded: Recorded, arguments: Sequence[Any], fixed: Collection[int], known: dict[int, Any]
+        self, recorded: RecordedCall, arguments: Sequence[Any], fixed: Collection[int], known: dict[int, Any]
     ) -> None:
-        whole, effects, self._tree = recorded.whole, recorded.effects, recorded.tree
+        executable, effects, self._tree = recorded.executable, recorded.effects, recorded.tree
         self._known = known
-        self._whole = whole
-        self._inputs = Inputs(recorded.sources, whole, effects)
+        self._executable = executable
+        self._inputs = Inputs(recorded.sources, executable, effects)
         self._leaving = Leaving(effects, arguments)
         self._found, self._findings = effects.found, Findings(nothing(len(recorded.checks)), recorded.checks)
         self._before = next((i for i, (kind, _) in enumerate(recorded.sources) if kind == "found"), -1)
@@ -202,12 +202,12 @@ class Replay:
             ref.find(arguments)._grad = None
         results: list[Any] = []
         try:
-            self._whole.run(inputs, results)
-            found = self._whole.by_slot(results)
+            self._executable.run(inputs, results)
+            found = self._executable.by_slot(results)
             given = self._leave(found, arguments)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
-                self._leave(self._whole.by_slot(results), arguments)
+                self._leave(self._executable.by_slot(results), arguments)
             raise
         if self._found is not None:
             self._findings.expect(found[self._found])

@@ -11,7 +11,7 @@ from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, View, share, storage_to_write, wrap
 
 
-class Written(NamedTuple):
+class WrittenMemory(NamedTuple):
     """A memory that was written to, or the data of a tensor: a tensor that shows it, and the result that it has now."""
 
     ref: Ref
@@ -25,7 +25,7 @@ class Counted(NamedTuple):
     writes: int
 
 
-class Made(NamedTuple):
+class NewTensor(NamedTuple):
     """A new tensor around a result, that was written to so many times since it was made; or a view of such a tensor.
 
     A view has a ``base``, an ``offset``, ``view_bits``, and was created under circumstances that autograd remembers.
@@ -34,7 +34,7 @@ class Made(NamedTuple):
     slot: int
     spec: Spec
     writes: int
-    base: Made | None = None
+    base: NewTensor | None = None
     offset: int = 0
     view_bits: int = 0
     creation: str | None = None
@@ -66,13 +66,13 @@ class Graded(NamedTuple):
     """What became of a leaf's ``.grad``: a new tensor, or None."""
 
     ref: Ref
-    made: Made | None
+    made: NewTensor | None
 
 
 class Returned(NamedTuple):
     """A leaf of what was returned.
 
-    ``kind`` is ``"result"`` (``of`` says how it is ``Made``, ``edge`` its place in a graph that is used up),
+    ``kind`` is ``"result"`` (``of`` is a ``NewTensor``, ``edge`` its place in a graph that is used up),
     ``"tensor"`` (found by a ``Ref``), ``"again"`` (the same as leaf number ``of``),
     ``"moving"`` (a register of ``Numbers``), or ``"value"``.
     """
@@ -82,7 +82,7 @@ class Returned(NamedTuple):
     edge: Edge | None = None
 
 
-class Bound(NamedTuple):
+class Rebinding(NamedTuple):
     """A place that was rebound (``ref`` names it), and the tensor that it has now: one of those returned, so to say.
 
     That is a new one (``"result"``), or the same as in another such place (``"again"``).
@@ -102,10 +102,10 @@ class Drawn(NamedTuple):
 class Effects(NamedTuple):
     """All that a call leaves behind."""
 
-    written: tuple[Written, ...]
+    written: tuple[WrittenMemory, ...]
     counted: tuple[Counted, ...]
     graded: tuple[Graded, ...]
-    bound: tuple[Bound, ...]
+    rebindings: tuple[Rebinding, ...]
     drawn: tuple[Drawn, ...]
     returned: tuple[Returned, ...]
     found: int | None = None
@@ -122,7 +122,7 @@ class Effects(NamedTuple):
             and len(self.drawn) == len(other.drawn)
             and all(a[0] is b[0] and a[1] == b[1] for a, b in zip(self.drawn, other.drawn, strict=True))
             and all(_return_the_same(a, b) for a, b in zip(self.returned, other.returned, strict=True))
-            and _bind_the_same(self.bound, other.bound)
+            and _rebind_the_same(self.rebindings, other.rebindings)
         )
 
     @property
@@ -130,12 +130,12 @@ class Effects(NamedTuple):
         """The results that are wanted, each once, in the order in which they are named first."""
         named = [one.slot for one in self.written]
         made = [one.made for one in self.graded if one.made is not None]
-        made += [one.of for one in (*(one.now for one in self.bound), *self.returned) if one.kind == "result"]
+        made += [one.of for one in (*(one.now for one in self.rebindings), *self.returned) if one.kind == "result"]
         found = [] if self.found is None else [self.found]
         return list(dict.fromkeys([*named, *(slot for one in made for slot in one.slots), *found]))
 
 
-def _bind_the_same(ours: tuple[Bound, ...], others: tuple[Bound, ...]) -> bool:
+def _rebind_the_same(ours: tuple[Rebinding, ...], others: tuple[Rebinding, ...]) -> bool:
     return len(ours) == len(others) and all(
         one.ref.same(other.ref) and _return_the_same(one.now, other.now)
         for one, other in zip(ours, others, strict=True)

@@ -30,7 +30,7 @@ from tapegrad.compiler.moving import Numbers, can_tell, moved_numbers, plain_tre
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
-from tapegrad.compiler.replay import Recorded, Replay, held_results, replaced_by, run_captured
+from tapegrad.compiler.replay import RecordedCall, Replay, held_results, replaced_by, run_captured
 from tapegrad.compiler.settings import check_settings
 from tapegrad.compiler.sources import Refs, Unaccounted, sources_of
 from tapegrad.compiler.states import States
@@ -269,8 +269,9 @@ class Compiled:
             expect_found(found, checks)
             return
         replaced = replaced_by(sources, effects, refs, leaves)
-        whole = self._programs.of(capture, sources, effects, replaced)
-        new = Recorded(capture.code, sources, effects, tree, whole, checks, numbers if numbers.origins else None)
+        executable = self._programs.of(capture, sources, effects, replaced)
+        moving = numbers if numbers.origins else None
+        new = RecordedCall(capture.code, sources, effects, tree, executable, checks, moving)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         states = States(seen for seen in capture.seen.values() if seen.before and refs.of(seen.tensor).fixed)
         kept += [f"it changes a tensor: {changes}"] if changes else []
@@ -285,7 +286,7 @@ class Compiled:
         expect_found(found, checks)
 
     def _conclude(
-        self, case: Case, new: Recorded, states: States, reached: Guards, leaves: list, why_not: str
+        self, case: Case, new: RecordedCall, states: States, reached: Guards, leaves: list, why_not: str
     ) -> None:
         """See whether the next call can be replayed."""
         if new.numbers is not None and new.numbers.read:

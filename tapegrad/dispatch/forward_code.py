@@ -43,7 +43,7 @@ from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, look_once, materialize, new_tensor, version_of
+from tapegrad.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand
 
 Argument = Any
 """What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -153,7 +153,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
         names["forward"] = forward or plan.kernels.at_once
     names |= {"materialize": materialize_or_raise, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
-    names |= {"look_once": look_once, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
+    names |= {"window_operand": window_operand, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
     names |= {"held": held, "Storage": Storage}
     names |= {"refuse_inference": refuse_inference}
     names |= {"MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory}
@@ -308,5 +308,5 @@ def _value(position: int, spec: Any, mixed: bool) -> str:
     if not isinstance(spec, Spec):
         return f"x{position}"
     value = f"x{position}._value" if spec.plain else f"x{position}._storage.operand"
-    value = f"look_once(x{position})" if spec.window else value
+    value = f"window_operand(x{position})" if spec.window else value
     return f"transfer({value}, plan.device)" if mixed else value

@@ -180,7 +180,7 @@ class Plan:
         if not any(wanted):
             return lambda *values: (None,) * len(wanted)
         made = self.backward_kernel(wanted, defined)
-        kernel = made.shapes if self.device is META else made.bind()
+        kernel = made.shapes if self.device is META else made.dispatcher()
         return self._across_devices(kernel) if self.mixed else kernel
 
     def backward_kernel(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:

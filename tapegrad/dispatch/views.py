@@ -64,7 +64,7 @@ view_operators: Door[ViewOperators] = Door("view_operators", filled_by="ops/stri
 """What shows a region of a base, and what writes to it."""
 
 
-class Part(NamedTuple):
+class ViewRegion(NamedTuple):
     """Which part of a base a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
 
     Strides and sizes are in real numbers where one of the two is complex and the other is not (``base_split``,
@@ -90,9 +90,9 @@ class Part(NamedTuple):
         """The part of an array or a tensor that lies like the base."""
         base = view_operators.content.view_as_real(base) if self.base_split else base
         part = view_operators.content.as_strided(base, offset, x_offset, None, **self.settings)
-        return self.through_lens(view_operators.content.view_as_complex(part) if self.part_split else part)
+        return self.through_view_bits(view_operators.content.view_as_complex(part) if self.part_split else part)
 
-    def through_lens(self, part: Any) -> Any:
+    def through_view_bits(self, part: Any) -> Any:
         """What the view shows of a part, and what lies there if the view shows this."""
         part = view_operators.content.conj(part) if self.view_bits & CONJUGATED else part
         return -part if self.view_bits & NEGATED else part
@@ -101,13 +101,13 @@ class Part(NamedTuple):
         """The base with that part replaced."""
         base = view_operators.content.view_as_real(base) if self.base_split else base
         if not isinstance(part, int):
-            part = self.through_lens(part)
+            part = self.through_view_bits(part)
             part = view_operators.content.view_as_real(part) if self.part_split else part
         whole = view_operators.content.copy_slices(base, part, offset, x_offset, **self.settings)
         return view_operators.content.view_as_complex(whole) if self.base_split else whole
 
 
-class Made(NamedTuple):
+class Reinterpretation(NamedTuple):
     """How a view came to show its base as other numbers (of another dtype, or conjugated).
 
     By an operator on ``origin``; or without one, as a window on ``origin``, which shows such numbers already.
@@ -119,7 +119,7 @@ class Made(NamedTuple):
     settings: dict[str, Any]
 
 
-def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
+def part_of(base: Tensor, view: Tensor) -> tuple[ViewRegion, int, int]:
     """Which part of the base a view shows, and where view and base begin."""
     place, whole = (Geometry(tuple(x.shape), x._spec.layout, x._offset) for x in (view, base))
     base_split = base.dtype.is_complex and not view.dtype.is_complex
@@ -130,7 +130,7 @@ def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
     offset, x_offset = place.offset - first, whole.offset - first
     boxes = box_kinds(size, (place.shape, place.strides, offset), (whole.shape, whole.strides, x_offset))
     view_bits = view._view_bits ^ (0 if base_split or part_split else base._view_bits)
-    part = Part(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
+    part = ViewRegion(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
     return part, offset, x_offset
 
 
@@ -141,23 +141,23 @@ def in_reals(geometry: Geometry) -> Geometry:
 
 
 @remembered("kernels")
-def reader(part: Part, wide: bool) -> Any:
+def reader(part: ViewRegion, wide: bool) -> Any:
     """The kernel that takes the part of a gradient which a view shows."""
-    return Kernel(part.of, name="CopySlices", wide=wide).bind()
+    return Kernel(part.of, name="CopySlices", wide=wide).dispatcher()
 
 
 @remembered("kernels")
-def writer(part: Part, zero: bool, wide: bool) -> Any:
+def writer(part: ViewRegion, zero: bool, wide: bool) -> Any:
     """The kernel that replaces that part, by zeros or by what is given."""
 
     def put_zeros(base: Any, offset: int, x_offset: int) -> Any:
         return part.put(base, 0, offset, x_offset)
 
-    return Kernel(put_zeros if zero else part.put, name="CopySlices", wide=wide).bind()
+    return Kernel(put_zeros if zero else part.put, name="CopySlices", wide=wide).dispatcher()
 
 
 def sliced(
-    plan: Any, part: Part, own: int | None, _: Any, wanted: tuple[bool, ...], base_wanted: bool, wide: bool
+    plan: Any, part: ViewRegion, own: int | None, _: Any, wanted: tuple[bool, ...], base_wanted: bool, wide: bool
 ) -> Any:
     """The kernel of a ``CopySlices`` around an operator's node: the gradients of the base and of the other inputs."""
 
@@ -167,7 +167,7 @@ def sliced(
         whole = part.put(base, 0 if mine is None else mine, offset, x_offset) if base_wanted else None
         return (whole, *results)
 
-    return Kernel(backward, name="CopySlices", wide=wide).bind()
+    return Kernel(backward, name="CopySlices", wide=wide).dispatcher()
 
 
 _sliced = Cache("kernels")
@@ -286,7 +286,7 @@ class SlicesOutside(CopySlices):
 
 def refused_outside(base: Tensor, view: Tensor) -> str | None:
     """What PyTorch says in backward of a write through a view that reaches beyond what its base spans; else None."""
-    if view._view is None or view._view.made is not None:
+    if view._view is None or view._view.reinterpretation is not None:
         return None
     offset = view._offset - base._offset
     if offset < 0:
@@ -371,7 +371,7 @@ def tell_views(base: Tensor) -> None:
                 member._spec = member._spec.replace(requires_grad=needs, misfit=misfit)
 
 
-def recorded_window(base: Tensor, part: Part, offsets: Sequence[int]) -> Edge:
+def recorded_window(base: Tensor, part: ViewRegion, offsets: Sequence[int]) -> Edge:
     """The place of a window on a base: the operator is recorded, not computed."""
     edge = gradient_edge(base)
     spec = base._spec.fresh.replace(requires_grad=True, overrides=False, inference=False, dual=False)
@@ -392,20 +392,20 @@ def remake(tensor: Tensor, view: View) -> None:
     """
     if view.creation is not None:
         raise RuntimeError(refusal(tensor, "its base or another view of its base has been"))
-    edge = _window(view.base, tensor) if view.made is None else _made_again(tensor, view.made)
+    edge = _window(view.base, tensor) if view.reinterpretation is None else _made_again(tensor, view.reinterpretation)
     if view.turn is not None and view.turn[1] == version_of(tensor):
         edge[0].sequence_nr = view.turn[0]
     rebase(tensor, edge)
     view.version, view.turn = version_of(tensor), None
-    if view.made is None and tensor.dtype is not view.base.dtype:  # it was given data of another dtype
+    if view.reinterpretation is None and tensor.dtype is not view.base.dtype:  # it was given data of another dtype
         tensor._spec = tensor._spec.replace(misfit=True)
 
 
-def _made_again(tensor: Tensor, made: Made) -> Edge:
+def _made_again(tensor: Tensor, made: Reinterpretation) -> Edge:
     """The place of a view that shows its base as other numbers. All steps from the base on are new, as in PyTorch."""
     steps = [(tensor, made)]
-    while (view := made.origin._view) is not None and view.made is not None:
-        tensor, made = made.origin, view.made
+    while (view := made.origin._view) is not None and view.reinterpretation is not None:
+        tensor, made = made.origin, view.reinterpretation
         steps.append((tensor, made))
     first = made.origin
     shown = _at(first, gradient_edge(first) if view is None else _window(view.base, first))
@@ -429,7 +429,7 @@ def _window(base: Tensor, tensor: Tensor) -> Edge:
     return recorded_window(base, part, offsets)
 
 
-def _shown(origin: Tensor, made: Made, target: Tensor) -> Tensor:
+def _shown(origin: Tensor, made: Reinterpretation, target: Tensor) -> Tensor:
     """A view of what stands for its origin."""
     if made.op is None:
         return _at(target, _window(origin, target))

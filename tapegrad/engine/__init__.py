@@ -2,13 +2,13 @@
 
 from tapegrad.engine.currency import on_values
 from tapegrad.engine.engine import Engine, GraphRoot
-from tapegrad.engine.graph_task import Capture, ExecInfo, GraphTask
+from tapegrad.engine.graph_task import ExecInfo, GradientCapture, GraphTask
 from tapegrad.engine.input_buffer import InputBuffer
 
 __all__ = [
-    "Capture",
     "Engine",
     "ExecInfo",
+    "GradientCapture",
     "GraphRoot",
     "GraphTask",
     "InputBuffer",

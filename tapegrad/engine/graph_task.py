@@ -12,7 +12,7 @@ from tapegrad.tape.node import Edge, Node
 next_task_id: Callable[[], int] = count().__next__
 
 
-class Capture:
+class GradientCapture:
     """A gradient that the caller asked for: that which arrives in slot ``input_nr`` of a node."""
 
     __slots__ = ("input_nr", "output_nr")
@@ -35,7 +35,7 @@ class ExecInfo:
 
     def __init__(self) -> None:
         self.needed = False
-        self.captures: list[Capture] = []
+        self.captures: list[GradientCapture] = []
         self.edges: tuple[bool, ...] | None = None
 
     def should_execute(self) -> bool:
@@ -120,7 +120,7 @@ class GraphTask:
             if accumulate_grad:
                 info.needed = True
             else:
-                info.captures.append(Capture(input_nr, position))
+                info.captures.append(GradientCapture(input_nr, position))
         if not accumulate_grad:
             self.captured_vars = [None] * len(outputs)
         self._mark_paths(root)

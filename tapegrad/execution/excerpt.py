@@ -27,7 +27,7 @@ class Unrepeatable(Exception):
     """A stretch of a program can't be appended again."""
 
 
-class Place(NamedTuple):
+class ProgramPlace(NamedTuple):
     """How far a program had come.
 
     Attributes:
@@ -45,12 +45,12 @@ class Place(NamedTuple):
         self.program.held = held
 
 
-def present_place() -> Place | None:
+def present_place() -> ProgramPlace | None:
     """How far the thread's program has come; None where it is not known which, or all is captured."""
     if only_device() is None or capturing.by is not None:
         return None
     program = recording.program
-    return Place(program, program.size, len(program.code), len(program.inputs))
+    return ProgramPlace(program, program.size, len(program.code), len(program.inputs))
 
 
 class Excerpt:
@@ -70,7 +70,7 @@ class Excerpt:
         results: for each result where it is, and what is known of it; a slot below ``first`` was there before.
     """
 
-    def __init__(self, since: Place, reads: Sequence[Any], results: Sequence[Any], seed: Any) -> None:
+    def __init__(self, since: ProgramPlace, reads: Sequence[Any], results: Sequence[Any], seed: Any) -> None:
         program = since.program
         if recording.program is not program:
             raise Unrepeatable
@@ -99,11 +99,11 @@ class Excerpt:
             raise Unrepeatable
         return slot, getattr(result, "aval", None)
 
-    def begins_at(self, place: Place) -> bool:
+    def begins_at(self, place: ProgramPlace) -> bool:
         """Whether a program has come as far as this one had."""
         return place.program.size == self.first
 
-    def fits(self, place: Place, reads: Sequence[Any]) -> bool:
+    def fits(self, place: ProgramPlace, reads: Sequence[Any]) -> bool:
         """Whether what is read is where it was; arrays get the slots that they would get."""
         program = place.program
         try:
@@ -118,7 +118,7 @@ class Excerpt:
         except (Traced, IndexError):
             return False
 
-    def append(self, place: Place, seed: Any) -> list[Any] | None:
+    def append(self, place: ProgramPlace, seed: Any) -> list[Any] | None:
         """Append it to the program, and return its results; None if a finalizer has used the program meanwhile."""
         program, first = place.program, self.first
         made = {slot: deferred_value(program, slot, aval) for slot, aval in self.results if slot >= first}

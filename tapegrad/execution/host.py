@@ -221,7 +221,7 @@ def is_kept(value: Any) -> bool:
 
 @remembered("kernels")
 def _fill(shape: tuple[int, ...], wide: bool) -> Any:
-    return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).bind()
+    return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).dispatcher()
 
 
 def from_dlpack(array: Any, copy: bool | None) -> Any:

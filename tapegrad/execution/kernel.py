@@ -4,8 +4,8 @@ Note [The seam]
 Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values. How
 is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
 ``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is
-run later, and giving deferred values (Note [Deferred programs] in ``deferred.py``). ``bind()`` gives a function that
-does what is right at each call. Those who know more, plans, take ``run`` or ``record``.
+run later, and giving deferred values (Note [Deferred programs] in ``deferred.py``). ``dispatcher()`` gives a function
+that does what is right at each call. Those who know more, plans, take ``run`` or ``record``.
 
 Note [64-bit without configuration]
 tapegrad never changes the process's JAX configuration. A kernel which touches a 64-bit type is traced and run inside
@@ -68,12 +68,12 @@ def call_into(found: list[Any], function: Callable, wide: bool, values: Sequence
         found += starmap(function, (values,))
 
 
-def run_bound(bound: Callable, *values: Any) -> Any:
-    """Call what ``Kernel.bind`` gave, with values of any sort."""
+def dispatched(dispatcher: Callable, *values: Any) -> Any:
+    """Call what ``Kernel.dispatcher`` gave, with values of any sort."""
     for value in values:
         if isinstance(value, Opaque):
-            return value.run(bound, values)
-    return bound(*values)
+            return value.run(dispatcher, values)
+    return dispatcher(*values)
 
 
 class Jitted:
@@ -125,7 +125,7 @@ class Kernel:
         checked: how many of the first arguments may yet be arrays of other types than that.
 
     >>> import jax.numpy as jnp
-    >>> double = Kernel(lambda x: x + x, name="double", wide=False).bind()
+    >>> double = Kernel(lambda x: x + x, name="double", wide=False).dispatcher()
     >>> float(double(jnp.float32(3)))
     6.0
     """
@@ -162,7 +162,7 @@ class Kernel:
         """The function as jax has jitted it."""
         return self._jitted.function
 
-    def bind(self) -> Callable:
+    def dispatcher(self) -> Callable:
         """A function to call with values, whatever they are. It holds the kernel, and is not held by it."""
         run, deferred = self.run, self.deferred
 
@@ -263,7 +263,7 @@ class Kernel:
         return tuple(None if result is None else aval(result.shape, result.dtype) for result in results), single
 
     def __call__(self, *values: Any) -> Any:
-        return self.bind()(*values)
+        return self.dispatcher()(*values)
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}{', wide' if self.wide else ''})"
@@ -290,7 +290,7 @@ class Shaped:
 
     def __init__(self, function: Callable, *, name: str, wide: bool = False, reuse: bool = False) -> None:
         self._function, self._name, self._wide, self._reuse = function, name, wide, reuse
-        self._kernels, self._bound = Cache("kernels"), Cache("kernels")
+        self._kernels, self._dispatchers = Cache("kernels"), Cache("kernels")
 
     def of(self, value: Any) -> Kernel:
         """The kernel for arguments of which this is the first."""
@@ -303,7 +303,8 @@ class Shaped:
 
     def __call__(self, value: Any, *others: Any) -> Any:
         key = value.shape, value.dtype
-        call = self._bound.recent.get(key) or self._bound.get(key) or self._bound.keep(key, self.of(value).bind())
+        known = self._dispatchers
+        call = known.recent.get(key) or known.get(key) or known.keep(key, self.of(value).dispatcher())
         return call(value, *others)
 
 

@@ -38,7 +38,7 @@ SHORTEST_LOOP = 32
 """How many instructions a loop has at least, with all its periods, for us to look at what goes through it."""
 
 
-def kept(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> list[int]:
+def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> list[int]:
     """The results to give out besides those that are wanted, in a program or piece with these arguments.
 
     See Note [What XLA computes twice]. There are none if they are large, for they take memory until all is done.

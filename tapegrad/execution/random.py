@@ -206,4 +206,4 @@ def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bo
     def sample(key: Any, *parameters: Any) -> Any:
         return what(jax_key(key), shape, np_dtype, *parameters)
 
-    return Kernel(sample, name=what.__name__.strip("_"), wide=wide).bind()
+    return Kernel(sample, name=what.__name__.strip("_"), wide=wide).dispatcher()

@@ -118,7 +118,7 @@ def can_write_part(self: Tensor, value: Any) -> bool:
         return False
     if spec.inference or spec.dual or self._spec.dual or (isinstance(value, Tensor) and value._spec.dual):
         return False
-    if view is not None and (view.creation is not None or view.made is not None or view.leaf):
+    if view is not None and (view.creation is not None or view.reinterpretation is not None or view.leaf):
         return False
     if isinstance(value, Tensor) and value._spec.requires_grad and base.dtype.category < FLOATING:
         return False

@@ -82,7 +82,7 @@ def show_tangent(tensor: Tensor, tangent: Tensor) -> None:
 
 def _shown(view: Tensor) -> Tensor:
     """What a view shows of the tangent of its base."""
-    made = view._view.made  # type: ignore[union-attr]
+    made = view._view.reinterpretation  # type: ignore[union-attr]
     origin = view._view.base if made is None else made.origin  # type: ignore[union-attr]
     tangent = tangent_of(origin)
     if tangent is None:

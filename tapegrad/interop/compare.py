@@ -31,7 +31,7 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """One line of a comparison: the value, or the gradient of an input.
 
     Attributes:
@@ -77,7 +77,7 @@ class Comparison:
         unchecked: if no operator differs though a row does, the nodes that are no operators': of custom functions.
     """
 
-    rows: list[Row]
+    rows: list[ComparedRow]
     differences: list[Difference] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
@@ -162,8 +162,8 @@ def _compared(program: _Program, rtol: float | None, atol: float) -> Comparison:
     values, gradients = program.by_tape(recording)
     expected, theirs = program.by_jax()
 
-    def row(name: str, a: Any, b: Any, conjugated: bool = False) -> Row:
-        return Row(name, np.asarray(a), np.asarray(b), not differ(a, b, rtol, atol), conjugated)
+    def row(name: str, a: Any, b: Any, conjugated: bool = False) -> ComparedRow:
+        return ComparedRow(name, np.asarray(a), np.asarray(b), not differ(a, b, rtol, atol), conjugated)
 
     names = ["value"] if len(values) == 1 else [f"value {i}" for i in range(len(values))]
     rows = [row(name, a, b) for name, a, b in zip(names, values, expected, strict=True)]

@@ -185,7 +185,7 @@ def _present(values: tuple) -> list:
 
 
 def _kernel(plan: Plan, function: Callable) -> Callable:
-    return Kernel(function, name=f"compare_{plan.op.name}", wide=plan.kernels.wide).bind()
+    return Kernel(function, name=f"compare_{plan.op.name}", wide=plan.kernels.wide).dispatcher()
 
 
 def _by_jax(plan: Plan, wanted: tuple[bool, ...]) -> Callable:

@@ -16,7 +16,7 @@ from tapegrad.execution.rows import memory_order
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, extent, is_dense
-from tapegrad.tensor.shared import Buffer, Ints, bytes_of, copied, is_shared, share_memory, taken
+from tapegrad.tensor.shared import Ints, SharedBuffer, bytes_of, copied, is_shared, share_memory, taken
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import InferenceStorage, Storage
 from tapegrad.tensor.tensor import Tensor, mark_written, materialize, storage_of, wrap, writing
@@ -33,7 +33,7 @@ def exposed(tensor: Tensor) -> np.ndarray:
     return buffer.part(tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy)
 
 
-def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
+def _buffer_of(tensor: Tensor, storage: Storage) -> SharedBuffer:
     """The buffer of a storage, in which its elements lie from now on. The storage's value is moved there if it can."""
     with writing, making:
         materialize(tensor)
@@ -75,7 +75,7 @@ def tensor_on(array: np.ndarray) -> Tensor:
         row = as_strided(array, shape, (array.itemsize,)).view(np.uint8)
     else:
         row = bytes_of(array.transpose(order))
-    buffer = Buffer(row, shape, steps, array.dtype, CPU)
+    buffer = SharedBuffer(row, shape, steps, array.dtype, CPU)
     storage = (InferenceStorage if inference else Storage)(None, None if spec.window else spec.strides)
     storage.written = True
     share_memory(storage, buffer)

@@ -3,8 +3,8 @@
 Note [Memory that NumPy sees]
 ``numpy()``, ``from_numpy`` and their relatives share memory, as in PyTorch. A storage whose memory others see is a
 ``SharedStorage``: it becomes one by ``share_memory``, and an ordinary one again when nobody else holds the memory. In
-the slot of its value lies a ``Buffer``. All else of it is as Note [Memory that is shared] in ``storage.py`` has it, so
-that tensors on other memory pay nothing:
+the slot of its value lies a ``SharedBuffer``. All else of it is as Note [Memory that is shared] in ``storage.py`` has
+it, so that tensors on other memory pay nothing:
 
 - *Reading* ``value`` gives a snapshot, a value of its own: so values are immutable here, too, and whoever has read one
   keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two
@@ -56,7 +56,7 @@ _TAKEN = 3  # what getrefcount says in ``taken`` of an array that only the stora
 _FREE = 4  # what it says in ``is_free`` of one to which only the two arrays of a buffer refer
 
 
-class Buffer:
+class SharedBuffer:
     """Memory on the host that others see.
 
     Attributes:
@@ -145,7 +145,7 @@ class SharedStorage(Storage):
     def value(self, value: Any) -> None:
         """Write to all of it; the last step does that, and nothing is called after it."""
         buffer = self.memory
-        if type(buffer) is Buffer:
+        if type(buffer) is SharedBuffer:
             elements, array = elements_of(value), buffer.array
             array[...] = elements
         else:
@@ -161,7 +161,7 @@ class SharedStorage(Storage):
     def is_released(self) -> bool:
         """Make it an ordinary storage again, if nobody else holds the memory, and say whether it is one."""
         buffer = self.memory
-        if type(buffer) is Buffer:
+        if type(buffer) is SharedBuffer:
             if not buffer.is_free(self):
                 return False
             self.memory = buffer.freed()
@@ -169,7 +169,7 @@ class SharedStorage(Storage):
         written, ordinary = self.writes, ORDINARY[type(self)]
         self.writes += 1  # whoever shows a part reads it again
         self.__class__ = ordinary
-        if type(buffer) is Buffer and not written:
+        if type(buffer) is SharedBuffer and not written:
             _make_unwritten(self, buffer)
         return True
 
@@ -184,7 +184,7 @@ class SharedStorage(Storage):
             super()._let_go()
 
 
-def _make_unwritten(storage: Storage, buffer: Buffer) -> None:
+def _make_unwritten(storage: Storage, buffer: SharedBuffer) -> None:
     """Let members be plain again, and have values of their own, if no tensor ever wrote to the memory."""
     counter, members = storage.counter, list(storage.living())
     if counter.version or counter.astray or len(members) > _ASKED:
@@ -194,7 +194,7 @@ def _make_unwritten(storage: Storage, buffer: Buffer) -> None:
     values = [buffer.shown(member) if member._spec.window else storage.memory for member in members]
     for member, value in zip(members, values, strict=True):
         member._value = value
-    storage.written, storage.writes = False, 0  # from here on the next write counts as the first, if this is interrupted
+    storage.written, storage.writes = False, 0  # if this is interrupted, the next write counts as the first
     for member in members:
         member._spec = member._spec.replace(plain=True, window=False)
 
@@ -254,10 +254,10 @@ def lent_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: 
 
 def is_shared(storage: Storage | None) -> bool:
     """Whether others see a memory, as far as is known."""
-    return storage is not None and storage.shared and type(storage.memory) is Buffer
+    return storage is not None and storage.shared and type(storage.memory) is SharedBuffer
 
 
-def share_memory(storage: Storage, buffer: Buffer) -> None:
+def share_memory(storage: Storage, buffer: SharedBuffer) -> None:
     """Let a storage, which counts as written, have its elements where others see them. They are there already."""
     shared = SHARED.get(type(storage), type(storage))
     serial = storage.serial
@@ -277,7 +277,7 @@ def withhold(storage: Storage) -> None:
         storage.__class__ = ordinary
 
 
-def give_back(storage: Storage, buffer: Buffer, *, written: bool = True) -> None:
+def give_back(storage: Storage, buffer: SharedBuffer, *, written: bool = True) -> None:
     """Let a storage that was withheld have its elements where others see them again; ``written``: what it has now."""
     if not is_shared(storage):
         if written:
@@ -294,15 +294,15 @@ def release_shared() -> None:
             storage.is_released()  # type: ignore[attr-defined]
 
 
-def copied(array: np.ndarray, strides: Ints | None, on: device) -> Buffer:
+def copied(array: np.ndarray, strides: Ints | None, on: device) -> SharedBuffer:
     """A new buffer with the elements of an array, in an order in memory."""
     row, steps = np.empty(array.size, array.dtype), strides or contiguous_strides(array.shape)
-    buffer = Buffer(bytes_of(row), array.shape, steps, array.dtype, on)
+    buffer = SharedBuffer(bytes_of(row), array.shape, steps, array.dtype, on)
     buffer.array[...] = array
     return buffer
 
 
-def taken(storage: Storage, on: device) -> Buffer | None:
+def taken(storage: Storage, on: device) -> SharedBuffer | None:
     """A buffer in which the storage's value itself lies, if nobody but the storage has that; else None."""
     value = storage.memory
     if type(value) is not np.ndarray or value.base is not None or storage.strides is not None:
@@ -314,7 +314,7 @@ def taken(storage: Storage, on: device) -> Buffer | None:
         return None
     if not (value.flags.owndata and value.flags.writeable and value.flags.c_contiguous and alone()):
         return None
-    return Buffer(bytes_of(value), value.shape, contiguous_strides(value.shape), value.dtype, on)
+    return SharedBuffer(bytes_of(value), value.shape, contiguous_strides(value.shape), value.dtype, on)
 
 
 def kept_by_members(storage: Storage, array: np.ndarray) -> int:

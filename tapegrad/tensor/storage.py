@@ -6,7 +6,7 @@ Arrays are immutable. A tensor that nobody shares has a value of its own and no 
 *plain*, and pays nothing. From the first write on it is *written*: its ``value`` is the one truth, each write replaces
 it and adds one to ``data_version``, and no member is plain any more. A member that shows all of the memory as it lies
 reads the storage's value. Any other is a *window* (``Spec.window``): it keeps what it last read, with the data_version
-that was (``look``), so that reading again what has not changed costs a comparison.
+that was (``window_value``), so that reading again what has not changed costs a comparison.
 
 How often data was written is counted apart, for ``x.data`` shares the data of ``x`` but has a ``Counter`` of its own.
 """
@@ -55,7 +55,7 @@ class Counter:
         self.writes[self.version] = here()
 
 
-class Made(NamedTuple):
+class OutputMemory(NamedTuple):
     """What a node knows of the memory of one of its outputs: where it is now, and its version when the node made it.
 
     ``place``: of what was written through a view, the node of the view's place then, after which errors name it.
@@ -156,7 +156,7 @@ class Storage:
         """Let the node that made the present data find it again, and learn of later writes."""
         node, output_nr = edge
         counter = counter or self.counter
-        made = Made(weakref.ref(self), counter, counter.version)
+        made = OutputMemory(weakref.ref(self), counter, counter.version)
         node.output_storages = {**(node.output_storages or {}), output_nr: made}
 
 

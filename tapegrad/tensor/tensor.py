@@ -137,15 +137,16 @@ class View:
         creation: why it may not be written to where gradients are recorded, or None.
         version: the version of the data that its place in the graph belongs to.
         leaf: whether the user said that it requires grad, of a view that nothing recorded.
-        made: how it came to show its base as other numbers, if it does: ``Made`` in ``dispatch/views.py``.
+        reinterpretation: how it came to show its base as other numbers, if it does (``dispatch/views.py``).
         turn: of a view that was written to, the sequence number of the place that it will get, and the version then:
             the node is made when somebody asks for it, but takes its turn in backward as if it had been made at once.
     """
 
-    __slots__ = ("base", "creation", "version", "leaf", "made", "turn")
+    __slots__ = ("base", "creation", "version", "leaf", "reinterpretation", "turn")
 
-    def __init__(self, base: Tensor, creation: str | None, version: int, made: Any = None) -> None:
-        self.base, self.creation, self.version, self.made = base, creation, version, made
+    def __init__(self, base: Tensor, creation: str | None, version: int, reinterpretation: Any = None) -> None:
+        self.base, self.creation, self.version = base, creation, version
+        self.reinterpretation = reinterpretation
         self.leaf = False
         self.turn: tuple[int, int] | None = None
 
@@ -229,7 +230,7 @@ def value_of(tensor: Tensor) -> Any:
     spec = tensor._spec
     if spec.plain:
         return tensor._value
-    return look(tensor) if spec.window else tensor._storage.value  # type: ignore[union-attr]
+    return window_value(tensor) if spec.window else tensor._storage.value  # type: ignore[union-attr]
 
 
 def materialize(tensor: Tensor) -> bool:
@@ -243,7 +244,7 @@ def materialize(tensor: Tensor) -> bool:
     return not (is_ready(value) and is_ready(memory))
 
 
-def look(tensor: Tensor) -> Any:
+def window_value(tensor: Tensor) -> Any:
     """The value of a window, read again if its storage has been written to since."""
     storage, value = tensor._storage, tensor._value  # in this order: a write first counts, and then clears the value
     assert storage is not None
@@ -262,8 +263,8 @@ def look(tensor: Tensor) -> Any:
     return value
 
 
-def look_once(tensor: Tensor) -> Any:
-    """``look`` for an operator that reads the window now, keeps nothing of it, and is not deferred."""
+def window_operand(tensor: Tensor) -> Any:
+    """``window_value`` for an operator that reads the window now, keeps nothing of it, and is not deferred."""
     storage = tensor._storage
     if tensor._seen == storage.data_version:  # type: ignore[union-attr]
         return tensor._value
@@ -271,7 +272,7 @@ def look_once(tensor: Tensor) -> Any:
     if storage.shared and not (tensor._view_bits or tensor._severed):  # type: ignore[union-attr]
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy
         found = lent_part(storage, *place)  # type: ignore[arg-type]
-    return look(tensor) if found is None else found
+    return window_value(tensor) if found is None else found
 
 
 def memory_layout(storage: Storage) -> tuple[int, ...]:
