@@ -232,7 +232,7 @@ def _recording_lines(plan: Plan, targets: str, values: Sequence[str]) -> Iterato
 
 
 def materialize_or_raise(tensors: tuple) -> None:
-    """Let tensors whose values have been pending have arrays; called while a kernel's error is handled.
+    """Let tensors whose values have been deferred have arrays; called while a kernel's error is handled.
 
     Raises:
         TypeError: that error, if none has, and there is no other thread that may have been first.
