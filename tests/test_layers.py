@@ -64,9 +64,10 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "code", "places", "reachable", "guards", "capture", "kinds", "states", "moving", "sources",
-        "side_effects", "accounts", "rebinding", "programs", "reading", "leaving", "replay", "cache_entry", "options",
-        "settings", "step",
+        "trace_rules", "code", "places", "reachable", "guards",  # what Python reaches
+        "capture", "moving", "histories", "sources", "side_effects", "rebinding",  # what a call does
+        "leaving", "reading", "programs", "replay",  # how it is done again
+        "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step",
     ],
 }  # fmt: skip
 """Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it."""

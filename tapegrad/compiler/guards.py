@@ -27,7 +27,7 @@ from tapegrad.compiler.places import (
     can_be_rebound,
     identity_of,
 )
-from tapegrad.compiler.reachable import DEFAULTS, Search
+from tapegrad.compiler.reachable import DEFAULTS, Reachable
 from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.tensor.tensor import Tensor
 
@@ -54,7 +54,7 @@ class Guards:
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
-        search = Search(roots)
+        search = Reachable(roots)
         self.tensors: list[Tensor] = search.tensors
         self.unsure, self.names = search.unsure, search.names
         self._kept, self._pinned = search.kept, search.pinned

@@ -93,7 +93,7 @@ class Code:
         return self.function.__code__
 
 
-class Kind:
+class ClassOf:
     """The class of an object as a container."""
 
     __slots__ = ("thing",)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.compiler.code import mentions
-from tapegrad.compiler.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
+from tapegrad.compiler.places import MISSING, Absent, Attribute, Called, Cell, ClassOf, Code, Place
 from tapegrad.compiler.trace_rules import (
     DYNAMIC,
     OF_TENSORS,
@@ -98,7 +98,7 @@ _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collectio
 KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
 
 
-class Search:
+class Reachable:
     """All that can be reached from some objects. See Note [The search].
 
     Attributes:
@@ -280,7 +280,7 @@ class Search:
                 yield from self._named(inside, name)
         cls = type(thing)
         if cls is not Tensor:
-            self.places.append(Place(Kind(thing), None, cls, f"the class of {name}"))
+            self.places.append(Place(ClassOf(thing), None, cls, f"the class of {name}"))
             if cls not in self._classes:
                 self._classes.add(cls)
                 yield from self._of_class(cls, cls.__qualname__, made=not KINDS.isdisjoint(self.names))

@@ -43,12 +43,12 @@ def training_of(function: Any) -> Any:
     return getattr(function, "training", getattr(getattr(function, "__self__", None), "training", None))
 
 
-def kind_of_call(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
+def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
     """What calls of a function must have in common."""
     firsts: dict[int, int] = {}
     again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
     shape = (tree.children[0].num_leaves, *tree.children[1].context) if is_flat(tree) else repr(tree)
-    return tuple(map(kind_of, leaves)), again, shape, ambient(), training_of(function)
+    return tuple(map(key_of, leaves)), again, shape, ambient(), training_of(function)
 
 
 def is_flat(tree: TreeSpec) -> bool:
@@ -56,7 +56,7 @@ def is_flat(tree: TreeSpec) -> bool:
     return all(child.kind is None for group in tree.children for child in group.children)
 
 
-def kind_of(leaf: Any) -> Any:
+def key_of(leaf: Any) -> Any:
     """What calls must have in common in an argument."""
     if isinstance(leaf, Tensor):
         grad, named = leaf._grad, tuple(leaf.__dict__.keys() - KEPT)
@@ -64,7 +64,7 @@ def kind_of(leaf: Any) -> Any:
         return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named, hooks
     if type(leaf) in PLAIN:
         return type(leaf), repr(leaf)
-    return id(leaf)  # that case's guards hold it, so that no other object can have its identity
+    return id(leaf)  # that entry's guards hold it, so that no other object can have its identity
 
 
 MOVES = {int: (int, "moves"), float: (float, "moves")}
