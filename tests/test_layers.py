@@ -65,7 +65,7 @@ ORDERS = {
     ],
     "compiler": [
         "trace_rules", "code", "places", "reachable", "guards",  # what Python reaches
-        "capture", "moving", "histories", "sources", "side_effects", "rebinding",  # what a call does
+        "capture", "moving", "stand_ins", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step",
     ],

@@ -1,4 +1,4 @@
-"""What is known of calls with arguments of the same kinds, and whether the next one can be replayed."""
+"""Cache entries: what is known of calls with one key, and whether the next one can be replayed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tapegrad.compiler.replay import Recorded, Replay
 from tapegrad.compiler.tensor_guards import TensorGuards
 
 PATIENCE = 4
-"""After so many calls of one kind in a row that can't be replayed, it is tried again only now and then."""
+"""After so many calls of one entry in a row that can't be replayed, it is tried again only now and then."""
 
 
 MOST_COURSES = 8
-"""So many courses of one kind of calls are remembered."""
+"""So many courses of one entry are remembered."""
 
 
 class Course(NamedTuple):
@@ -28,7 +28,7 @@ class Course(NamedTuple):
 
 
 class CacheEntry:
-    """Calls with arguments of the same kind, under the same modes.
+    """Calls with arguments that are alike, under the same modes.
 
     Attributes:
         likeness: what such a call looks like, if that can be seen quickly; ``key`` is that of the first one.

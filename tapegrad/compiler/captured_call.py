@@ -12,13 +12,14 @@ from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import begins
-from tapegrad.compiler.moving import Numbers, can_tell, moved_numbers, plain_tree, standing_in
+from tapegrad.compiler.moving import Numbers, plain_tree
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
 from tapegrad.compiler.replay import Recorded, Replay
 from tapegrad.compiler.side_effects import check_accounts, side_effects_of
 from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
+from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
 from tapegrad.compiler.tensor_guards import TensorGuards
 from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.execution.copies import copied

@@ -1,4 +1,4 @@
-"""Where a tensor, or an array, is found again at the next call: as an argument, as itself, as somebody's gradient."""
+"""Sources: where a tensor, or an array, is found again at the next call (an argument, itself, somebody's gradient)."""
 
 from __future__ import annotations
 
@@ -157,12 +157,12 @@ def inputs_of(capture: Capture, sources: TensorSources) -> list[Input]:
     owners: dict[int, list[tuple[Input, Seen]]] = {}
     for seen in capture.seen.values():
         if seen.before:
-            for source, value in _offers(seen, sources):
-                owners.setdefault(id(settled(value)), []).append((source, seen))
+            for one, value in _offers(seen, sources):
+                owners.setdefault(id(settled(value)), []).append((one, seen))
     return [
         Input("moving", capture.moving[position])
         if position in capture.moving
-        else _source(capture, value, owners.get(id(value), []))
+        else _input(capture, value, owners.get(id(value), []))
         for position, value in enumerate(capture.inputs)
     ]
 
@@ -176,7 +176,7 @@ def _offers(seen: Seen, sources: TensorSources) -> list[tuple[Input, Any]]:
     return [*offers, (Input("tensor", source), seen.own)] if seen.current else offers
 
 
-def _source(capture: Capture, value: Any, owners: list[tuple[Input, Seen]]) -> Input:
+def _input(capture: Capture, value: Any, owners: list[tuple[Input, Seen]]) -> Input:
     if isinstance(value, NUMBERS):
         return Input("number", value)
     if value is capture.before:
@@ -192,6 +192,6 @@ def _source(capture: Capture, value: Any, owners: list[tuple[Input, Seen]]) -> I
         )
     (first, seen), *others = owners
     unclear = constant or any(other.storage is None or other.storage is not seen.storage for _, other in others)
-    if unclear or (others and any(source.of.moves for source, _ in owners)):
+    if unclear or (others and any(one.of.moves for one, _ in owners)):
         raise Unaccounted(f"{first} shares its elements with something else, so that it is not clear which is meant")
     return first
