@@ -1,4 +1,4 @@
-"""Stand-ins in the places of numbers that move, for the time of a call. See Note [Numbers that move] in ``moving.py``."""
+"""Stand-ins in the places of numbers that move, for the time of a call: Note [Numbers that move] in ``moving.py``."""
 
 from __future__ import annotations
 
