@@ -1,6 +1,6 @@
-"""The search for what a function can reach in Python. See Note [Guards] in ``guards.py``.
+"""What a function can reach in Python. See Note [Guards] in ``guards.py``.
 
-Note [The search]
+Note [What is reachable]
 Beginning with a function and its arguments, the search follows closures, defaults, the globals that code names, items
 of containers, and attributes that are named anywhere in the code that was found; in the end it knows every place from
 which that code could take something that was there before. Where it can't know, because an object is of a kind whose
@@ -98,8 +98,8 @@ _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collectio
 KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
 
 
-class Search:
-    """All that can be reached from some objects. See Note [The search].
+class Reachable:
+    """All that can be reached from some objects. See Note [What is reachable].
 
     Attributes:
         places: where something was found that could be replaced.

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
-from tapegrad.compiler.side_effects import Effects
-from tapegrad.compiler.sources import Ref, Source
+from tapegrad.compiler.side_effects import SideEffects
+from tapegrad.compiler.sources import Input, TensorSource
 from tapegrad.execution.copies import copied
 from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.execution.values import DeferredValue
@@ -23,24 +23,24 @@ from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import materialize, value_of
 
 
-class Inputs:
+class Reading:
     """Reads the inputs of a program; how each of them is read is decided once.
 
     Args:
-        sources: where they come from.
+        inputs: where they come from.
         executable: the program, which says what is written over.
         effects: what a call leaves behind.
     """
 
-    def __init__(self, sources: Sequence[Source], executable: StepExecutable, effects: Effects) -> None:
-        self._constants = [of if kind in ("number", "constant") else None for kind, of in sources]
+    def __init__(self, inputs: Sequence[Input], executable: StepExecutable, effects: SideEffects) -> None:
+        self._constants = [of if kind in ("number", "constant") else None for kind, of in inputs]
         self._memories: list[tuple[int, Storage]] = []
         self._written: list[tuple[int, Storage]] = []
         self._rebound: list[tuple[int, Any, Any, int]] = []
         self._others: list[tuple[int, Any, Any]] = []
-        self._lent: list[tuple[int, Ref]] = []
+        self._donated: list[tuple[int, TensorSource]] = []
         self._alters = bool(executable.donated)
-        for position, (kind, of) in enumerate(sources):
+        for position, (kind, of) in enumerate(inputs):
             donated = position in executable.donated
             if kind == "key":
                 self._others.append((position, _key, of))
@@ -52,7 +52,7 @@ class Inputs:
                 (self._written if donated else self._memories).append((position, of.of._storage))
             else:
                 self._others.append((position, _storage_of if kind == "storage" else _value_of, of))
-                self._lent += [(position, of)] if donated else []
+                self._donated += [(position, of)] if donated else []
 
     def read(self, arguments: Sequence[Any]) -> list[Any]:
         """The inputs of a call: those that are written over are nobody else's."""
@@ -77,15 +77,15 @@ class Inputs:
             inputs[position] = value
         for position, read, of in self._others:
             inputs[position] = read(of, arguments)
-        for position, ref in self._lent:
-            _keep(inputs, position, ref, arguments, lonely)
+        for position, source in self._donated:
+            _keep(inputs, position, source, arguments, lonely)
         return inputs
 
 
-def _places(ref: Ref, effects: Effects) -> int:
+def _places(source: TensorSource, effects: SideEffects) -> int:
     """How many of the places that are rebound share the tensor of one."""
-    mine = next(i for i, one in enumerate(effects.rebindings) if one.ref.same(ref))
-    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.rebindings)
+    mine = next(i for i, one in enumerate(effects.rebound) if one.source.same(source))
+    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.rebound)
 
 
 def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:
@@ -107,12 +107,12 @@ def _materialized(storage: Storage) -> Any:
     return value
 
 
-def _value_of(ref: Ref, arguments: Sequence[Any]) -> Any:
-    return _value(ref.find(arguments))
+def _value_of(source: TensorSource, arguments: Sequence[Any]) -> Any:
+    return _value(source.find(arguments))
 
 
-def _storage_of(ref: Ref, arguments: Sequence[Any]) -> Any:
-    return _materialized(ref.find(arguments)._storage)  # type: ignore[arg-type]
+def _storage_of(source: TensorSource, arguments: Sequence[Any]) -> Any:
+    return _materialized(source.find(arguments)._storage)  # type: ignore[arg-type]
 
 
 def _own(storage: Storage, lonely: bool) -> Any:
@@ -122,11 +122,11 @@ def _own(storage: Storage, lonely: bool) -> Any:
     return value if held <= 3 and lonely else copied(value)
 
 
-def _keep(inputs: list[Any], position: int, ref: Ref, arguments: Sequence[Any], lonely: bool) -> None:
+def _keep(inputs: list[Any], position: int, source: TensorSource, arguments: Sequence[Any], lonely: bool) -> None:
     """Put a copy in place of an array that is to be written over and that others hold, too."""
     held = getrefcount(inputs[position])
     if held > 3:  # memory, ours, its own
-        storage = ref.find(arguments)._storage
+        storage = source.find(arguments)._storage
         held -= 0 if storage is None else _stale(storage, inputs[position])
     if held > 3 or not lonely:
         inputs[position] = copied(inputs[position])

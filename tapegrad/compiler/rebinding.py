@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.compiler.accounts import begins, is_used_up, made
 from tapegrad.compiler.capture import Capture, hooks_of
 from tapegrad.compiler.guards import Guards
+from tapegrad.compiler.histories import begins, is_used_up
 from tapegrad.compiler.places import Binding, Rebound
 from tapegrad.compiler.reachable import KEPT
-from tapegrad.compiler.side_effects import Effects
+from tapegrad.compiler.side_effects import SideEffects, new_tensor
 from tapegrad.compiler.sources import Unaccounted
 from tapegrad.execution.values import materialized, same
 from tapegrad.tape.node import Edge
@@ -65,7 +65,7 @@ def _obstacle(capture: Capture, one: Rebound, olds: Collection[int]) -> str:
     if (new._edge is None) != (seen.edge is None):
         return "a tensor with a history, or from one with a history; detach() it"
     try:
-        made(capture, new, "a new tensor")
+        new_tensor(capture, new, "a new tensor")
     except Unaccounted as error:
         return f"what can't be made again: {error}"
     if new._edge is not None and not (is_used_up(new._edge, capture) and not begins(new._edge, olds)):
@@ -107,10 +107,10 @@ class Holdings:
         fixed: the identities of tensors that are the same in each call.
     """
 
-    def __init__(self, effects: Effects, fixed: Collection[int]) -> None:
-        bindings: list[Binding] = [one.ref.of for one in effects.rebindings]
+    def __init__(self, effects: SideEffects, fixed: Collection[int]) -> None:
+        bindings: list[Binding] = [one.source.of for one in effects.rebound]
         self._fixed = fixed
-        pairs = list(zip(bindings, (one.now for one in effects.rebindings), strict=True))
+        pairs = list(zip(bindings, (one.now for one in effects.rebound), strict=True))
         self._again = [(here, bindings[now.of]) for here, now in pairs if now.kind == "again"]
         self._left = [(here, _Left.of(here.find())) for here, now in pairs if now.kind != "again"]
         self._plain = [(here.container, here.key, left.spec) for here, left in self._left]

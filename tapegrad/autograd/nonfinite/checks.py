@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.autograd.nonfinite_report import backward_text, forward_text, raw
+from tapegrad.autograd.nonfinite.report import backward_text, forward_text, raw
 from tapegrad.autograd.running import engine
 from tapegrad.dispatch import AccumulateGrad, OperatorNode, Plan
 from tapegrad.engine import GraphRoot
