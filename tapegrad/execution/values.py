@@ -3,10 +3,10 @@
 Note [Values]
 Above ``execution/`` a tensor's data is a *value*: an opaque handle with ``.shape`` and ``.dtype``. It is an array of
 jax's or NumPy's; a tracer; what stands for something without elements (``opaque.py``); or a ``DeferredValue``, which a
-program will compute, or has computed since. Nobody outside asks which. He asks whether the elements are there
-(``is_ready``), has them computed (``materialized``), or asks whether two values are one (``same``). Whether elements
-may be looked at is asked of ``host.py``; whether what a thread computes is captured, of ``capturing.py``. What programs
-are made of (``deferred.py``) only ``compiler/`` sees.
+program will compute, or has computed since. Nobody outside asks which. He asks whether it can be used as it is
+(``is_ready``), has its elements computed (``materialized``), or asks whether two values are one (``same``). Whether
+elements may be looked at is asked of ``host.py``; whether what a thread computes is captured, of ``capturing.py``. What
+programs are made of (``deferred.py``) only ``compiler/`` sees.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def materialized(value: Any) -> Any:
 
 
 def is_ready(value: Any) -> bool:
-    """Whether a value is no deferred one, though it may have been: kernels that are run at once take it as it is."""
+    """Whether kernels that are run at once take a value as it is: no deferred one is, not even when it was computed."""
     return type(value) is not DeferredValue
 
 
