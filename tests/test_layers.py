@@ -49,9 +49,9 @@ OPS = [
 ]  # fmt: skip
 
 ORDERS = {
-    "engine": ["currency", "input_buffer", "graph_task", "inbox", "threads", "workers", "engine"],
+    "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
     "dispatch": [
-        "replacing", "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
+        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
         "plan", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
