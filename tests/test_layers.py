@@ -64,8 +64,8 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "code", "places", "reachable", "guards",  # what Python reaches
-        "capture", "moving", "stand_ins", "histories", "sources", "side_effects", "rebinding",  # what a call does
+        "trace_rules", "code", "places", "reachable", "guards", "moving", "stand_ins",  # what Python reaches
+        "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step",
     ],
