@@ -51,9 +51,9 @@ OPS = [
 ]  # fmt: skip
 
 ORDERS = {
-    "engine": ["currency", "input_buffer", "graph_task", "inbox", "threads", "workers", "engine"],
+    "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
     "dispatch": [
-        "replacing", "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
+        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
         "plan", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
@@ -66,8 +66,8 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "code", "places", "reachable", "guards",  # what Python reaches
-        "capture", "moving", "stand_ins", "histories", "sources", "side_effects", "rebinding",  # what a call does
+        "trace_rules", "code", "places", "reachable", "guards", "moving", "stand_ins",  # what Python reaches
+        "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step",
     ],

@@ -18,6 +18,10 @@ Only plain passes are remembered: from one root to all leaves, which accumulate 
 with nothing but operators' nodes between. The first time that a pass looks as one before (``PassKind``) the engine runs
 it under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and more
 rarely.
+
+Without all this, a step of the perceptron of single numbers (``benchmarks/workloads.py``) takes Python 1.4 times as
+long, a chain of multiplications 1.0 to 1.3 times, a loop of LSTM cells up to 1.2 times, and a net of few large
+operators as long as with it.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ class CapturedCall:
         numbers = self.numbers if self.numbers.origins else None
         new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
-        guards = TensorGuards(one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed)
+        guards = TensorGuards([one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed])
         kept += [f"it changes a tensor: {changes}"] if changes else []
         self._run_program(new, sources)
         capture.give_back()

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.dispatch.replacing import checked
+from tapegrad.dispatch.fitting import checked
 from tapegrad.execution.kernel import add_values
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.hooks import making

@@ -1,4 +1,4 @@
-"""Gradients that are made to fit what their edges take, or refused."""
+"""What takes the place of a gradient: what a hook returned, checked, or what was made to fit an edge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from tapegrad.doors import Door
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.node import Node, name_of
-from tapegrad.tensor.tensor import describe, value_of, wrap
+from tapegrad.tensor.spec import core_type_name
+from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 gradient_fitter: Door[Callable[[Node, Any, Any, int], Any]] = Door(
     "gradient_fitter", filled_by="autograd/function_node.py"
@@ -62,3 +63,30 @@ def fitting(node_class: type) -> type:
     own = {"__slots__": (), "__module__": "builtins", "apply": apply, "apply_values": apply_values}
     own["unfitted"] = node_class
     return type(node_class.__name__, (node_class,), own)
+
+
+def checked(given: Any, returned: Any, hook: Callable) -> Tensor:
+    """What a hook returned in place of a gradient (or of a leaf), which it must resemble.
+
+    Raises:
+        TypeError: it is no tensor.
+        RuntimeError: its type or its shape is not that of the gradient.
+    """
+    if not isinstance(returned, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+    if given is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if returned.dtype is not given.dtype or returned.device is not given.device:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value "
+            f"(was {core_type_name(given._spec)} got {core_type_name(returned._spec)})"
+        )
+    if returned.shape != given.shape:
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
+    return returned
+
+
+def hook_name(hook: Callable) -> str:
+    """What messages call a hook."""
+    name = getattr(hook, "__name__", None)
+    return name if isinstance(name, str) else "<unknown>"

@@ -2,8 +2,7 @@
 
 from tapegrad.engine.currency import on_values
 from tapegrad.engine.engine import Engine, GraphRoot
-from tapegrad.engine.graph_task import ExecInfo, GradientCapture, GraphTask
-from tapegrad.engine.input_buffer import InputBuffer
+from tapegrad.engine.graph_task import ExecInfo, GradientCapture, GraphTask, InputBuffer
 
 __all__ = [
     "Engine",

@@ -20,8 +20,7 @@ from itertools import count
 from typing import Any
 
 from tapegrad.engine.currency import Currency, on_values
-from tapegrad.engine.graph_task import GraphTask
-from tapegrad.engine.input_buffer import InputBuffer
+from tapegrad.engine.graph_task import GraphTask, InputBuffer
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
 from tapegrad.engine.workers import WorkersRun
 from tapegrad.tape.hooks import NodeHooks

@@ -5,28 +5,13 @@ from __future__ import annotations
 import threading
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
-from tapegrad.engine.graph_task import GraphTask
-from tapegrad.engine.input_buffer import InputBuffer
+from tapegrad.engine.graph_task import InputBuffer
 from tapegrad.tape.node import Node
 
-
-class Run(Protocol):
-    """A backward call whose nodes belong to several threads: see ``WorkersRun``."""
-
-    task: GraphTask
-    context: Any
-
-    @property
-    def finished(self) -> bool:
-        """Whether the caller may go on."""
-
-    def work(self, inbox: Inbox, entry: Entry | None) -> None:
-        """Run the node of an entry, and those of this run that are the next in the same inbox."""
-
-
-Entry = tuple[int, int, int, Node, InputBuffer, Run]
+Entry = tuple[int, int, int, Node, InputBuffer, Any]
+"""How urgent a node is, the node, what has arrived for it, and the ``WorkersRun`` that it belongs to."""
 
 
 class Inbox:
@@ -40,13 +25,13 @@ class Inbox:
         self._no_news.acquire()
         self._tick = count().__next__
 
-    def put(self, run: Run, node: Node, inputs: InputBuffer) -> None:
+    def put(self, run: Any, node: Node, inputs: InputBuffer) -> None:
         """Leave a node here."""
         with self._lock:
             heappush(self._entries, (-run.task.depth, -node.sequence_nr, self._tick(), node, inputs, run))
             self.wake()
 
-    def take(self, until: Run | None) -> Entry | None:
+    def take(self, until: Any) -> Entry | None:
         """Wait for the most urgent entry; None when the run ``until`` is finished (or, without one, this closed)."""
         while not (self.closed if until is None else until.finished):
             with self._lock:
@@ -55,7 +40,7 @@ class Inbox:
             self._no_news.acquire()
         return None
 
-    def take_next(self, run: Run) -> Entry | None:
+    def take_next(self, run: Any) -> Entry | None:
         """The most urgent entry if it belongs to ``run``; does not wait."""
         with self._lock:
             if self._entries and self._entries[0][-1] is run:
@@ -73,7 +58,7 @@ class Inbox:
         self.closed = True
         self.wake()
 
-    def discard(self, run: Run) -> None:
+    def discard(self, run: Any) -> None:
         """Drop what waits here for a run that failed."""
         with self._lock:
             self._entries[:] = [entry for entry in self._entries if entry[-1] is not run]

@@ -27,9 +27,8 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from tapegrad.engine.graph_task import GraphTask
-from tapegrad.engine.inbox import Entry, Inbox, Run
-from tapegrad.engine.input_buffer import InputBuffer
+from tapegrad.engine.graph_task import GraphTask, InputBuffer
+from tapegrad.engine.inbox import Entry, Inbox
 from tapegrad.engine.threads import EngineThread, ThreadContext, report
 from tapegrad.tape.node import Edge, Node
 
@@ -148,7 +147,7 @@ _stopped = RuntimeError("this backward call has failed")
 """Stands for the error of a call once that has been raised."""
 
 
-def serve(inbox: Inbox, until: Run | None = None) -> None:
+def serve(inbox: Inbox, until: WorkersRun | None = None) -> None:
     """Run what comes into an inbox, until a run is finished (None: for ever)."""
     while (entry := inbox.take(until)) is not None:
         run = entry[-1]
