@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.dispatch.nodes import refit
+from tapegrad.dispatch.accumulation import refit
 from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
@@ -26,12 +26,12 @@ from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
     Tensor,
     edge_of,
-    enliven,
     leave,
     new_tensor,
     passes_for_leaf,
     share,
     storage_of,
+    storage_to_write,
     value_of,
 )
 
@@ -138,7 +138,7 @@ def _set_data(self: Tensor, value: Any) -> None:
     share(self, value)
     self._counter = counter
     if counter.version or counter.astray:  # what is plain counts as never written
-        enliven(self)
+        storage_to_write(self)
 
 
 def _delete_data(self: Tensor) -> None:

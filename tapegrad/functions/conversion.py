@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes import gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META

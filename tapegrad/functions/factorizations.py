@@ -9,7 +9,7 @@ from tapegrad.execution.dtypes import FLOATING, int32
 from tapegrad.functions import return_types
 from tapegrad.functions.bounds import refuse_elements
 from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
-from tapegrad.functions.registry import out_writers, public
+from tapegrad.functions.registry import out_writer, public
 from tapegrad.functions.solving import check_equation, check_pair, refuse_failure
 from tapegrad.ops import ldl
 from tapegrad.ops import lu as ops
@@ -74,7 +74,7 @@ def packed_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any =
         RuntimeError: fewer than two dimensions; ``pivot=False``.
     """
     if out is not None:
-        return out_writers[0]("lu", packed_lu, out, (A, pivot, get_infos), {})
+        return out_writer.content("lu", packed_lu, out, (A, pivot, get_infos), {})
     warn_once(OLD_LU)
     _check_decomposed("torch.lu_factor", A, pivot)
     lu, pivots, info = ops.lu_factor(A)

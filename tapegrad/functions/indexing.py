@@ -26,7 +26,7 @@ from tapegrad.execution.late import Finding
 from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.inplace_parts import can_write_part, overwrite, write_part
-from tapegrad.functions.inplace_rules import refuse_shared_parts, settled
+from tapegrad.functions.inplace_rules import last_written, refuse_shared_parts
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.layouts import both_laid_out
 from tapegrad.functions.registry import public
@@ -414,7 +414,7 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
         check_put(value, part, target)
     before = before_write(part)
     result = ops.index_put(before, value, *places, accumulate=False)
-    become(part, settled("masked_fill_" if masked else "index_put_", part, before, result), "index_put_")
+    become(part, last_written("masked_fill_" if masked else "index_put_", part, before, result), "index_put_")
 
 
 def _is_masked_fill(chosen: Selection, value: Any) -> bool:

@@ -19,7 +19,7 @@ from tapegrad.execution.promotion import can_cast
 from tapegrad.functions import return_types
 from tapegrad.functions.inplace import become, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_shared_parts, resize_for
-from tapegrad.functions.registry import out_writers, unprefixed
+from tapegrad.functions.registry import out_writer, unprefixed
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.modes import switched, thread
@@ -101,7 +101,7 @@ def write_out(name: str, function: Callable, target: Any, args: tuple, kwargs: d
     return made(targets) if isinstance(result, tuple) else target
 
 
-out_writers.append(write_out)
+out_writer.fill(write_out)
 
 
 def _targets(name: str, target: Any) -> Sequence[Tensor]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.views import take_history
-from tapegrad.execution.deferred import NUMBERS
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here
+from tapegrad.execution.values import NUMBERS
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
 from tapegrad.functions.inplace_rules import refuse_overlap, refuse_shown_twice
 from tapegrad.functions.memory import window_settings
@@ -118,7 +118,7 @@ def can_write_part(self: Tensor, value: Any) -> bool:
         return False
     if spec.inference or spec.dual or self._spec.dual or (isinstance(value, Tensor) and value._spec.dual):
         return False
-    if view is not None and (view.creation is not None or view.made is not None or view.leaf):
+    if view is not None and (view.creation is not None or view.reinterpretation is not None or view.leaf):
         return False
     if isinstance(value, Tensor) and value._spec.requires_grad and base.dtype.category < FLOATING:
         return False

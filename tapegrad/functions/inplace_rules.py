@@ -63,7 +63,7 @@ class Rule(NamedTuple):
         if self.check is not None:
             self.check(tensor, result)
         if self.overlapping == "deprecated":
-            result = settled(name, tensor, before, result)
+            result = last_written(name, tensor, before, result)
         if self.underivable:
             underivable(result, f"aten::{'floor_divide_' if name == '__ifloordiv__' else name}")
         return result if self.node is None else renamed(result, self.node)
@@ -138,7 +138,7 @@ def refuse_shown_twice(place: Geometry) -> None:
         raise RuntimeError(SHOWN_TWICE)
 
 
-def settled(name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
+def last_written(name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
     """The result for a tensor that may show a place several times, which is deprecated: what was written there last."""
     spec = tensor._spec
     if spec.strides is None or not overlaps_itself(spec.shape, spec.strides):

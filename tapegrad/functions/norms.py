@@ -10,7 +10,7 @@ from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.decompositions import svdvals
 from tapegrad.functions.reductions import check_dtype, several_dims
-from tapegrad.functions.registry import out_writers, public
+from tapegrad.functions.registry import out_writer, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import normalization, reductions
@@ -220,7 +220,7 @@ def norm(
         RuntimeError: integers, an unknown order.
     """
     if out is not None:
-        return out_writers[0]("norm", norm, out, (input, p, dim, keepdim, None, dtype), {})
+        return out_writer.content("norm", norm, out, (input, p, dim, keepdim, None, dtype), {})
     p = 2 if p is None or (isinstance(p, str) and p == "fro") else p
     if isinstance(p, str):
         return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim, dtype=dtype)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from tapegrad.dispatch.nodes import Error, gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.error_nodes import Error
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled

@@ -8,7 +8,7 @@ from copy import deepcopy
 from textwrap import indent
 from typing import Any
 
-from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import from_host, is_traced, to_host

@@ -2,7 +2,7 @@
 
 Note [Quick writes]
 The way through an in-place method is long: what may not be written to is refused; operands are checked and converted;
-the result is compared with the tensor, which takes over its history. Nearly all of that is settled by the modes and the
+the result is compared with the tensor, which takes over its history. Nearly all of that is decided by the modes and the
 specs. So a method that has gone the long way twice does, for calls of the same kind, only what is left: it runs the
 operator and writes the result. That is so where nothing is recorded and nobody watches, where the tensor does not show
 a place of its memory several times, and where the result fits it without a cast. What is looked at each time is

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad.doors import Door
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.functions.parser import (
     check_call,
@@ -80,8 +81,8 @@ _LASTING = ("builtins", "numpy", "tapegrad")
 TENSOR = ("Tensor", Tensor)
 """Annotations of parameters that take tensors only."""
 
-out_writers: list[Callable] = []
-"""What calls a function and writes its result into the tensor given as ``out=``; ``inplace_out.py`` puts it here."""
+out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="functions/inplace_out.py")
+"""What calls a function and writes its result into the tensor given as ``out=``."""
 
 WITHOUT_OUT = frozenset("""
 adjoint argwhere bincount broadcast_to channel_shuffle chunk count_nonzero diag_embed diagflat diagonal diagonal_scatter
@@ -193,7 +194,7 @@ def wrapped(
             named = takes.checked(kwargs)
             target = named.pop("out", None) if takes.out_allowed else None
             if target is not None:
-                return out_writers[0](takes.name, function, target, args, named)
+                return out_writer.content(takes.name, function, target, args, named)
             return function(*args, **named)
         except Exception as error:
             again = takes.explain(error, args, kwargs)

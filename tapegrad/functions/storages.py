@@ -19,7 +19,7 @@ from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
-from tapegrad.tensor.tensor import Tensor, make_live, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, mark_written, storage_of, wrap
 
 _handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 """By the storage's serial, the object that stands for it, so that there is one only."""
@@ -28,7 +28,7 @@ _handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDi
 def storage_of_dtype(count: int, d: dtype_class, on: device) -> Storage:
     """A new memory of so many elements, which are zero."""
     storage = Storage(filled((count,), 0, d, on))
-    make_live(storage)
+    mark_written(storage)
     return storage
 
 

@@ -5,7 +5,7 @@ See Note [Duals] in ``tensor/dual.py``.
 
 from __future__ import annotations
 
-from tapegrad.dispatch.nodes import gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
 from tapegrad.functions.inplace_rules import SHOWN_TWICE
@@ -82,7 +82,7 @@ def show_tangent(tensor: Tensor, tangent: Tensor) -> None:
 
 def _shown(view: Tensor) -> Tensor:
     """What a view shows of the tangent of its base."""
-    made = view._view.made  # type: ignore[union-attr]
+    made = view._view.reinterpretation  # type: ignore[union-attr]
     origin = view._view.base if made is None else made.origin  # type: ignore[union-attr]
     tangent = tangent_of(origin)
     if tangent is None:

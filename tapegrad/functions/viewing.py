@@ -13,7 +13,7 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.views import Made, creation_of, in_reals
+from tapegrad.dispatch.views import Reinterpretation, creation_of, in_reals
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.ops import joining, strided
@@ -132,7 +132,7 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     view_bits = VIEW_BITS.get(op, lambda view_bits: view_bits)(input._view_bits)
     as_view(input, result, named_strides(place.shape, place.strides), place.offset, view_bits=view_bits)
     if result._view is not None:
-        result._view.made = Made(input, op, numbers, settings)
+        result._view.reinterpretation = Reinterpretation(input, op, numbers, settings)
     if input._spec.dual and result._spec.dual:
         set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
     return result
@@ -190,7 +190,7 @@ def as_view(
         result._spec = result._spec.replace(inference=spec.inference)
     if not spec.inference:
         base = input if view is None else view.base
-        made = None if view is None or view.made is None else Made(input, None, (), {})
+        made = None if view is None or view.reinterpretation is None else Reinterpretation(input, None, (), {})
         result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
         if base._spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
             known = base._spec.level == result._spec.level  # elsewhere it is a constant

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.views import CopySlices
 from tapegrad.engine import GraphRoot
@@ -184,7 +185,7 @@ def _present(values: tuple) -> list:
 
 
 def _kernel(plan: Plan, function: Callable) -> Callable:
-    return Kernel(function, name=f"compare_{plan.op.name}", wide=plan.kernels.wide).bind()
+    return Kernel(function, name=f"compare_{plan.op.name}", wide=plan.kernels.wide).dispatcher()
 
 
 def _by_jax(plan: Plan, wanted: tuple[bool, ...]) -> Callable:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.plan import Kernels
+from tapegrad.dispatch.kernels import Kernels
 from tapegrad.ops.foreign import Foreign
 from tapegrad.ops.operator import TABLE, Operator
 from tapegrad.tensor.spec import Spec

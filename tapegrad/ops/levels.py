@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from tapegrad.caches import Cache
-from tapegrad.dispatch import levels
+from tapegrad.dispatch.levels import LevelOperators, level_operators, lower
 from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.foreign import foreign
 from tapegrad.ops.operator import PLAN, Operator, broadcast_to, sum_to
@@ -122,7 +122,7 @@ def over_examples(run: Callable, items: Sequence, batched: Sequence[bool]) -> An
 
 def whole(result: Tensor, level: Level) -> Tensor:
     """A result of a mapped function outside, with the mapped dimension in front; one of all examples is repeated."""
-    tensor, batched = levels.lower(result, level)
+    tensor, batched = lower(result, level)
     if batched:
         return tensor
     with level.outside():
@@ -172,4 +172,4 @@ def vmapped(op: Operator, mask: tuple[bool, ...]) -> Vmapped:
     return found
 
 
-levels.operators.update(vmapped=vmapped, gradients=gradients_of, foreign=foreign)
+level_operators.fill(LevelOperators(vmapped, gradients_of, foreign))

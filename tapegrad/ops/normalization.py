@@ -7,7 +7,7 @@ To *standardize* is to subtract the mean over some axes and to divide by the sta
 
 Its derivative is symmetric: gradients and tangents go through the same map, ``(g - mean(g) - u mean(g u)) / s``. Batch,
 layer and group normalization differ in the axes, and in the shape in which weight and bias meet ``u``; both are said
-by a ``Layout``. Half types are computed in float32. Mean and deviation are found again in the backward pass, where
+by a ``NormLayout``. Half types are computed in float32. Mean and deviation are found again in the backward pass, where
 XLA fuses that with the rest, so only ``x`` is saved.
 """
 
@@ -29,7 +29,7 @@ from tapegrad.ops.reductions import mean, sum
 from tapegrad.ops.shape import view
 
 
-class Layout(NamedTuple):
+class NormLayout(NamedTuple):
     """How a normalization sees its input: in which shape, over which axes, and its weight in which shape."""
 
     shape: tuple[int, ...]
@@ -37,21 +37,21 @@ class Layout(NamedTuple):
     weight: tuple[int, ...]
 
 
-def layer_layout(shape: Sequence[int], axes: tuple[int, ...]) -> Layout:
+def layer_layout(shape: Sequence[int], axes: tuple[int, ...]) -> NormLayout:
     """Over the last axes; a weight for each element."""
-    return Layout(tuple(shape), axes, tuple(shape[axis] for axis in axes))
+    return NormLayout(tuple(shape), axes, tuple(shape[axis] for axis in axes))
 
 
-def group_layout(shape: Sequence[int], groups: int) -> Layout:
+def group_layout(shape: Sequence[int], groups: int) -> NormLayout:
     """Over the channels of each group, and space; a weight for each channel."""
     batch, channels, *space = shape
     split = (batch, groups, channels // groups, *space)
-    return Layout(split, tuple(range(2, len(split))), (groups, channels // groups, *[1] * len(space)))
+    return NormLayout(split, tuple(range(2, len(split))), (groups, channels // groups, *[1] * len(space)))
 
 
-def channel_layout(shape: Sequence[int]) -> Layout:
+def channel_layout(shape: Sequence[int]) -> NormLayout:
     """Over everything but channels; a weight for each channel."""
-    return Layout(tuple(shape), (0, *range(2, len(shape))), (shape[1], *[1] * (len(shape) - 2)))
+    return NormLayout(tuple(shape), (0, *range(2, len(shape))), (shape[1], *[1] * (len(shape) - 2)))
 
 
 # -- formulas ----------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def _wide(x: Any) -> Any:
     return cast(x, dtype=dtypes.float32) if is_half else x
 
 
-def _standardized(x: Any, layout: Layout, eps: float) -> tuple[Any, Any]:
+def _standardized(x: Any, layout: NormLayout, eps: float) -> tuple[Any, Any]:
     """``u`` and ``1 / s``. See Note [One formula for all normalizations]."""
     x = view(_wide(x), shape=layout.shape)
     centered = x - mean(x, axis=layout.axes, keepdims=True)
@@ -77,26 +77,26 @@ def _through(t: Any, unit: Any, scale: Any, axes: tuple[int, ...]) -> Any:
     return (t - mean_t - unit * mean(t * unit, axis=axes, keepdims=True)) * scale
 
 
-def _times(t: Any, weight: Any, layout: Layout) -> Any:
+def _times(t: Any, weight: Any, layout: NormLayout) -> Any:
     return t if weight is None else t * view(_wide(weight), shape=layout.weight)
 
 
-def _to_input(g: Any, x: Any, weight: Any, layout: Layout, eps: float) -> Any:
+def _to_input(g: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     unit, scale = _standardized(x, layout, eps)
     g = _times(view(_wide(g), shape=layout.shape), weight, layout)
     return view(_through(g, unit, scale, layout.axes), shape=tuple(x.shape))
 
 
-def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: Layout, eps: float) -> Any:
+def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: NormLayout, eps: float) -> Any:
     unit, _ = _standardized(x, layout, eps)
     return _to_bias(view(_wide(g), shape=layout.shape) * unit, shape, layout)
 
 
-def _to_bias(g: Any, shape: Sequence[int], layout: Layout) -> Any:
+def _to_bias(g: Any, shape: Sequence[int], layout: NormLayout) -> Any:
     return view(sum_to(view(_wide(g), shape=layout.shape), shape=layout.weight), shape=tuple(shape))
 
 
-def _tangent(t_x: Any, t_weight: Any, t_bias: Any, x: Any, weight: Any, layout: Layout, eps: float) -> Any:
+def _tangent(t_x: Any, t_weight: Any, t_bias: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     unit, scale = _standardized(x, layout, eps)
     parts = []
     if t_x is not None:
@@ -263,12 +263,12 @@ def _moved(running, current, momentum):
     return (running * (1 - momentum) + current.astype(running.dtype) * momentum).astype(running.dtype)
 
 
-def _inference_scale(variance: Any, weight: Any, layout: Layout, eps: float) -> Any:
+def _inference_scale(variance: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     scale = view(rsqrt(_wide(variance) + eps), shape=layout.weight)
     return scale if weight is None else scale * view(_wide(weight), shape=layout.weight)
 
 
-def _inference_unit(x: Any, average: Any, variance: Any, layout: Layout, eps: float) -> Any:
+def _inference_unit(x: Any, average: Any, variance: Any, layout: NormLayout, eps: float) -> Any:
     centered = _wide(x) - view(_wide(average), shape=layout.weight)
     return centered * _inference_scale(variance, None, layout, eps)
 
@@ -387,7 +387,7 @@ def native_group_norm(x, weight, bias, *, groups, eps):
     return out, *(part.reshape(x.shape[0], groups).astype(x.dtype) for part in (center, scale))
 
 
-def _layout_of(shape: Sequence[int], kind: str, argument: Any) -> Layout:
+def _layout_of(shape: Sequence[int], kind: str, argument: Any) -> NormLayout:
     """The layout of a kind of normalization."""
     return layer_layout(shape, argument) if kind == "layer" else channel_layout(shape)
 

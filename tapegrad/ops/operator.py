@@ -38,7 +38,7 @@ import jax.numpy as jnp
 
 from tapegrad import dispatch
 from tapegrad.caches import Cache, Interned
-from tapegrad.dispatch.nodes import saved_properties
+from tapegrad.dispatch.operator_node import saved_properties
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
@@ -683,4 +683,4 @@ def forget_plans() -> None:
         operator.__dict__.pop("variants", None)
 
 
-dtypes.on_default_dtype_change.append(forget_plans)
+dtypes.default_dtype_listener.fill(forget_plans)

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-HOMES: list[tuple[str, dict[str, Callable]]] = []
+from tapegrad.doors import Door
+
+homes: Door[list[tuple[str, dict[str, Callable]]]] = Door("homes", filled_by="functions/identities.py")
 """Where the functions behind identities are found: a prefix of their names in ``aten``, and functions by name."""
 
 
@@ -193,7 +195,7 @@ def _known(name: str) -> bool:
 
 
 def _function(name: str) -> Callable | None:
-    for prefix, functions in HOMES:
+    for prefix, functions in homes.content:
         found = functions.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
         if found is not None:
             return found

@@ -23,7 +23,7 @@ BY_XLA = {
 is no rule that NumPy can follow. See Note [The host tier] in ``execution/host_tier/writer.py``."""
 
 
-class Row(NamedTuple):
+class PageRow(NamedTuple):
     """What the page says of one operator.
 
     Attributes:
@@ -47,9 +47,9 @@ class Row(NamedTuple):
     node: str
 
 
-def describe(op: Operator) -> Row:
+def describe(op: Operator) -> PageRow:
     """The row of one operator."""
-    return Row(
+    return PageRow(
         signature(op), op.kind, formulas(op), ", ".join(saved(op)), forward(op), "no" if op.real else "yes",
         f"no: {BY_XLA[op.name]}" if op.name in BY_XLA else "yes", op.node if op.formulas else "",
     )  # fmt: skip
@@ -93,22 +93,22 @@ def forward(op: Operator) -> str:
     return "none"
 
 
-def families() -> Iterator[tuple[str, list[Row]]]:
+def families() -> Iterator[tuple[str, list[PageRow]]]:
     """The rows of each family, in the order of declaration."""
     ops = sorted(TABLE.values(), key=lambda op: op.__module__)
     for module, members in groupby(ops, key=lambda op: op.__module__):
         yield module.rpartition(".")[2], [describe(op) for op in members]
 
 
-def as_text(rows: Iterable[Row]) -> str:
+def as_text(rows: Iterable[PageRow]) -> str:
     """Rows as columns of text."""
-    lines = [tuple(field.capitalize() for field in Row._fields), *rows]
-    widths = [min(44, max(len(line[column]) for line in lines)) for column in range(len(Row._fields))]
+    lines = [tuple(field.capitalize() for field in PageRow._fields), *rows]
+    widths = [min(44, max(len(line[column]) for line in lines)) for column in range(len(PageRow._fields))]
     aligned = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
     return "\n".join(line.rstrip() for line in aligned)
 
 
-def as_markdown(rows: Iterable[Row]) -> str:
+def as_markdown(rows: Iterable[PageRow]) -> str:
     """Rows as a table of Markdown.
 
     >>> print(as_markdown([describe(TABLE["neg"])]))
@@ -116,11 +116,11 @@ def as_markdown(rows: Iterable[Row]) -> str:
     | --- | --- | --- | --- | --- | --- | --- | --- |
     | `neg(x)` | elementwise | `x` |  | elementwise kind | yes | yes | NegBackward0 |
     """
-    lines = [Row._fields, ("---",) * len(Row._fields), *(quoted(row) for row in rows)]
+    lines = [PageRow._fields, ("---",) * len(PageRow._fields), *(quoted(row) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def quoted(row: Row) -> Row:
+def quoted(row: PageRow) -> PageRow:
     """A row whose code is marked as such."""
     mark = lambda text: f"`{text}`" if text else ""
     return row._replace(operator=mark(row.operator), formulas=mark(row.formulas), saves=mark(row.saves))

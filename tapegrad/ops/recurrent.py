@@ -12,7 +12,7 @@ inputs, so that all derivatives of higher order are recorded, and are right.
 
 Note [Padded steps]
 Sequences of different lengths are padded. ``active`` (steps, batch, 1) says which steps count; at others a state is
-held: its rates are 0, and its gradient passes. Gradients of what is put out there are to be 0.
+held: its rates are 0, and its gradient passes. LayerGradients of what is put out there are to be 0.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _chosen(active: Any, new: Any, old: Any) -> Any:
 # -- kinds of layers ---------------------------------------------------------------------------------------------------
 
 
-class Gradients(NamedTuple):
+class LayerGradients(NamedTuple):
     """The gradients of the sums before activation, of the input's part and the state's; and of what a layer began with.
 
     Attributes:
@@ -180,7 +180,7 @@ class Elman:
         rates = where(y > 0, ones_like(y), 0) if self.is_relu else 1 - y * y
         return _where_active(n.active, rates, 0)
 
-    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> Gradients:
+    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> LayerGradients:
         """The gradients by those of the results."""
         (y, _), (g_y, g_h) = outputs, grads
 
@@ -192,7 +192,7 @@ class Elman:
             return back if held is None else back + held * g, (g_a,)
 
         first, (g_a,) = over_time(step, g_h, (g_y, self._rates(n, y), _held(n.active, y)), not reverse)
-        return Gradients(g_a, g_a, first)
+        return LayerGradients(g_a, g_a, first)
 
     def tangent(self, n: Inputs, t: Inputs, outputs: Sequence, reverse: bool) -> tuple:
         """The tangents of the results by those of the inputs."""
@@ -265,7 +265,7 @@ class Gru:
         rates = cat(of_q * q * (1 - r), of_z, of_q, of_new, axis=2)
         return _where_active(n.active, rates, 0), _where_active(n.active, z, 1)
 
-    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> Gradients:
+    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> LayerGradients:
         """The gradients by those of the results."""
         (y, _, gates), (g_y, g_h, *_) = outputs, grads
         steps, batch, width = y.shape
@@ -281,7 +281,7 @@ class Gru:
         rates = view(rates, shape=(steps, batch, 4, width))
         first, (g_a,) = over_time(step, g_h, (g_y, rates, kept), not reverse)
         g_gates, g_q, g_new = _cut(g_a, 2 * width, width, width)
-        return Gradients(cat(g_gates, g_new, axis=2), cat(g_gates, g_q, axis=2), first)
+        return LayerGradients(cat(g_gates, g_new, axis=2), cat(g_gates, g_q, axis=2), first)
 
     def tangent(self, n: Inputs, t: Inputs, outputs: Sequence, reverse: bool) -> tuple:
         """The tangents of the results by those of the inputs."""
@@ -344,7 +344,7 @@ class Lstm:
         masked = [_where_active(n.active, one, 0) for one in (of_sums, of_output, of_cell)]
         return (*masked, _where_active(n.active, f, 1), o * shown)
 
-    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> Gradients:
+    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> LayerGradients:
         """The gradients by those of the results."""
         (y, _, _, cells, gates), (g_y, g_h, g_c, *_) = outputs, grads
         steps, batch, width = cells.shape
@@ -365,7 +365,7 @@ class Lstm:
         given = (g_y, of_sums, of_output, of_cell, kept, _held(n.active, y))
         (first, first_c), (g_a, g_all) = over_time(step, (g_h, g_c), given, not reverse)
         projection = None if n.w_hr is None else (shown, _where_active(n.active, g_all, 0))
-        return Gradients(g_a, g_a, first, first_c, projection)
+        return LayerGradients(g_a, g_a, first, first_c, projection)
 
     def tangent(self, n: Inputs, t: Inputs, outputs: Sequence, reverse: bool) -> tuple:
         """The tangents of the results by those of the inputs."""
@@ -426,7 +426,7 @@ def _lstm_gates_of_tensor(x: Tensor) -> Any:
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
-class Reading(Formula):
+class ReadingOrder(Formula):
     """What stands for a formula where ``gradients`` gives the gradients of all inputs: the names of what it reads."""
 
     __slots__ = ()
@@ -445,7 +445,7 @@ class Recurrent(Operator):
         self.layer, self.is_cell = layer, is_cell
         outputs = (*(() if is_cell else ("y",)), *(f"{name}_n" for name in layer.states), *layer.saves)
         super().__init__(function, {}, outputs=outputs, node=node, real=True)
-        reading = Reading((*self.inputs, *outputs), layer.backward)
+        reading = ReadingOrder((*self.inputs, *outputs), layer.backward)
         self.formulas = {name: reading for name in self.inputs if name != "active"}
         self.flowing = len(outputs) - len(layer.saves)
 
@@ -517,7 +517,7 @@ def _as(x: Any, like: Any) -> Any:
     return x if dtypes.as_dtype(x.dtype) is dtype else cast(x, dtype=dtype)
 
 
-def _gradients(g: Gradients, n: Inputs, outputs: Sequence, names: Sequence[str], reverse: bool) -> dict[str, Any]:
+def _gradients(g: LayerGradients, n: Inputs, outputs: Sequence, names: Sequence[str], reverse: bool) -> dict[str, Any]:
     """The gradients of the inputs of these names."""
     rules: dict[str, Callable] = {
         "x": lambda: matmul(g.input, n.w_ih),

@@ -14,7 +14,7 @@ import math
 import jax.numpy as jnp
 
 from tapegrad.caches import remembered
-from tapegrad.dispatch import views
+from tapegrad.dispatch.views import ViewOperators, view_operators
 from tapegrad.execution.boxes import NO_BOX
 from tapegrad.execution.kernel import WIDE, Kernel
 from tapegrad.execution.rows import fills, from_row, positions, row
@@ -124,7 +124,4 @@ def copied_slices(holder, value, source, offset, **settings):
 
 as_strided.records_integers = copy_slices.records_integers = True
 
-views.operators.update(
-    as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex,
-    conj=conj,
-)
+view_operators.fill(ViewOperators(as_strided, copy_slices, view_as_real, view_as_complex, conj))

@@ -8,7 +8,7 @@ import torch as pytorch
 from harness import Programs, agree, attempt, warned
 
 import tapegrad
-from tapegrad.autograd.profiler_names import aten_name
+from tapegrad.autograd.profiling.names import aten_name
 from tapegrad.ops.operator import TABLE
 
 pytestmark = pytest.mark.parity
