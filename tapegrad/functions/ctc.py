@@ -121,7 +121,7 @@ def _refuse_lengths(name: str, lengths: Tensor) -> None:
     refuse_elements(lengths, negative, complaint=lambda found: RuntimeError(f"{text} {found.number} {WHERE}"))
 
 
-@public("torch", out=False)
+@public("torch")
 def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
     zero_infinity: bool = False,
@@ -139,7 +139,7 @@ def _ctc_loss(
     return ctc.ctc_loss(log_probs, targets, steps, lengths, **settings)
 
 
-@public("torch", name="ctc_loss", out=False)
+@public("torch", name="ctc_loss")
 def torch_ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
@@ -161,7 +161,7 @@ def torch_ctc_loss(
     return loss if batched else loss.squeeze(0)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
     reduction: str = "mean", zero_infinity: bool = False,

@@ -38,7 +38,7 @@ def _check(weight: Tensor, indices: Tensor) -> None:
     refuse_elements(indices, outside, 0, weight.shape[0], complaint=lambda _: IndexError(what))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -71,7 +71,7 @@ def embedding(
     )
 
 
-@public("torch", name="embedding", out=False)
+@public("torch", name="embedding")
 def torch_embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
@@ -89,7 +89,7 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
         )
 
 
-@public("torch", out=False)
+@public("torch")
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale down those rows of ``input`` that ``indices`` name and whose norm is larger than ``max_norm``, in place.
 
@@ -165,7 +165,7 @@ def _refusal(argument: str, allowed: str, tensor: Tensor) -> RuntimeError:
     )
 
 
-@public("torch", name="embedding_bag", out=False)
+@public("torch", name="embedding_bag")
 def torch_embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
     sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
@@ -192,7 +192,7 @@ def torch_embedding_bag(
     )  # fmt: skip
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
     norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,

@@ -24,9 +24,10 @@ from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.execution.late import Finding
 from tapegrad.functions.bounds import outside, refuse_elements
-from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.declarations import InPlace
+from tapegrad.functions.inplace import become, before_write, not_of_integers, refuse_in_place
+from tapegrad.functions.inplace_memory import refuse_shared_parts, settled
 from tapegrad.functions.inplace_parts import can_write_part, overwrite, write_part
-from tapegrad.functions.inplace_rules import refuse_shared_parts, settled
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.layouts import both_laid_out
 from tapegrad.functions.registry import public
@@ -305,7 +306,7 @@ def _out_of_bounds(text: str, found: Finding) -> IndexError:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __getitem__(self: Tensor, index: Any) -> Tensor:
     """The part of the tensor that an index names; PyTorch's rules, which are mostly NumPy's.
 
@@ -346,7 +347,7 @@ def _apply(x: Tensor, step: Step) -> Tensor:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     """Replace the part of the tensor that an index names by a number or a tensor, which is broadcast.
 
@@ -485,7 +486,8 @@ def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
 # -- as functions ------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart="strictly"))
+@not_of_integers
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``values`` (broadcast) put, or added, where ``input[indices]`` (a tuple of tensors) would read.
 

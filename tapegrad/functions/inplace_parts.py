@@ -14,7 +14,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
-from tapegrad.functions.inplace_rules import refuse_overlap, refuse_shown_twice
+from tapegrad.functions.inplace_memory import refuse_overlap, refuse_shown_twice
 from tapegrad.functions.memory import window_settings
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.viewing import geometry_of

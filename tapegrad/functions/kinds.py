@@ -30,7 +30,7 @@ LAYOUTS = {
 
 
 def _refuse(name: str, reason: str) -> None:
-    @public("Tensor", name=name, out=False)
+    @public("Tensor", name=name)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"Tensor.{name} is not in tapegrad (yet): {reason}")
 
@@ -38,7 +38,7 @@ def _refuse(name: str, reason: str) -> None:
 
 
 def _refuse_dense(name: str, layout: str) -> None:
-    @public("Tensor", name=name, out=False)
+    @public("Tensor", name=name)
     def method(self: Tensor) -> Any:
         raise RuntimeError(f"{name} expected {layout} tensor layout but got Strided")
 
@@ -53,25 +53,25 @@ for _name, _layout in LAYOUTS.items():
     _refuse_dense(_name, _layout)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def sparse_dim(self: Tensor) -> int:
     """0: no dimension of a dense tensor is sparse."""
     return 0
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def dense_dim(self: Tensor) -> int:
     """The number of dimensions, all of which are dense."""
     return self.ndim
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def dequantize(self: Tensor) -> Tensor:
     """The tensor in float32: it is not quantized."""
     return self.to(float32)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def is_distributed(self: Tensor) -> bool:
     """False: a tensor lies on one device."""
     return False

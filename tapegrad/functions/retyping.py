@@ -105,7 +105,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     return view_of(input, ops.view_as_complex)
 
 
-@public("torch", "Tensor", aliases=("_conj",), out=False)
+@public("torch", "Tensor", aliases=("_conj",))
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself.
 
@@ -117,31 +117,31 @@ def conj(input: Tensor) -> Tensor:
     return view_of(input, conj_op) if input.dtype.is_complex else input
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def _neg_view(input: Tensor) -> Tensor:
     """The negative, as a view of the same memory."""
     return view_of(input, ops.neg_view)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if it shows the conjugates of what is in memory."""
     return ops.clone(input) if input._view_bits & CONJUGATED else input
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if it shows the negatives of what is in memory."""
     return ops.clone(input) if input._view_bits & NEGATED else input
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_conj(input: Tensor) -> bool:
     """Whether the tensor shows the conjugates of what is in memory."""
     return bool(input._view_bits & CONJUGATED)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_neg(input: Tensor) -> bool:
     """Whether the tensor shows the negatives of what is in memory, as ``x.conj().imag`` does."""
     return bool(input._view_bits & NEGATED)

@@ -53,7 +53,7 @@ def _bounds(data: Tensor, lengths: Tensor, axis: int, unsafe: bool) -> Tensor:
     return joining.cat(first, ends, axis=ends.ndim - 1)
 
 
-@public("torch", out=False)
+@public("torch")
 def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
     offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,
@@ -90,7 +90,7 @@ def segment_reduce(
     return segments.segment_reduce(data, bounds, axis=where, how=NAMES[reduce], initial=start)
 
 
-@public("torch", out=False)
+@public("torch")
 def _segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
     offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,

@@ -63,7 +63,7 @@ def _centred(window: Tensor, length: int) -> Tensor:
 # -- forward -----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def stft(
     input: Tensor,
     n_fft: int,
@@ -175,7 +175,7 @@ def _spectra(
 # -- backward ----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def istft(
     input: Tensor,
     n_fft: int,

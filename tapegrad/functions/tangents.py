@@ -8,7 +8,7 @@ from __future__ import annotations
 from tapegrad.dispatch.nodes import gradient_edge
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
-from tapegrad.functions.inplace_rules import SHOWN_TWICE
+from tapegrad.functions.inplace_memory import SHOWN_TWICE
 from tapegrad.functions.layouts import laid_out
 from tapegrad.functions.memory import as_strided
 from tapegrad.functions.viewing import view_of
