@@ -47,7 +47,7 @@ def declare(name: str, *fields: str, out: bool = True) -> type[StructSequence]:
     members: dict[str, Any] = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
     members |= {"__slots__": (), "__module__": __name__, "__match_args__": fields}
     members |= {"names": fields, "n_fields": len(fields), "n_sequence_fields": len(fields)}
-    cls = type(name, (StructSequence,), members)
+    cls: type[StructSequence] = type(name, (StructSequence,), members)
     if out:
         cls._out = globals()[f"{name}_out"] = declare(f"{name}_out", *fields, out=False)
     return cls
