@@ -121,7 +121,7 @@ def rrelu(
     return _apply(input, inplace, computed, node="RreluWithNoiseBackward1")
 
 
-@public("torch", "Tensor", "nn.functional")
+@public("torch", "Tensor", "nn.functional", native=True)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``input`` where positive, else ``weight * input``, with one weight or one for each channel (dimension 1).
 
@@ -161,14 +161,14 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _apply(input, inplace, activations.threshold, threshold=threshold, value=value, node="ThresholdBackward1")
 
 
-@public("torch", "Tensor", "nn.functional", out=Out(FOUND))
+@public("torch", "Tensor", "nn.functional", native=True, out=Out(FOUND))
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 within ``[-lambd, lambd]``, ``input`` outside."""
     _floating_only(input, "hardshrink_cpu")
     return activations.hardshrink(input, lambd=float(lambd))
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``input`` moved towards 0 by ``lambd``, not beyond.
 
@@ -243,7 +243,7 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _apply(input, inplace, celu, alpha, node="CeluBackward1")
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``input`` times the standard normal distribution function of it; ``approximate="tanh"`` for a cheaper one.
 
@@ -276,7 +276,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _apply(input, inplace, activations.mish)
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold.
 
@@ -288,7 +288,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return activations.softplus(input, beta=float(beta), threshold=float(threshold))
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     _floating_only(input, "log_sigmoid_cpu")
@@ -346,7 +346,7 @@ def _declare_variant(name: str, *homes: str) -> None:
 
     variant.__name__ = variant.__qualname__ = f"{name}_"
     variant.__doc__ = f"In-place version of ``{name}``."
-    public("nn.functional", *homes)(variant)
+    public("nn.functional", *homes, native=True)(variant)
 
 
 for _name in ("relu", "hardtanh", "leaky_relu", "elu"):

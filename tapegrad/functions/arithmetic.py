@@ -9,7 +9,7 @@ from tapegrad.execution.deferred import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
 from tapegrad.functions.bounds import refuse_elements, zero
-from tapegrad.functions.declarations import InPlace, Out
+from tapegrad.functions.declarations import ARITHMETIC, InPlace, Out
 from tapegrad.functions.inplace_fast_path import one_operand
 from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
@@ -59,7 +59,7 @@ def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
     return bool(alpha) if category == BOOL else element_of(alpha, common_dtype(x, y))
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=one_operand(elementwise.add, elementwise.add_scaled)))
+@public("torch", "Tensor", in_place=InPlace(captured="", fast=one_operand(elementwise.add, elementwise.add_scaled)))
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, broadcast; either may be a number.
 
@@ -85,7 +85,7 @@ def _check_subtraction(x: Any, y: Any) -> None:
 
 @public(
     "torch", "Tensor", aliases=("subtract",),
-    in_place=InPlace(fast=one_operand(elementwise.sub, elementwise.sub_scaled)),
+    in_place=InPlace(captured=ARITHMETIC, fast=one_operand(elementwise.sub, elementwise.sub_scaled)),
 )  # fmt: skip
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, broadcast; either may be a number.
@@ -115,13 +115,19 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return op(x, y, _checked_alpha(alpha, x, y))
 
 
-@public("torch", "Tensor", aliases=("multiply",), in_place=InPlace(fast=one_operand(elementwise.mul)))
+@public(
+    "torch", "Tensor", aliases=("multiply",),
+    in_place=InPlace(captured=ARITHMETIC, fast=one_operand(elementwise.mul)),
+)  # fmt: skip
 def mul(input: Any, other: Any) -> Tensor:
     """``input * other``, broadcast; either may be a number."""
     return elementwise.mul(*operands("mul", input, other))
 
 
-@public("torch", "Tensor", aliases=("divide",), in_place=InPlace(fast=one_operand(elementwise.div)))
+_DIVIDED = InPlace(captured=ARITHMETIC, fast=one_operand(elementwise.div))
+
+
+@public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``, broadcast; either may be a number.
 
@@ -146,7 +152,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     return elementwise.div_rounded(x, y, rounding_mode=rounding_mode)
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=one_operand(elementwise.div)), out=Out(called="div"))
+@public("torch", "Tensor", in_place=_DIVIDED, out=Out(called="div"))
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``, broadcast; integers are divided as floats."""
     return elementwise.div(*operands("true_divide", input, other, floating_operand))

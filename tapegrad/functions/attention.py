@@ -16,7 +16,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,

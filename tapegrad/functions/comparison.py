@@ -12,11 +12,11 @@ from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.functions.arithmetic import AUGMENTED, dunder, hot_dunder, refused, reverse
 from tapegrad.functions.construction import from_numpy
-from tapegrad.functions.declarations import FOUND, InPlace, Out
+from tapegrad.functions.declarations import ARITHMETIC, FOUND, InPlace, Out
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.inplace_memory import refuse_shared_parts
 from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.registry import IN_PLACE, NAMESPACES, public
 from tapegrad.functions.scalars import is_number, no_overload, operand, operands, refuse
 from tapegrad.functions.unary import check, unary
 from tapegrad.ops import assignment, comparison
@@ -183,7 +183,8 @@ def _logical(op: Operator) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast; of any dtypes."
-    public("torch", "Tensor", in_place=InPlace(recorded=False), out=Out(derivative=False))(function)
+    in_place = InPlace(recorded=False, captured=ARITHMETIC)
+    public("torch", "Tensor", in_place=in_place, out=Out(derivative=False))(function)
 
 
 for _op in (comparison.logical_and, comparison.logical_or, comparison.logical_xor):
@@ -199,13 +200,14 @@ def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], T
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast; either may be a number."
-    return public("torch", "Tensor")(function)
+    return public("torch", "Tensor", in_place=InPlace(captured=""))(function)
 
 
 def _operator(symbol: str, function: Callable[[Any, Any], Tensor]) -> None:
     dunder(f"__{symbol}__", function, own=True)
     dunder(f"__r{symbol}__", reverse(function), own=symbol.endswith("shift"))
     AUGMENTED[f"__i{symbol}__"] = f"__{symbol}__"
+    IN_PLACE[f"__{symbol}__"] = InPlace(captured="")
 
 
 _operator("and", _bitwise(comparison.bitwise_and, "bitwise_and_cpu", FLOATING, COMPLEX))
@@ -225,7 +227,7 @@ def _divisors(op: Operator, kernel: str) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast."
-    public("torch", "Tensor")(function)
+    public("torch", "Tensor", in_place=InPlace(captured=""))(function)
 
 
 _divisors(comparison.gcd, "gcd_cpu")

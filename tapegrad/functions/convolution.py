@@ -200,7 +200,7 @@ def _convolved(
     return y if x is input else squeeze(y, 0)
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -215,7 +215,7 @@ def conv1d(
     return _convolved("conv1d", 1, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -232,7 +232,7 @@ def conv2d(
     return _convolved("conv2d", 2, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -245,7 +245,7 @@ def conv3d(
     return _convolved("conv3d", 3, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -259,7 +259,7 @@ def conv_transpose1d(
     return _convolved("conv_transpose1d", 1, input, weight, bias, arguments, transposed=True)
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -273,7 +273,7 @@ def conv_transpose2d(
     return _convolved("conv_transpose2d", 2, input, weight, bias, arguments, transposed=True)
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,

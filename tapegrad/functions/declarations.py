@@ -65,6 +65,7 @@ class InPlace(NamedTuple):
         underivable: whether its derivative is refused under its own name.
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
         first: refuses a tensor and operands before anything else does.
+        captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.
         fast: what makes of it a method that need not go the long way: Note [The fast path].
     """
 
@@ -75,10 +76,14 @@ class InPlace(NamedTuple):
     underivable: bool = False
     recorded: bool = True
     first: Callable[..., None] | None = None
+    captured: str | None = None
     fast: Callable[[Callable[..., Tensor]], Callable[..., Tensor]] | None = None
 
 
 ORDINARY_OUT, ORDINARY_IN_PLACE = Out(), InPlace()
+
+ARITHMETIC = "inplace arithmetic"
+"""What ``vmap`` calls some in-place variants."""
 
 IN_TARGETS_DTYPE = Out(EXPECTED, computes=BOOL)
 """Of functions that compute in the dtype of the target, whichever it is."""

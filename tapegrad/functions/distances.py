@@ -31,7 +31,7 @@ def _check_rows(name: str, x: Tensor) -> None:
         raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.scalar_name}")
 
 
-@public("torch")
+@public("torch", "functional")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = MODES[0]) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``x1`` (..., m, k) and ``x2`` (..., n, k): (..., m, n).
 
@@ -73,7 +73,7 @@ def refuse_halves(kernel: str, x: Tensor) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The ``p``-norms of the differences of all pairs of rows of a matrix (n, k), in order: (n (n - 1) / 2,).
 

@@ -24,7 +24,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Shapes = tuple[tuple[int, ...], ...]
 
 
-@public("torch")
+@public("torch", "functional")
 def einsum(*args: Any) -> Tensor:
     """Sums of products, by an equation such as ``"bij,bjk->bik"``, or by operands and lists of numbers in turn.
 

@@ -155,7 +155,7 @@ def _number_like(value: Any, like: Tensor) -> Tensor:
     return fresh(from_host(array, like.device), Spec.of((), like.dtype, like.device))
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="scatter_add_"), out=Out(EXPECTED))
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """``input`` with every element of ``src`` added where ``gather`` would read.
 
@@ -176,7 +176,7 @@ _NOT_REDUCED = {"mean": (BOOL,), "amax": (COMPLEX,), "amin": (COMPLEX,)}
 """The categories of dtypes that PyTorch doesn't reduce."""
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="scatter_reduce_"), out=Out(EXPECTED))
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -291,7 +291,7 @@ def _without(x: Tensor, axis: int) -> tuple[int, ...]:
     return (*x.shape[:axis], *x.shape[axis + 1 :])
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="index_add_"), out=Out(EXPECTED))
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``input`` with ``alpha`` times the slices of ``source`` added where ``index_select`` would read.
 
@@ -380,7 +380,7 @@ def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> No
         )
 
 
-@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False))
+@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False, captured="index_fill_"))
 @not_of_integers
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``input`` with a number, or a 0-dim tensor, in place of the slices that ``index`` names.
@@ -572,7 +572,7 @@ def _as_mask(mask: Tensor) -> Tensor:
 # -- made from indices -------------------------------------------------------------------------------------------------
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 zeros with a one at each class, along a new last dimension as long as there are classes (-1: as needed).
 

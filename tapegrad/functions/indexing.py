@@ -486,7 +486,7 @@ def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
 # -- as functions ------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart="strictly"))
+@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart="strictly", captured="index_put_"))
 @not_of_integers
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``values`` (broadcast) put, or added, where ``input[indices]`` (a tuple of tensors) would read.

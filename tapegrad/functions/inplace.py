@@ -16,7 +16,7 @@ from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.arithmetic import AUGMENTED, accepts
-from tapegrad.functions.declarations import ORDINARY_IN_PLACE, InPlace, is_method
+from tapegrad.functions.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
 from tapegrad.functions.inplace_fast_path import fast_method, no_operand, one_operand
 from tapegrad.functions.inplace_memory import SHOWN_TWICE, refuse_shared_parts, settled, shows_the_same
 from tapegrad.functions.naming import renamed, underivable
@@ -82,7 +82,7 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     """
     base = tensor if tensor._view is None else tensor._view.base
     if result._spec.level != base._spec.level:
-        refuse_captured(name, tensor, result)
+        refuse_captured(name, tensor, result, _particulars_of(name).captured)
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)
@@ -96,6 +96,12 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
         _become_tangent(tensor, tangent_of(result))
     return tensor
+
+
+def _particulars_of(name: str) -> InPlace:
+    """What was declared of an in-place method: with it, or with the function whose variant it is."""
+    name = AUGMENTED.get(name, name)
+    return IN_PLACE.get(name) or IN_PLACE.get(name.removesuffix("_"), ORDINARY_IN_PLACE)
 
 
 def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
@@ -132,7 +138,8 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
         function: the method.
         variant: what is particular about it.
     """
-    strict, ordinary = variant.apart == "strictly", variant is ORDINARY_IN_PLACE
+    strict = variant.apart == "strictly"
+    particular = variant.check or variant.node or variant.underivable or variant.overlapping == "deprecated"
     overlapping, apart, recorded, first = bool(variant.overlapping), variant.apart, variant.recorded, variant.first
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -143,7 +150,7 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
         result = function(before, *args, **kwargs)
-        return become(self, result if ordinary else _particular(variant, name, self, before, result), name)
+        return become(self, _particular(variant, name, self, before, result) if particular else result, name)
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
     method = wrapped(method, name, kind="method")
@@ -170,7 +177,8 @@ def declare_variants() -> None:
             function = method if unchecked is None else wrapped(unchecked, name, kind="method")
             methods[f"{name}_"] = in_place(f"{name}_", function, IN_PLACE.get(name, ORDINARY_IN_PLACE))
     for name, called in AUGMENTED.items():
-        methods[name] = augmented(in_place(name, methods[called]) if called.endswith("__") else methods[called])
+        own = called.endswith("__")
+        methods[name] = augmented(in_place(name, methods[called], IN_PLACE[called]) if own else methods[called])
     for name, method in methods.items():
         if name.endswith("_") and name in FUNCTIONS and name not in functions:
             functions[name] = as_function(name, method)
@@ -240,7 +248,7 @@ def _check_filling(value: Tensor) -> None:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
 
 
-@public("Tensor")
+@public("Tensor", in_place=InPlace(captured="fill_"))
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Replace every element by ``value``, a number or a 0-dim tensor.
 
@@ -257,7 +265,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 @fast_method(no_operand(assignment.zero))
-@public("Tensor")
+@public("Tensor", in_place=InPlace(captured="zero_"))
 def zero_(self: Tensor) -> Tensor:
     """Replace every element by zero."""
     refuse_in_place(self, overlapping=True)
@@ -265,7 +273,7 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @fast_method(one_operand(assignment.copy))
-@public("Tensor")
+@public("Tensor", in_place=InPlace(captured=ARITHMETIC))
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Replace the elements by those of ``src`` (a tensor or a number), broadcast and cast as need be.
 

@@ -137,7 +137,7 @@ def column_stack(tensors: Any) -> Tensor:
     return joined([tensor if tensor.ndim > 1 else reshaped(tensor, (tensor._spec.numel, 1)) for tensor in tensors], 1)
 
 
-@public("torch")
+@public("torch", "functional")
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a large one; vectors are rows."""
     tensors = tensor_list("block_diag", tensors)
@@ -150,7 +150,7 @@ def block_diag(*tensors: Any) -> Tensor:
     return ops.block_diag(*atleast_2d(tensors)) if tensors else empty(1, 0)
 
 
-@public("torch")
+@public("torch", "functional")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, all broadcast to their common shape."""
     listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
@@ -159,7 +159,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensor if tensor.shape == shape else expanded(tensor, shape) for tensor in tensors)
 
 
-@public("torch")
+@public("torch", "functional")
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of the points of a grid: one tensor for each vector, all of the grid's shape.
 
@@ -232,7 +232,7 @@ def _piece_length(input: Tensor, split_size: int, dim: int) -> tuple[int, int]:
     return axis, split_size
 
 
-@public("torch")
+@public("torch", "functional")
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list.
 

@@ -191,7 +191,7 @@ def _contracted(x: Tensor, y: Tensor, x_axes: Sequence[int], y_axes: Sequence[in
     return reshaped(product, (*rows, *columns))
 
 
-@public("torch", out=True)
+@public("torch", "functional", out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products along pairs of dimensions: the last ``dims`` of ``a`` with the first of ``b``, or two lists.
 
@@ -359,7 +359,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return reshaped(product, shape)
 
 
-@public("torch", out=True)
+@public("torch", "functional", out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
     warn_once(
@@ -415,7 +415,7 @@ def _chained(chain: Sequence[Tensor], split: dict[tuple[int, int], int], i: int,
     return ops.mm(_chained(chain, split, i, k), _chained(chain, split, k + 1, j))
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) to (..., out), with a weight (out, in) or (in,) and a bias (out,).
 
@@ -438,7 +438,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 LINEAR_WITHOUT_BIAS = {1: ops.linear_1d_without_bias, 2: ops.linear_2d_without_bias}
 
 
-@public("nn.functional", "torch")
+@public("nn.functional", "torch", native=True)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[o] @ input2 + bias[o]`` for each output o, with a weight (out, in1, in2).
 

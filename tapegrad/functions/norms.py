@@ -213,7 +213,7 @@ def linalg_norm(
     return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
 
 
-@public("torch")
+@public("torch", "functional")
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: dtype | None = None
 ) -> Tensor:

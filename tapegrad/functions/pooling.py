@@ -293,7 +293,7 @@ def _avg_pool(
     return resampling.AVERAGES[dims](input, samplings=samplings)
 
 
-@public("nn.functional", "torch")
+@public("nn.functional", "torch", native=True)
 def avg_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -306,7 +306,7 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
@@ -322,7 +322,7 @@ def avg_pool2d(
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
@@ -345,7 +345,7 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     return resampling.ADAPTIVE_AVERAGES[dims](input, samplings=samplings)
 
 
-@public("nn.functional", "torch")
+@public("nn.functional", "torch", native=True)
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     """The mean of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_avg_pool2d``.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
+from tapegrad.functions.declarations import InPlace
 from tapegrad.functions.factory import is_integer, no_overload, type_name
 from tapegrad.functions.generator import next_key, sampled
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
@@ -140,7 +141,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return _fill(self, "geometric_", sampling.geometric, generator, float(p))
 
 
-@public("Tensor")
+@public("Tensor", in_place=InPlace(captured="inplace bernoulli"))
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1 with the probability ``p``, else 0; ``p`` is a number, or a tensor that broadcasts to this one.
 

@@ -30,7 +30,7 @@ from tapegrad.functions.parser import (
     respelled,
     type_name,
 )
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NATIVE_IN_NN
+from tapegrad.functions.parser_table import FUNCTIONS, METHODS
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
@@ -47,6 +47,10 @@ NOT_WRAPPED: set[Any] = set()
 BY_CLASSES: set[Any] = set()
 """The functions that classes can override."""
 
+
+
+NATIVE_IN_NN: set[str] = set()
+"""Functions of ``nn.functional`` that PyTorch has in C++, with signatures; the others are written in Python."""
 
 
 class Unset:
@@ -102,7 +106,7 @@ def unprefixed(name: str) -> str:
 
 def public(
     *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool | Out = False,
-    in_place: InPlace = ORDINARY_IN_PLACE, asks: str = "all",
+    in_place: InPlace = ORDINARY_IN_PLACE, asks: str = "all", native: bool = False,
 ) -> Callable:  # fmt: skip
     """Declare a function of PyTorch's vocabulary. See Note [Declared once] in ``declarations.py``.
 
@@ -114,11 +118,13 @@ def public(
             and it does.
         in_place: what is particular about the in-place variant, which it has if PyTorch's signatures say so.
         asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
+        native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not.
     """
 
     def decorate(function: Callable) -> Callable:
         first = name or function.__name__
         made: dict[tuple, Callable] = {}
+        NATIVE_IN_NN.update((first, *aliases) if native else ())
         for home in homes:
             for key in (first, *aliases):
                 table = NAMESPACES.setdefault(home, {})

@@ -229,7 +229,7 @@ def _check_vector(x: Tensor) -> None:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
 
 
-@public("torch")
+@public("torch", "functional")
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All tuples of one element of each vector, in order: (n1 * n2 ..., number of vectors). Of one vector, that vector.
 

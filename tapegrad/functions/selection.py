@@ -7,7 +7,15 @@ from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
 from tapegrad.functions.bounds import numbers
-from tapegrad.functions.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, refuse_wider
+from tapegrad.functions.declarations import (
+    ARITHMETIC,
+    FOUND,
+    ORDINARY_IN_PLACE,
+    ORDINARY_OUT,
+    InPlace,
+    Out,
+    refuse_wider,
+)
 from tapegrad.functions.inplace import not_of_integers
 from tapegrad.functions.inplace_fast_path import two_operands
 from tapegrad.functions.layouts import in_row_major_order
@@ -68,7 +76,7 @@ _declare(elementwise.maximum, {COMPLEX: (RuntimeError, "maximum not implemented 
 _declare(elementwise.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")})
 _declare(elementwise.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")})
 _declare(elementwise.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")})
-_declare(elementwise.atan2, {COMPLEX: "atan2_cpu"}, "arctan2")
+_declare(elementwise.atan2, {COMPLEX: "atan2_cpu"}, "arctan2", in_place=InPlace(captured=""))
 _declare(elementwise.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu"))
 _declare(elementwise.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu"))
 _declare(elementwise.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu"))
@@ -77,7 +85,7 @@ _declare(special.igamma, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igamma_cpu"),
 _declare(special.igammac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igammac_cpu"), special=("gammaincc",))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(captured=""))
 def copysign(input: Tensor, other: Any) -> Tensor:
     """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
     x, y = operands("copysign", input, other, floating_operand)
@@ -173,7 +181,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return elementwise.clamp(input, _bound(min, input), _bound(max, input))
 
 
-@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST)), out=Out(_found))
+@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """The greater of ``input`` and ``min``, a number or a tensor; a tie's gradient goes to ``input``."""
     if isinstance(min, Tensor):
@@ -185,7 +193,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     return elementwise.clamp_min(input, _bound(min, input))
 
 
-@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST)), out=Out(_found))
+@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """The smaller of ``input`` and ``max``, a number or a tensor; a tie's gradient goes to ``input``."""
     if isinstance(max, Tensor):
@@ -261,7 +269,7 @@ _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "
             "float32": "float", "float64": "double"}  # fmt: skip
 
 
-@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False))
+@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False, captured=ARITHMETIC))
 @not_of_integers
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """``input`` with ``value``, a number or a 0-dim tensor, where the mask holds. The dtype stays that of ``input``.

@@ -64,7 +64,7 @@ def _scalar(value: Any, like: Tensor) -> Tensor:
     return fresh(from_host(np.asarray(value, kind.numpy), like.device), Spec.of((), kind, like.device))
 
 
-@public("torch")
+@public("torch", "functional")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The indices, one int64 tensor for each dimension of ``shape``, of places counted in row-major order.
 

@@ -250,19 +250,19 @@ def _with_dimensions(tensor: Tensor, ndim: int) -> Tensor:
     return unsqueeze(tensor, -1) if ndim == 3 else tensor
 
 
-@public("torch")
+@public("torch", "functional")
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors with at least one dimension."""
     return _atleast(1, tensors)
 
 
-@public("torch")
+@public("torch", "functional")
 def atleast_2d(*tensors: Any) -> Any:
     """Tensors with at least two dimensions, new ones in front."""
     return _atleast(2, tensors)
 
 
-@public("torch")
+@public("torch", "functional")
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least three dimensions: vectors become (1, N, 1), matrices (M, N, 1)."""
     return _atleast(3, tensors)
@@ -446,7 +446,7 @@ def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return expanded(self, shape_of_arguments(sizes or (size,)))
 
 
-@public("torch", asks="nobody")
+@public("torch", "functional", asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; an int stands for one length."""
     result: list[int] = []

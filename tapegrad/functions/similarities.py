@@ -29,7 +29,7 @@ def _scaled_to_one(x: Tensor, axis: int, eps: float) -> Tensor:
     return elementwise.div(x, losses.floored(norm, eps))
 
 
-@public("nn.functional", "torch")
+@public("nn.functional", "torch", native=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The inner product of ``x1`` and ``x2`` along ``dim``, over both norms (each at least ``eps``).
 
@@ -50,7 +50,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return _sum_along(elementwise.mul(*unit), axis)
 
 
-@public("nn.functional", "torch")
+@public("nn.functional", "torch", native=True)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension.
 

@@ -400,7 +400,7 @@ def _runs(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first, np.cumsum(new) - 1, np.diff([*first, len(rows)])
 
 
-@public("torch", "Tensor")
+@public("torch", "functional", "Tensor")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -418,7 +418,7 @@ def unique(
     return _results(values, inverse, counts, return_inverse, return_counts)
 
 
-@public("torch", "Tensor")
+@public("torch", "functional", "Tensor")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

@@ -63,7 +63,7 @@ def _centred(window: Tensor, length: int) -> Tensor:
 # -- forward -----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "functional", "Tensor")
 def stft(
     input: Tensor,
     n_fft: int,
@@ -175,7 +175,7 @@ def _spectra(
 # -- backward ----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "functional", "Tensor")
 def istft(
     input: Tensor,
     n_fft: int,
