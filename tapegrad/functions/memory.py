@@ -13,7 +13,7 @@ from tapegrad.functions.layouts import checked_format, copy_laid_out, copy_strid
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import existing_dim
-from tapegrad.functions.viewing import as_view, geometry_of
+from tapegrad.functions.viewing import as_view, declare_view, geometry_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of
@@ -107,6 +107,9 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 # -- views by strides --------------------------------------------------------------------------------------------------
+
+
+declare_view(strided.as_strided, lambda place, offset, shape, strides: Geometry(shape, strides, offset))
 
 
 @public("torch", "Tensor")

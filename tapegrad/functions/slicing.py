@@ -13,9 +13,13 @@ from tapegrad.functions.inplace import not_of_integers
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import ravel
-from tapegrad.functions.viewing import view_of
+from tapegrad.functions.viewing import declare_view, view_of
 from tapegrad.ops import shape as ops
+from tapegrad.tensor import geometry
 from tapegrad.tensor.tensor import Tensor
+
+declare_view(ops.select, lambda place, index, axis: geometry.selected(place, axis, index))
+declare_view(ops.slice_, lambda place, start, axis, length, step: geometry.sliced(place, axis, start, length, step))
 
 
 def selected(input: Tensor, axis: int, index: int) -> Tensor:
@@ -130,6 +134,9 @@ def _check_source(src: Tensor, shape: Sequence[int]) -> None:
         )
 
 
+declare_view(ops.diagonal, lambda place, offset, axis1, axis2: geometry.diagonal(place, offset, axis1, axis2))
+
+
 @public("torch", "Tensor")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension."""
@@ -166,6 +173,9 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix that has all elements on a diagonal."""
     return ops.diag_embed(ravel(input), offset=offset, axis1=0, axis2=1)
+
+
+declare_view(ops.unfold, lambda place, axis, size, step: geometry.unfolded(place, axis, size, step))
 
 
 @public("Tensor")
