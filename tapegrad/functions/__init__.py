@@ -1,4 +1,4 @@
-"""PyTorch's vocabulary over the operators of the table: ``dim``, defaults, checks, composites, in-place variants, methods.
+"""PyTorch's vocabulary over the operators of the table: ``dim``, defaults, checks, composites, writes, methods.
 
 Importing a family declares its functions; see ``registry.py`` for how, and ``attach.py`` for how Tensor gets them.
 """
