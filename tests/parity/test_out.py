@@ -413,8 +413,8 @@ def where_forward_mode_stops(torch):
         of_one = [getattr(torch.special, name) for name in names]
         of_two = [torch.special.gammainc, torch.special.zeta, torch.special.xlog1py]
         return [
-            *[attempt(lambda f=f: f(x, out=torch.empty(1)))[1] for f in of_one],
-            *[attempt(lambda f=f: f(x, x, out=torch.empty(1)))[1] for f in of_two],
+            *[attempt(lambda f=f: f(x, out=torch.empty(1)))[2] for f in of_one],
+            *[attempt(lambda f=f: f(x, x, out=torch.empty(1)))[2] for f in of_two],
         ]
 
 
