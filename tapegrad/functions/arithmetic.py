@@ -59,7 +59,7 @@ def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
     return bool(alpha) if category == BOOL else element_of(alpha, common_dtype(x, y))
 
 
-@public("torch", "Tensor", in_place=InPlace(captured="", fast=one_operand(elementwise.add, elementwise.add_scaled)))
+@public("torch", "Tensor", in_place=InPlace(captured="", fast=(one_operand, elementwise.add, elementwise.add_scaled)))
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, broadcast; either may be a number.
 
@@ -85,7 +85,7 @@ def _check_subtraction(x: Any, y: Any) -> None:
 
 @public(
     "torch", "Tensor", aliases=("subtract",),
-    in_place=InPlace(captured=ARITHMETIC, fast=one_operand(elementwise.sub, elementwise.sub_scaled)),
+    in_place=InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.sub, elementwise.sub_scaled)),
 )  # fmt: skip
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, broadcast; either may be a number.
@@ -115,16 +115,16 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return op(x, y, _checked_alpha(alpha, x, y))
 
 
-@public(
-    "torch", "Tensor", aliases=("multiply",),
-    in_place=InPlace(captured=ARITHMETIC, fast=one_operand(elementwise.mul)),
-)  # fmt: skip
+_TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.mul))
+
+
+@public("torch", "Tensor", aliases=("multiply",), in_place=_TIMES)
 def mul(input: Any, other: Any) -> Tensor:
     """``input * other``, broadcast; either may be a number."""
     return elementwise.mul(*operands("mul", input, other))
 
 
-_DIVIDED = InPlace(captured=ARITHMETIC, fast=one_operand(elementwise.div))
+_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.div))
 
 
 @public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)

@@ -18,7 +18,7 @@ from tapegrad.functions.inplace_memory import refuse_shared_parts
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import IN_PLACE, NAMESPACES, public
 from tapegrad.functions.scalars import is_number, no_overload, operand, operands, refuse
-from tapegrad.functions.unary import check, unary
+from tapegrad.functions.unary import check, declare, unary
 from tapegrad.ops import assignment, comparison
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
@@ -97,12 +97,9 @@ def _booleans(name: str) -> Out:
 
 
 for _op in (comparison.isnan, comparison.isinf, comparison.isfinite):
-    public("torch", "Tensor")(unary(_op))
-public("torch", "Tensor", out=_booleans("signbit"))(
-    unary(
-        comparison.signbit, {COMPLEX: (NotImplementedError, "signbit is not implemented for complex tensors.")}
-    )
-)  # fmt: skip
+    declare(unary(_op))
+_NO_SIGN = (NotImplementedError, "signbit is not implemented for complex tensors.")
+declare(unary(comparison.signbit, {COMPLEX: _NO_SIGN}), out=_booleans("signbit"))
 
 
 @public("torch", "Tensor", out=_booleans("isposinf"))
@@ -183,13 +180,12 @@ def _logical(op: Operator) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast; of any dtypes."
-    in_place = InPlace(recorded=False, captured=ARITHMETIC)
-    public("torch", "Tensor", in_place=in_place, out=Out(derivative=False))(function)
+    declare(function, in_place=InPlace(recorded=False, captured=ARITHMETIC), out=Out(derivative=False))
 
 
 for _op in (comparison.logical_and, comparison.logical_or, comparison.logical_xor):
     _logical(_op)
-public("torch", "Tensor", in_place=InPlace(recorded=False), out=Out(derivative=False))(unary(comparison.logical_not))
+declare(unary(comparison.logical_not), in_place=InPlace(recorded=False), out=Out(derivative=False))
 
 
 def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], Tensor]:
@@ -215,9 +211,7 @@ _operator("or", _bitwise(comparison.bitwise_or, "bitwise_or_cpu", FLOATING, COMP
 _operator("xor", _bitwise(comparison.bitwise_xor, "bitwise_xor_cpu", FLOATING, COMPLEX))
 _operator("lshift", _bitwise(comparison.bitwise_left_shift, "lshift_cpu", BOOL, FLOATING, COMPLEX))
 _operator("rshift", _bitwise(comparison.bitwise_right_shift, "rshift_cpu", BOOL, FLOATING, COMPLEX))
-public("torch", "Tensor", out=Out(FOUND))(
-    unary(comparison.bitwise_not, {FLOATING: "bitwise_not_cpu", COMPLEX: "bitwise_not_cpu"})
-)
+declare(unary(comparison.bitwise_not, dict.fromkeys((FLOATING, COMPLEX), "bitwise_not_cpu")), out=Out(FOUND))
 
 
 def _divisors(op: Operator, kernel: str) -> None:
@@ -227,7 +221,7 @@ def _divisors(op: Operator, kernel: str) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast."
-    public("torch", "Tensor", in_place=InPlace(captured=""))(function)
+    declare(function, in_place=InPlace(captured=""))
 
 
 _divisors(comparison.gcd, "gcd_cpu")

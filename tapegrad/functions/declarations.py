@@ -66,7 +66,7 @@ class InPlace(NamedTuple):
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
         first: refuses a tensor and operands before anything else does.
         captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.
-        fast: what makes of it a method that need not go the long way: Note [The fast path].
+        fast: what makes it need not go the long way, and with which operators: Note [The fast path].
     """
 
     node: str | None = None
@@ -77,7 +77,7 @@ class InPlace(NamedTuple):
     recorded: bool = True
     first: Callable[..., None] | None = None
     captured: str | None = None
-    fast: Callable[[Callable[..., Tensor]], Callable[..., Tensor]] | None = None
+    fast: tuple[Any, ...] | None = None
 
 
 ORDINARY_OUT, ORDINARY_IN_PLACE = Out(), InPlace()
@@ -115,6 +115,4 @@ def refuse_wider(message: str) -> Callable[[Tensor, Tensor], None]:
 
 def said(message: str, result: Any, target: Any) -> str:
     """A message with the names of two dtypes in it."""
-    return message.format(
-        R=result.scalar_name, O=target.scalar_name, r=cpp_name(result), o=cpp_name(target)
-    )
+    return message.format(R=result.scalar_name, O=target.scalar_name, r=cpp_name(result), o=cpp_name(target))

@@ -154,7 +154,7 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
     method = wrapped(method, name, kind="method")
-    return method if variant.fast is None else variant.fast(method)
+    return method if variant.fast is None else variant.fast[0](method, *variant.fast[1:])
 
 
 def _particular(variant: InPlace, name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
@@ -264,7 +264,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
 
 
-@fast_method(no_operand(assignment.zero))
+@fast_method(no_operand, assignment.zero)
 @public("Tensor", in_place=InPlace(captured="zero_"))
 def zero_(self: Tensor) -> Tensor:
     """Replace every element by zero."""
@@ -272,7 +272,7 @@ def zero_(self: Tensor) -> Tensor:
     return become(self, assignment.zero(before_write(self)), "zero_")
 
 
-@fast_method(one_operand(assignment.copy))
+@fast_method(one_operand, assignment.copy)
 @public("Tensor", in_place=InPlace(captured=ARITHMETIC))
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Replace the elements by those of ``src`` (a tensor or a number), broadcast and cast as need be.

@@ -40,92 +40,82 @@ FITS_ALL = 2**15
 Method = Callable[..., Tensor]
 
 
-def fast_method(fast: Callable[[Method], Method]) -> Callable[[Method], Method]:
+def fast_method(fast: Callable[..., Method], op: Operator) -> Callable[[Method], Method]:
     """Put a method of Tensor, made fast, in place of the one that was declared."""
 
     def replace(method: Method) -> Method:
-        NAMESPACES["Tensor"][method.__name__] = made = fast(method)
+        NAMESPACES["Tensor"][method.__name__] = made = fast(method, op)
         return made
 
     return replace
 
 
-def one_operand(op: Operator, scaled: Operator | None = None) -> Callable[[Method], Method]:
-    """What makes an in-place method of one other operand, a tensor or a number, go the shortest way.
-
-    See Note [The fast path].
+def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> Method:
+    """An in-place method of one other operand, a tensor or a number, by the shortest way. See Note [The fast path].
 
     Args:
-        op: what the method comes down to, for tensors and for a tensor and a float.
+        whole: the method as it is, which goes the long way.
+        op: what it comes down to, for tensors and for a tensor and a float.
         scaled: the same for a method that was given ``alpha``, a float.
     """
 
-    def fast(whole: Method) -> Method:
-        @wraps(whole)
-        def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-            if len(args) != 1 or (kwargs and (scaled is None or tuple(kwargs) != ("alpha",))):
-                return whole(self, *args, **kwargs)
-            (other,) = args
-            key: tuple
-            operands: tuple
-            kind = other._spec if isinstance(other, Tensor) else type(other)
-            if kind is int and -EXACT < other < EXACT:
-                other, kind = float(other), float
-            if scaled is not None and kwargs:
-                operator, alpha = scaled, kwargs["alpha"]
-                key, operands = (FAST, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
-            else:
-                operator, key, operands = op, (FAST, thread.modes, self._spec, kind), (other,)
-            run, storage = operator.plans.get(key) or operator.plan_cache.get(key), self._storage
-            if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
-                return _long_way(whole, operator, key, self, args, kwargs)
-            return _written(self, run(self, *operands))
+    @wraps(whole)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if len(args) != 1 or (kwargs and (scaled is None or tuple(kwargs) != ("alpha",))):
+            return whole(self, *args, **kwargs)
+        (other,) = args
+        key: tuple
+        operands: tuple
+        kind = other._spec if isinstance(other, Tensor) else type(other)
+        if kind is int and -EXACT < other < EXACT:
+            other, kind = float(other), float
+        if scaled is not None and kwargs:
+            operator, alpha = scaled, kwargs["alpha"]
+            key, operands = (FAST, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
+        else:
+            operator, key, operands = op, (FAST, thread.modes, self._spec, kind), (other,)
+        run, storage = operator.plans.get(key) or operator.plan_cache.get(key), self._storage
+        if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
+            return _long_way(whole, operator, key, self, args, kwargs)
+        return _written(self, run(self, *operands))
 
-        return method
-
-    return fast
+    return method
 
 
-def two_operands(op: Operator, *names: str) -> Callable[[Method], Method]:
+def two_operands(whole: Method, op: Operator, *names: str) -> Method:
     """``one_operand`` for a method of two other operands, and numbers of these ``names``."""
 
-    def fast(whole: Method) -> Method:
-        @wraps(whole)
-        def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-            if len(args) != 2 or tuple(kwargs) != names:
-                return whole(self, *args, **kwargs)
-            operands, storage = (*args, *kwargs.values()), self._storage
-            key = (FAST, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
-            run, plain = op.plans.get(key) or op.plan_cache.get(key), True
-            for x in operands:
-                if isinstance(x, Tensor):
-                    plain = plain and (x is self or storage is None or x._storage is not storage)
-                else:
-                    plain = plain and type(x) is float and -FITS_ALL < x < FITS_ALL
-            if not run or not plain:
-                return _long_way(whole, op, key, self, args, kwargs)
-            return _written(self, run(self, *operands))
+    @wraps(whole)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if len(args) != 2 or tuple(kwargs) != names:
+            return whole(self, *args, **kwargs)
+        operands, storage = (*args, *kwargs.values()), self._storage
+        key = (FAST, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
+        run, plain = op.plans.get(key) or op.plan_cache.get(key), True
+        for x in operands:
+            if isinstance(x, Tensor):
+                plain = plain and (x is self or storage is None or x._storage is not storage)
+            else:
+                plain = plain and type(x) is float and -FITS_ALL < x < FITS_ALL
+        if not run or not plain:
+            return _long_way(whole, op, key, self, args, kwargs)
+        return _written(self, run(self, *operands))
 
-        return method
-
-    return fast
+    return method
 
 
-def no_operand(op: Operator) -> Callable[[Method], Method]:
+def no_operand(whole: Method, op: Operator) -> Method:
     """``one_operand`` for a method without one."""
 
-    def fast(whole: Method) -> Method:
-        @wraps(whole)
-        def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-            key = (FAST, thread.modes, self._spec)
-            run = op.plans.get(key) or op.plan_cache.get(key)
-            if not run or args or kwargs:
-                return _long_way(whole, op, key, self, args, kwargs)
-            return _written(self, run(self))
+    @wraps(whole)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        key = (FAST, thread.modes, self._spec)
+        run = op.plans.get(key) or op.plan_cache.get(key)
+        if not run or args or kwargs:
+            return _long_way(whole, op, key, self, args, kwargs)
+        return _written(self, run(self))
 
-        return method
-
-    return fast
+    return method
 
 
 def _written(tensor: Tensor, result: Tensor) -> Tensor:

@@ -249,22 +249,19 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return unsafe_view(elementwise.mul(spread, repeated), shape=lengths)
 
 
-def _refuse_other_shape(tensor: Tensor, result: Tensor) -> None:
-    if tensor.shape != result.shape:
-        raise RuntimeError(
-            f"Bad in-place call: input tensor size {list(tensor.shape)} and output tensor size {list(result.shape)} "
-            "should match"
-        )
-
-
 def _refuse_sum_of_other_shape(tensor: Tensor, mat1: Tensor, mat2: Tensor, **scales: Any) -> None:
     if mat1.ndim == mat2.ndim == 2 and mat1.shape[1] == mat2.shape[0]:
-        shape = (mat1.shape[0], mat2.shape[1])
-        if tensor.shape != shape:
-            raise RuntimeError(
-                f"Bad in-place call: input tensor size {list(tensor.shape)} and output tensor size {list(shape)} "
-                "should match"
-            )
+        _refuse_size(tensor, (mat1.shape[0], mat2.shape[1]))
+
+
+def _refuse_other_shape(tensor: Tensor, result: Tensor) -> None:
+    _refuse_size(tensor, tuple(result.shape))
+
+
+def _refuse_size(tensor: Tensor, size: tuple[int, ...]) -> None:
+    if tensor.shape != size:
+        sizes = f"input tensor size {list(tensor.shape)} and output tensor size {list(size)}"
+        raise RuntimeError(f"Bad in-place call: {sizes} should match")
 
 
 def _refuse_outer_of_other_shape(tensor: Tensor, vec1: Tensor, vec2: Tensor, **scales: Any) -> None:
@@ -292,9 +289,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha
 
 
 @public(
-    "torch", "Tensor",
-    in_place=InPlace(overlapping=True, apart=False, check=_refuse_other_shape),
-    out=Out(EXPECTED),
+    "torch", "Tensor", in_place=InPlace(overlapping=True, apart=False, check=_refuse_other_shape), out=Out(EXPECTED),
 )  # fmt: skip
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``.
@@ -306,9 +301,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: 
 
 
 @public(
-    "torch", "Tensor",
-    in_place=InPlace(overlapping=True, apart=False, check=_refuse_other_shape),
-    out=Out(EXPECTED),
+    "torch", "Tensor", in_place=InPlace(overlapping=True, apart=False, check=_refuse_other_shape), out=Out(EXPECTED),
 )  # fmt: skip
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)``, of batches of matrices.

@@ -21,6 +21,7 @@ from typing import Any
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.functions.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
 from tapegrad.functions.parser import (
+    NUMPY_NAMES,
     check_call,
     check_inner,
     has_number,
@@ -66,8 +67,8 @@ UNSET: Any = Unset()
 """The default of a parameter whose absence means something else than None."""
 
 
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-"""NumPy's names of parameters, which PyTorch takes for its own."""
+OWN_NAMES = {numpy: name for name, given in NUMPY_NAMES.items() for numpy in given.split()}
+"""PyTorch's names of parameters by NumPy's."""
 
 
 TRUTHS = frozenset((
@@ -402,7 +403,7 @@ class Signature:
     def known_by_name(self) -> tuple[dict[str, str], frozenset[str]]:
         """NumPy's names of parameters and PyTorch's, and the names of those that must be tensors."""
         names = parameters_of(self.function).names
-        renamed = {alias: own for alias, own in NUMPY_NAMES.items() if own in names and alias not in names}
+        renamed = {alias: own for alias, own in OWN_NAMES.items() if own in names and alias not in names}
         renamed |= self.otherwise_named(names)
         tensors = frozenset(key for key, kind in self.function.__annotations__.items() if kind in TENSOR)
         self.by_name = renamed, tensors

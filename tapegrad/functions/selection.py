@@ -10,8 +10,6 @@ from tapegrad.functions.bounds import numbers
 from tapegrad.functions.declarations import (
     ARITHMETIC,
     FOUND,
-    ORDINARY_IN_PLACE,
-    ORDINARY_OUT,
     InPlace,
     Out,
     refuse_wider,
@@ -33,6 +31,7 @@ from tapegrad.functions.scalars import (
     refuse,
     unsupported,
 )
+from tapegrad.functions.unary import declare
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator, cast
 from tapegrad.tensor.level_messages import DYNAMIC
@@ -59,30 +58,19 @@ def _pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tenso
     return function
 
 
-def _declare(
-    op: Operator, refusals: dict[int, Refusal], *aliases: str, special: tuple[str, ...] = (),
-    in_place: InPlace = ORDINARY_IN_PLACE, out: Out = ORDINARY_OUT,
-) -> None:  # fmt: skip
-    """Declare the function and method that call an operator; ``special``: what ``torch.special`` calls it."""
-    function = _pair(op, refusals)
-    public("torch", "Tensor", aliases=aliases, in_place=in_place, out=out)(function)
-    for name in special:
-        public("special", name=name, out=Out(called=op.name))(function)
-
-
 _NO_LDEXP = "ldexp can't be cast to the desired output type {O}"
 
-_declare(elementwise.maximum, {COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")})
-_declare(elementwise.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")})
-_declare(elementwise.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")})
-_declare(elementwise.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")})
-_declare(elementwise.atan2, {COMPLEX: "atan2_cpu"}, "arctan2", in_place=InPlace(captured=""))
-_declare(elementwise.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu"))
-_declare(elementwise.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu"))
-_declare(elementwise.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu"))
-_declare(elementwise.ldexp, {}, in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
-_declare(special.igamma, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igamma_cpu"), special=("gammainc",))
-_declare(special.igammac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igammac_cpu"), special=("gammaincc",))
+declare(_pair(elementwise.maximum, {COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}))
+declare(_pair(elementwise.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}))
+declare(_pair(elementwise.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}))
+declare(_pair(elementwise.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}))
+declare(_pair(elementwise.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPlace(captured=""))
+declare(_pair(elementwise.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
+declare(_pair(elementwise.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
+declare(_pair(elementwise.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
+declare(_pair(elementwise.ldexp, {}), in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
+declare(_pair(special.igamma, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igamma_cpu")), special=("gammainc",))
+declare(_pair(special.igammac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igammac_cpu")), special=("gammaincc",))
 
 
 @public("torch", "Tensor", in_place=InPlace(captured=""))
@@ -304,7 +292,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 # -- several terms -----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=two_operands(elementwise.lerp)))
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.lerp)))
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``, for a ``weight`` that is a number or a tensor.
 
@@ -327,7 +315,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return elementwise.lerp(input, end, operand(weight, input.dtype))
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=two_operands(elementwise.addcmul, "value")))
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.addcmul, "value")))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``, broadcast, for a number ``value``."""
     tensors = input, tensor1, tensor2
@@ -335,7 +323,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     return elementwise.addcmul(*tensors, converted(value, common_dtype(*tensors)))
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=two_operands(elementwise.addcdiv, "value")))
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.addcdiv, "value")))
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``, broadcast, for a number ``value``.
 

@@ -56,54 +56,53 @@ def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], 
     return function
 
 
-def _declare(
-    op: Operator, refusals: Refusals | None = None, *aliases: str, special: tuple[str, ...] = (),
-    in_place: InPlace = ORDINARY_IN_PLACE, out: Out = ORDINARY_OUT,
+def declare(
+    function: Callable, *aliases: str, special: tuple[str, ...] = (), in_place: InPlace = ORDINARY_IN_PLACE,
+    out: Out = ORDINARY_OUT,
 ) -> None:  # fmt: skip
-    """Declare the function and method that call an operator; ``special``: what ``torch.special`` calls it."""
-    function = unary(op, refusals)
+    """Declare what calls an operator as function and method; ``special``: what ``torch.special`` calls it."""
     public("torch", "Tensor", aliases=aliases, in_place=in_place, out=out)(function)
     for name in special:
-        public("special", name=name, out=Out(called=op.name))(function)
+        public("special", name=name, out=Out(called=function.__name__))(function)
 
 
 # -- integers become floats, complex numbers are taken -----------------------------------------------------------------
 
-_declare(elementwise.exp)
-_declare(elementwise.exp2, special=("exp2",))
-_declare(elementwise.expm1, special=("expm1",))
-_declare(elementwise.log)
-_declare(elementwise.log2)
-_declare(elementwise.log10)
-_declare(elementwise.log1p, special=("log1p",))
-_declare(elementwise.sqrt)
-_declare(elementwise.rsqrt)
-_declare(elementwise.reciprocal)
-_declare(elementwise.sin)
-_declare(elementwise.cos)
-_declare(elementwise.tan)
-_declare(elementwise.asin, None, "arcsin")
-_declare(elementwise.acos, None, "arccos")
-_declare(elementwise.atan, None, "arctan")
-_declare(elementwise.sinh)
-_declare(elementwise.cosh)
-_declare(elementwise.asinh, None, "arcsinh", in_place=InPlace(node="AsinhBackward1"))
-_declare(elementwise.acosh, None, "arccosh", in_place=InPlace(node="AcoshBackward1"))
-_declare(elementwise.atanh, None, "arctanh", in_place=InPlace(node="AtanhBackward1"))
-_declare(elementwise.tanh)
-_declare(elementwise.sigmoid, special=("expit",))
-_declare(elementwise.angle)
-_declare(elementwise.sinc, special=("sinc",))
+declare(unary(elementwise.exp))
+declare(unary(elementwise.exp2), special=("exp2",))
+declare(unary(elementwise.expm1), special=("expm1",))
+declare(unary(elementwise.log))
+declare(unary(elementwise.log2))
+declare(unary(elementwise.log10))
+declare(unary(elementwise.log1p), special=("log1p",))
+declare(unary(elementwise.sqrt))
+declare(unary(elementwise.rsqrt))
+declare(unary(elementwise.reciprocal))
+declare(unary(elementwise.sin))
+declare(unary(elementwise.cos))
+declare(unary(elementwise.tan))
+declare(unary(elementwise.asin), "arcsin")
+declare(unary(elementwise.acos), "arccos")
+declare(unary(elementwise.atan), "arctan")
+declare(unary(elementwise.sinh))
+declare(unary(elementwise.cosh))
+declare(unary(elementwise.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1"))
+declare(unary(elementwise.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
+declare(unary(elementwise.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
+declare(unary(elementwise.tanh))
+declare(unary(elementwise.sigmoid), special=("expit",))
+declare(unary(elementwise.angle))
+declare(unary(elementwise.sinc), special=("sinc",))
 
 
 # -- integers become floats, complex numbers are refused ---------------------------------------------------------------
 
-_declare(special.erf, {COMPLEX: "erf_vml_cpu"}, special=("erf",))
-_declare(special.erfc, {COMPLEX: "erfc_vml_cpu"}, special=("erfc",))
-_declare(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}, special=("erfinv",))
-_declare(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}, special=("gammaln",))
-_declare(special.digamma, {COMPLEX: "digamma"}, special=("digamma", "psi"))
-_declare(special.i0, {COMPLEX: "i0_vml_cpu"}, special=("i0",))
+declare(unary(special.erf, {COMPLEX: "erf_vml_cpu"}), special=("erf",))
+declare(unary(special.erfc, {COMPLEX: "erfc_vml_cpu"}), special=("erfc",))
+declare(unary(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}), special=("erfinv",))
+declare(unary(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}), special=("gammaln",))
+declare(unary(special.digamma, {COMPLEX: "digamma"}), special=("digamma", "psi"))
+declare(unary(special.i0, {COMPLEX: "i0_vml_cpu"}), special=("i0",))
 for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.i1, special.i1e):
     public("special")(unary(_op, {COMPLEX: _op.name}))
 
@@ -120,16 +119,16 @@ def _refuse_complex(tensor: Tensor, result: Tensor) -> None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
 
 
-_declare(elementwise.floor, _whole("floor"), out=Out(FOUND))
-_declare(elementwise.ceil, _whole("ceil"), out=Out(FOUND))
-_declare(elementwise.trunc, _whole("trunc"), "fix", out=Out(FOUND))
-_declare(elementwise.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu"), out=Out(FOUND))
-_declare(elementwise.abs, {BOOL: "abs_cpu"}, "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
-_declare(elementwise.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}, "negative", out=Out(FOUND))
-_declare(elementwise.sgn, {}, out=Out(FOUND))
-_declare(elementwise.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}, out=Out(FOUND))
-_declare(elementwise.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")})
-_declare(elementwise.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")})
+declare(unary(elementwise.floor, _whole("floor")), out=Out(FOUND))
+declare(unary(elementwise.ceil, _whole("ceil")), out=Out(FOUND))
+declare(unary(elementwise.trunc, _whole("trunc")), "fix", out=Out(FOUND))
+declare(unary(elementwise.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
+declare(unary(elementwise.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
+declare(unary(elementwise.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
+declare(unary(elementwise.sgn, {}), out=Out(FOUND))
+declare(unary(elementwise.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
+declare(unary(elementwise.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")}))
+declare(unary(elementwise.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
 
 
 @public("torch", "Tensor", out=Out(FOUND))
