@@ -187,11 +187,11 @@ def declare_variants() -> None:
 def augmented(method: Callable[..., Tensor]) -> Callable[..., Any]:
     """What Python calls for an augmented assignment; operands that it doesn't know are left to the other side."""
 
-    def assignment(self: Tensor, other: Any) -> Any:
+    def assign(self: Tensor, other: Any) -> Any:
         return method(self, other) if accepts(other) else NotImplemented
 
-    assignment.__name__ = assignment.__qualname__ = method.__name__
-    return assignment
+    assign.__name__ = assign.__qualname__ = method.__name__
+    return assign
 
 
 def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tensor]:
