@@ -18,7 +18,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.ops import joining, strided
 from tapegrad.ops import shape as ops
-from tapegrad.ops.operator import broadcast_to, conj
+from tapegrad.ops.kinds import broadcast_to, conj
 from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.dual import set_tangent, tangent_of

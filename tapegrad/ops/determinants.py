@@ -23,10 +23,11 @@ from tapegrad.errors import LinAlgError
 from tapegrad.execution import dtypes
 from tapegrad.execution.host import innermost, is_readable, may_look, to_host
 from tapegrad.execution.late import check_later, found_in
+from tapegrad.ops import conventions
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.elementwise import complex, imag, real
+from tapegrad.ops.kinds import conj, general
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.operator import conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import diagonal, unsqueeze
@@ -93,7 +94,7 @@ def det_gradient(g, x, out, lu, permutation):
     x=lambda g_out, x, out, lu, permutation: det_gradient(g_out, x, out, lu, permutation),
     jvp=lambda t_x, x, out, lu, permutation: (trace(by_factors(x, lu, permutation, t_x, False)) * out, None, None),
     outputs=("out", "lu", "permutation"),
-    node="LinalgDetBackward0",
+    aten="_linalg_det", saved={"A": "x", "LU": "lu"}, xla="lu", flowing=1, looks=True,
 )
 def det(x):
     """The determinants of square matrices, and their factors, without zeros among the pivots."""
@@ -101,11 +102,6 @@ def det(x):
     found = jnp.prod(pivots_of(lu), -1) * sign_of(lu, pivots)
     tiny = jnp.where(pivots_of(lu) == 0, jnp.finfo(lu.dtype).eps, 0).astype(lu.dtype)
     return found, lu + tiny[..., None] * jnp.eye(lu.shape[-1], dtype=lu.dtype), permutation
-
-
-det.saved_names = {"A": "x", "LU": "lu", "result": "out"}
-det.looks = True
-det.flowing = 1
 
 
 def _singular(x):
@@ -127,6 +123,7 @@ def _without(s, *places):
 @general(
     x=lambda g, x: adjugate_derivative(adjoint(x), g),
     jvp=lambda t_x, x: adjugate_derivative(x, t_x),
+    aten=None,
 )
 def adjugate(x):
     """The adjugates of square matrices: ``det(x)`` times the inverse, and finite where there is none."""
@@ -159,6 +156,7 @@ def adjugate_tangent(t_x, t_t, x, t):
     x=lambda g, x, t: third_derivative(g, x, t),
     t=lambda g, x: adjugate_derivative(adjoint(x), g),
     jvp=lambda t_x, t_t, x, t: adjugate_tangent(t_x, t_t, x, t),
+    aten=None, xla="lu",
 )
 def adjugate_derivative(x, t):
     """The derivative of the adjugate at ``x`` in the direction ``t``. See Note [Determinants of singular matrices]."""
@@ -220,15 +218,10 @@ def slogdet_tangent(t_x, x, sign, lu, permutation):
     ),
     jvp=lambda t_x, x, sign, lu, permutation: slogdet_tangent(t_x, x, sign, lu, permutation),
     outputs=("sign", "logabsdet", "lu", "permutation"),
-    node="LinalgSlogdetBackward0",
+    aten="_linalg_slogdet", saved={"A": "x", "LU": "lu"}, convention=conventions.SIGN, xla="lu", flowing=2, looks=True,
 )
 def slogdet(x):
     """The sign (or phase) of the determinant, the logarithm of its absolute value, and the factors of the matrix."""
     lu, pivots, permutation, _ = factors(x)
     found = pivots_of(lu)
     return jnp.prod(jnp.sign(found), -1) * sign_of(lu, pivots), jnp.sum(jnp.log(jnp.abs(found)), -1), lu, permutation
-
-
-slogdet.saved_names = {"A": "x", "LU": "lu"}
-slogdet.looks = True
-slogdet.flowing = 2

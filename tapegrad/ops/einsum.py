@@ -8,12 +8,12 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
+from tapegrad.ops.kinds import broadcast_to, conj, general, multilinear
 from tapegrad.ops.matmul import FULL
-from tapegrad.ops.operator import broadcast_to, conj, general, multilinear
 from tapegrad.ops.shape import view
 
 
-@general()
+@general(aten="eye")
 def identity_of(x, *, size, dtype):
     """The identity matrix of a size and dtype, where ``x`` lives."""
     return jnp.eye(size, dtype=dtype.numpy)
@@ -80,6 +80,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     ),
     node="ViewBackward0",
     name="einsum",
+    aten="bmm", spoilt="product",
 )
 def einsum(*operands, equation):
     """The sum of products that an explicit equation such as ``"ij,jk->ik"`` says; lengths of 1 broadcast.

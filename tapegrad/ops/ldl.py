@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 from tapegrad.ops.solving import batch_of, column_major, expanded
 
 NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
@@ -57,7 +57,8 @@ def _solved(hermitian, factor, pivots, y):
 @general(
     x=underivable("aten::linalg_ldl_factor_ex"),
     outputs=("factor", "pivots", "info"),
-    node=NOT_IMPLEMENTED,
+    node="torch::autograd::NotImplemented",
+    aten="linalg_ldl_factor_ex", xla="pure_callback",
 )
 def ldl_factor(x, *, hermitian):
     """The packed factors of symmetric (or ``hermitian``) matrices, LAPACK's pivots and its verdicts (int32)."""
@@ -69,7 +70,8 @@ def ldl_factor(x, *, hermitian):
 @general(
     factor=underivable("aten::linalg_ldl_solve"),
     y=underivable("aten::linalg_ldl_solve"),
-    node=NOT_IMPLEMENTED,
+    node="torch::autograd::NotImplemented",
+    aten="linalg_ldl_solve", xla="pure_callback",
 )
 def ldl_solve(factor, pivots, y, *, hermitian):
     """The solution of ``A @ out = y`` by the packed factors of A; batches broadcast."""

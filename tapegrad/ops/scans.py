@@ -18,8 +18,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
+from tapegrad.ops import conventions
 from tapegrad.ops.elementwise import exp, log, where
-from tapegrad.ops.operator import broadcast_to, cast, conj, general, linear
+from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
 from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, sum_all, widened
 from tapegrad.ops.shape import view
 from tapegrad.ops.sorting import chosen, unchosen
@@ -46,7 +47,7 @@ def _shifted(x, axis, by, fill=0):
     return lax.pad(x, jnp.asarray(fill, x.dtype), padding)
 
 
-@linear(x=lambda g, axis, by: shift(g, axis=axis, by=-by))
+@linear(x=lambda g, axis, by: shift(g, axis=axis, by=-by), aten=None)
 def shift(x, *, axis, by):
     """``x`` moved by one place along ``axis``: forward if ``by`` is 1, back if it is -1; zero in the place it left."""
     return _shifted(x, axis, by)
@@ -78,6 +79,7 @@ def plus(x, y):
         axis=axis,
         reverse=reverse,
     ),
+    aten=None,
 )
 def recurrence(a, b, *, axis, reverse):
     """The solution h of ``h_i = a_i h_{i-1} + b_i`` along ``axis`` (``h_{i+1}`` if ``reverse``), starting from 0."""
@@ -100,6 +102,7 @@ def recurrence(a, b, *, axis, reverse):
     jvp=lambda t_x, x, out, axis, reverse: shift(
         recurrence(x, t_x * out, axis=axis, reverse=reverse), axis=axis, by=step(reverse)
     ),
+    aten=None,
 )
 def products_before(x, *, axis, reverse):
     """The product of all elements before each along ``axis`` (after each, if ``reverse``); 1 at the start."""
@@ -165,7 +168,8 @@ def _prod(x, axis, keepdims, dtype):
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(
         in_type(t_x, dtype) * others(in_type(x, dtype), axis), axis=axis, keepdims=keepdims
     ),
-    node="ProdBackward1",
+    node=1,
+    aten=".dim_int",
 )
 def prod(x, *, axis, keepdims=False, dtype=None):
     """The product over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
@@ -175,7 +179,7 @@ def prod(x, *, axis, keepdims=False, dtype=None):
 @general(
     x=lambda g, x, out, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
     jvp=lambda t_x, x, dtype: sum_all(in_type(t_x, dtype) * others_of_all(in_type(x, dtype))),
-    node="ProdBackward0",
+    family="prod",
 )
 def prod_all(x, *, dtype=None):
     """The product of all elements."""
@@ -238,6 +242,7 @@ def _extrema(find, x, axis):
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
     outputs=("values", "indices"),
     real=True,
+    convention=conventions.RUNNING,
 )
 def cummax(x, *, axis):
     """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
@@ -249,6 +254,7 @@ def cummax(x, *, axis):
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
     outputs=("values", "indices"),
     real=True,
+    convention=conventions.RUNNING,
 )
 def cummin(x, *, axis):
     """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
