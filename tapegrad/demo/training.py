@@ -42,7 +42,7 @@ def step(p: Parameters, x: torch.Tensor, labels: torch.Tensor, lr: float) -> tor
     loss.backward()
     with torch.no_grad():
         for parameter in p.values():
-            parameter -= lr * parameter.grad
+            parameter -= lr * parameter.grad  # type: ignore[operator]
             parameter.grad = None
     return loss.detach()
 

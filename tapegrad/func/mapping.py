@@ -207,7 +207,7 @@ def taken_out(item: Any, level: Level, place: int | None, func: Callable) -> Any
     tensor, batched = lower(item, level)
     with level.outside():
         if not batched:
-            return tensor.expand(level.size, *tensor.shape)
+            return tensor.expand((level.size, *tensor.shape))  # type: ignore[arg-type]
         return movedim(tensor, 0, place) if place else tensor
 
 

@@ -397,4 +397,4 @@ def __contains__(self: Tensor, element: Any, /) -> bool:
     """Whether any element equals a number or (broadcast) tensor."""
     if not isinstance(element, (Tensor, bool, int, float, complex)):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-    return bool((self == element).any().item())  # type: ignore[attr-defined]
+    return bool((self == element).any().item())

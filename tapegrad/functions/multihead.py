@@ -117,8 +117,8 @@ def _packed(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Ten
         return _parts(linear(query, weight, bias), 3)
     if key is value:
         weights = weight.split([width, 2 * width])
-        biases = (None, None) if bias is None else bias.split([width, 2 * width])
-        return [linear(query, weights[0], biases[0]), *_parts(linear(key, weights[1], biases[1]), 2)]
+        one, both = (None, None) if bias is None else bias.split([width, 2 * width])
+        return [linear(query, weights[0], one), *_parts(linear(key, weights[1], both), 2)]
     biases = (None,) * 3 if bias is None else bias.chunk(3)
     return [linear(*each) for each in zip((query, key, value), weight.chunk(3), biases, strict=True)]
 

@@ -90,7 +90,7 @@ def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -
 
 @public("linalg")
 def vector_norm(
-    input: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
+    input: Tensor, ord: float | Tensor = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
     """The ``ord``-norm of all elements, or over ``dim``: ``(sum |x|^ord)^(1/ord)``; for 0 the number of nonzero
     elements, for inf and -inf the largest and the smallest absolute value. Real, also of complex elements.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.protocols import own_attributes, rebuild_tensor, tensor_parts
@@ -38,11 +38,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     _torch_function_disabled = True
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = tensor([])
         if type(data) is Tensor or type(data) is Parameter:
-            return make_subclass(cls, data, requires_grad)
+            return make_subclass(cls, data, requires_grad)  # type: ignore[return-value]
         result = data.detach().requires_grad_(requires_grad)
         if type(result) is not type(data):
             raise RuntimeError(
@@ -59,7 +59,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         text = super().__repr__()
         if type(self) is not Parameter:
             text = f"Parameter({type(self).__name__}{text.removeprefix('tensor')})"

@@ -16,7 +16,7 @@ the mode. That nothing is recorded inside is ``Modes.grad``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from tapegrad.caches import Cache, Interned
 from tapegrad.execution import devices, dtypes
@@ -24,7 +24,7 @@ from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple that prints as ``torch.Size([2, 3])`` and knows its ``numel()``.
 
     >>> Size((2, 3)), Size((2, 3)).numel(), Size((2, 3))[1:]
@@ -39,6 +39,12 @@ class Size(tuple):
         for length in self:
             result *= length
         return result
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
 
     def __getitem__(self, index: Any) -> Any:
         item = tuple.__getitem__(self, index)

@@ -30,8 +30,13 @@ from tapegrad.tensor.shared import is_shared, lent_part, replace_part, withhold
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
+if TYPE_CHECKING:  # methods and properties are attached by ``functions/attach.py``
+    from tapegrad.tensor.methods import TensorMethods
+else:
+    TensorMethods = object
 
-class Tensor:
+
+class Tensor(TensorMethods):
     """A multi-dimensional array that remembers how it was computed.
 
     Create one with ``tapegrad.tensor`` and the other factories; ``Tensor(2, 3)`` and ``Tensor([1, 2])`` are PyTorch's
@@ -64,10 +69,6 @@ class Tensor:
     _counter: Counter | None = None
     _view: View | None = None
     _astray: list[weakref.ref[Tensor]] | None = None
-
-    if TYPE_CHECKING:  # methods and properties are attached by ``functions/attach.py``
-
-        def __getattr__(self, name: str) -> Any: ...
 
     __array_priority__: ClassVar[int] = 1000
 

@@ -287,5 +287,5 @@ def mismatch(ours: Tensor, theirs: Tensor, matches: Tensor, tolerances: tuple[fl
 def greatest(differences: Tensor) -> str:
     """The greatest element, and its index."""
     value, place = differences.flatten().max(0)
-    index = tuple(int(i) for i in np.unravel_index(place.item(), tuple(differences.shape)))
+    index = tuple(int(i) for i in np.unravel_index(int(place), tuple(differences.shape)))
     return f"{value.item()} at index {index}"

@@ -1,0 +1,55 @@
+"""Written by ``python -m tapegrad.stubs``: see ``tapegrad/stubs/__init__.py``."""
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from builtins import type as _type
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
+
+import jax
+import numpy as np
+
+from tapegrad.execution.devices import device as _device
+from tapegrad.execution.dtypes import dtype as _dtype
+from tapegrad.functions.generator import Generator
+from tapegrad.functions.storages import TypedStorage, UntypedStorage
+from tapegrad.functions import return_types
+from tapegrad.tape.hooks import RemovableHandle
+from tapegrad.tape.node import Node
+from tapegrad.tensor.layout import layout as _layout
+from tapegrad.tensor.layout import memory_format as _memory_format
+from tapegrad.tensor.spec import Size
+from tapegrad.tensor.tensor import Tensor
+
+_Number = _int | _float | _complex
+_Scalar = _int | _float | _complex | Tensor
+
+BFloat16Tensor: _type[Tensor]
+BoolTensor: _type[Tensor]
+ByteTensor: _type[Tensor]
+CharTensor: _type[Tensor]
+DoubleTensor: _type[Tensor]
+FloatTensor: _type[Tensor]
+HalfTensor: _type[Tensor]
+IntTensor: _type[Tensor]
+LongTensor: _type[Tensor]
+ShortTensor: _type[Tensor]
+def current_device() -> _int:
+    """The index of the GPU that ``cuda`` without an index means: always the first."""
+def device_count() -> _int:
+    """How many GPUs JAX has here."""
+def empty_cache(device: Any = ...) -> None:
+    """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
+def is_available() -> _bool:
+    """Whether JAX has a GPU here."""
+def is_bf16_supported() -> _bool:
+    """Whether bfloat16 can be computed with: XLA can on every GPU."""
+def manual_seed(seed: _int) -> None:
+    """Seed random numbers; there is one default generator for all devices."""
+def manual_seed_all(seed: _int) -> None:
+    """Seed random numbers; there is one default generator for all devices."""
+def synchronize(device: Any = ...) -> None:
+    """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
