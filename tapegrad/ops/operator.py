@@ -121,6 +121,9 @@ class Operator(SavedFields):
         self.outputs = outputs
         self.promote = promote
         self.real = real
+        unknown = formulas.keys() - {*self.inputs, self.variadic}
+        if unknown:
+            raise TypeError(f"{self.name}: formulas for {sorted(unknown)}, but its inputs are {self.inputs}")
         self.formulas = {key: Formula(formula) for key, formula in formulas.items()}
         self.jvp_formula = None if jvp is None else Formula(jvp)
         without = [getattr(formula.function, "underivable", None) for formula in self.formulas.values()]
@@ -135,9 +138,6 @@ class Operator(SavedFields):
         self.__name__ = self.__qualname__ = self.name
         self.__module__ = function.__module__
         self.__doc__ = function.__doc__
-        unknown = set(self.formulas) - {*self.inputs, self.variadic}
-        if unknown:
-            raise TypeError(f"{self.name}: formulas for {sorted(unknown)}, but its inputs are {self.inputs}")
         if self.listed and TABLE.setdefault(self.name, self) is not self:
             raise TypeError(f"the operator {self.name} is declared twice")
 

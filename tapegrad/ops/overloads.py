@@ -79,8 +79,11 @@ class OpOverloadPacket:
         self.__module__ = f"torch._ops.{namespace}"
 
     def overloads(self) -> list[str]:
-        """The names of the overloads."""
-        return list(OVERLOADS.get(self._opname) or (("default",) if _writes(self._opname) else ("default", "out")))
+        """The names of the overloads: what writes has those of its counterpart that give a new tensor."""
+        name = self._opname
+        if name in OVERLOADS or not _writes(name):
+            return list(OVERLOADS.get(name, ("default", "out")))
+        return [one for one in OVERLOADS.get(name[:-1], ("default",)) if "out" not in one and one != "Scalar_Tensor"]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.overloads())
@@ -235,80 +238,52 @@ def by_second(name: str) -> Callable[..., str]:
 
 OVERLOADS = {
     name: tuple(overloads.split())
-    for name, _, overloads in (entry.partition(": ") for entry in """
-histogram: bins_tensor bins_tensor_out bin_ct bin_ct_out; isin: Tensor_Tensor Tensor_Tensor_out Tensor_Scalar
-Tensor_Scalar_out Scalar_Tensor Scalar_Tensor_out;
-__and__: Scalar Tensor; __iand__: Tensor Scalar; __ior__: Tensor Scalar; __ixor__: Tensor Scalar; __lshift__: Tensor
-Scalar Scalar_out Tensor_out; __or__: Tensor Scalar; __rshift__: Tensor Scalar Scalar_out Tensor_out; __xor__: Tensor
-Scalar; add: Tensor Scalar out Scalar_out; add_: Tensor Scalar; addmm: default out dtype_out dtype; all: default dim
-dims out dims_out all_out; any: default dim dims out dims_out all_out; arange: default start start_step start_out out;
-argsort: default stable stable_out; atleast_1d: default Sequence; atleast_2d: default Sequence; atleast_3d: default
-Sequence; baddbmm: default out dtype_out dtype; bernoulli: default out p Tensor Tensor_out float_out; bernoulli_:
-Tensor float; bitwise_and: Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out; bitwise_and_: Tensor
-Scalar; bitwise_left_shift: Tensor Tensor_Scalar Scalar_Tensor Tensor_out Tensor_Scalar_out Scalar_Tensor_out;
-bitwise_or: Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out; bitwise_or_: Tensor Scalar;
-bitwise_right_shift: Tensor Tensor_Scalar Scalar_Tensor Tensor_out Tensor_Scalar_out Scalar_Tensor_out; bitwise_xor:
-Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out; bitwise_xor_: Tensor Scalar; bmm: default out
-dtype_out dtype; bucketize: Tensor Scalar Tensor_out Scalar_out; clamp: default Tensor out Tensor_out; clamp_: default
-Tensor; clamp_max: default Tensor out Tensor_out; clamp_max_: default Tensor; clamp_min: default Tensor out Tensor_out;
-clamp_min_: default Tensor; clip: default Tensor out Tensor_out; clip_: default Tensor; conv1d: default padding;
-conv2d: default padding; conv3d: default padding; conv_transpose2d: input; conv_transpose3d: input; copysign: Tensor
-Scalar out Scalar_out; copysign_: Tensor Scalar; count_nonzero: default dim_IntList dim_IntList_out out; div: Tensor
-Scalar Tensor_mode Scalar_mode out out_mode Scalar_out Scalar_mode_out; div_: Tensor Tensor_mode Scalar Scalar_mode;
-divide: Tensor Scalar Tensor_mode Scalar_mode out out_mode; divide_: Tensor Tensor_mode Scalar_mode Scalar; dsplit: int
-array; empty: memory_format out; eq: Tensor Scalar Scalar_out Tensor_out; eq_: Scalar Tensor; eye: default m out m_out;
-fill: Scalar Scalar_out Tensor Tensor_out; fill_: Scalar Tensor; flatten: using_ints; float_power: Tensor_Tensor
-Tensor_Scalar Scalar Tensor_Tensor_out Scalar_out Tensor_Scalar_out; float_power_: Tensor Scalar; floor_divide: default
-Scalar out Scalar_out; floor_divide_: Tensor Scalar; fmod: Tensor Scalar Tensor_out Scalar_out; fmod_: Tensor Scalar;
-frexp: Tensor Tensor_out default;
-ge: Tensor Scalar Scalar_out Tensor_out; ge_: Scalar Tensor; greater: Tensor Scalar Scalar_out Tensor_out;
-greater_equal: Tensor Scalar Scalar_out Tensor_out; gt: Tensor Scalar Scalar_out Tensor_out; gt_: Scalar Tensor;
-hardshrink_backward: default grad_input; hardtanh_backward: default grad_input; hsplit: int array; index: Tensor
-Tensor_out; index_fill: int_Tensor int_Scalar int_Scalar_out int_Tensor_out; index_fill_: int_Tensor int_Scalar;
-kthvalue: default values; ldexp: Tensor out; le: Tensor Scalar Scalar_out Tensor_out; le_: Scalar Tensor;
-leaky_relu_backward: default grad_input; lerp: Scalar Tensor Scalar_out Tensor_out; lerp_: Scalar Tensor; less: Tensor
-Scalar Scalar_out Tensor_out; less_equal: Tensor Scalar Scalar_out Tensor_out; linalg_matrix_norm: default str_ord out
-str_ord_out; linalg_norm: default ord_str out ord_str_out; linalg_pinv:
-default atol_rtol_float atol_rtol_tensor atol_rtol_tensor_out atol_rtol_float_out out rcond_tensor out_rcond_tensor;
-linspace: Tensor_Tensor Tensor_Scalar Scalar_Tensor default
-out Tensor_Tensor_out Tensor_Scalar_out Scalar_Tensor_out; log_softmax: int int_out; logspace: Tensor_Tensor
-Tensor_Scalar Scalar_Tensor default out Tensor_Tensor_out Tensor_Scalar_out Scalar_Tensor_out; lt: Tensor Scalar
-Scalar_out Tensor_out; lt_: Scalar Tensor; masked_fill: Scalar Scalar_out Tensor Tensor_out; masked_fill_: Scalar
-Tensor; max: other default dim dim_max unary_out out; mean: default dim out dtype_out; median: default dim dim_values
-out; meshgrid: default indexing; min: other default dim dim_min unary_out out; mm: default out dtype_out dtype; mode:
-default values; moveaxis: intlist int; movedim: int intlist; mul: Tensor Scalar out Scalar_out; mul_: Tensor Scalar;
-multiply: Tensor Scalar out; multiply_: Tensor Scalar; nanmedian: default dim dim_values out; narrow: default Tensor;
-ne: Tensor Scalar Scalar_out Tensor_out; ne_: Scalar Tensor; norm: Scalar ScalarOpt_dim ScalarOpt_dim_dtype dtype_out
-out ScalarOpt_dtype ScalarOpt_dtype_out Scalar_out; normal: Tensor_float Tensor_float_out float_Tensor_out float_Tensor
-Tensor_Tensor Tensor_Tensor_out float_float float_float_out out; not_equal: Tensor Scalar Scalar_out Tensor_out; pow:
-Tensor_Tensor Tensor_Scalar Scalar Tensor_Tensor_out Scalar_out Tensor_Scalar_out; pow_: Scalar Tensor; prod: default
-dim_int int_out out; rand: default generator out generator_out; rand_like: default generator out generator_out;
-randint: default generator low low_generator out generator_out low_out low_generator_out; randint_like: default Tensor
-low_dtype generator Tensor_generator low_generator_dtype out generator_out Tensor_out Tensor_generator_out
-low_dtype_out low_generator_dtype_out; randn: default generator out generator_out; randn_like: default generator out
-generator_out; random_: from to default; randperm: default generator out generator_out; range: step default out out_;
-remainder: Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out; remainder_: Tensor Scalar;
-repeat_interleave: Tensor self_Tensor self_int Tensor_out; round: default decimals out decimals_out; round_: default
-decimals; rsub: Tensor Scalar Tensor_out Scalar_out; scatter: value src reduce value_reduce src_out value_out
-reduce_out value_reduce_out; scatter_: src value reduce value_reduce; scatter_reduce: two two_out; scatter_reduce_:
-two; searchsorted: Tensor Tensor_out Scalar Scalar_out; select: int; slice: Tensor; softmax: int int_out;
-softshrink_backward: default grad_input; sort: default stable values values_stable; special_xlog1py: default
-other_scalar self_scalar out self_scalar_out other_scalar_out; special_xlogy: default other_scalar self_scalar out
-self_scalar_out other_scalar_out; special_zeta: default other_scalar self_scalar out self_scalar_out other_scalar_out;
-split: Tensor sizes default; squeeze: default dim dims; std: default dim correction correction_out out; std_mean:
-default dim correction correction_out; sub: Tensor Scalar out Scalar_out; sub_: Tensor Scalar; subtract: Tensor out
-Scalar; subtract_: Tensor Scalar; sum: dim_IntList default IntList_out out; tensor_split: sections indices
-tensor_indices_or_sections; threshold_backward: default grad_input; to: device dtype other dtype_layout; topk: default
-values; transpose: int; true_divide: Tensor Scalar out; true_divide_: Tensor Scalar; unbind: int; unflatten: int;
-unsafe_split: Tensor Tensor_out; upsample_bicubic2d: default vec out; upsample_bilinear2d: default vec out vec_out;
-upsample_linear1d: default vec out; upsample_nearest1d: default vec out; upsample_nearest2d: default vec out vec_out;
-upsample_nearest3d: default vec out; upsample_trilinear3d: default vec out; var: default dim correction correction_out
-out; var_mean: default dim correction correction_out; view: default dtype; vsplit: int array; where: self ScalarOther
-ScalarSelf Scalar default self_out; xlogy: Tensor Scalar_Other Scalar_Self OutTensor OutScalar_Self OutScalar_Other;
-xlogy_: Tensor Scalar_Other
+    for names, _, overloads in (entry.partition(": ") for entry in """
+__and__ pow_: Scalar Tensor; __iand__ __ior__ __ixor__ __or__ __xor__ float_power_ floor_divide_: Tensor Scalar;
+__lshift__ __rshift__ eq ge greater greater_equal gt le less less_equal lt ne not_equal: Tensor Scalar Scalar_out
+Tensor_out; add copysign mul sub: Tensor Scalar out Scalar_out; addmm baddbmm bmm mm: default out dtype_out dtype;
+addmm_ baddbmm_ ldexp_ normal_ transpose_: default; all any: default dim dims out dims_out all_out; arange: default
+start start_step start_out out; argsort: default stable stable_out; atleast_1d atleast_2d atleast_3d: default Sequence;
+bernoulli: default out p Tensor Tensor_out float_out; bernoulli_: Tensor float; bitwise_and bitwise_or bitwise_xor
+remainder: Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out; bitwise_left_shift bitwise_right_shift:
+Tensor Tensor_Scalar Scalar_Tensor Tensor_out Tensor_Scalar_out Scalar_Tensor_out; bucketize fmod rsub: Tensor Scalar
+Tensor_out Scalar_out; clamp clamp_max clamp_min clip: default Tensor out Tensor_out; conv1d conv2d conv3d: default
+padding; conv_transpose2d conv_transpose3d: input; count_nonzero: default dim_IntList dim_IntList_out out; div: Tensor
+Scalar Tensor_mode Scalar_mode out out_mode Scalar_out Scalar_mode_out; divide: Tensor Scalar Tensor_mode Scalar_mode
+out out_mode; dsplit hsplit vsplit: int array; empty: memory_format out; eye: default m out m_out; fill masked_fill:
+Scalar Scalar_out Tensor Tensor_out; flatten: using_ints; float_power pow: Tensor_Tensor Tensor_Scalar Scalar
+Tensor_Tensor_out Scalar_out Tensor_Scalar_out; floor_divide: default Scalar out Scalar_out; frexp: Tensor Tensor_out
+default; hardshrink_backward hardtanh_backward leaky_relu_backward softshrink_backward threshold_backward: default
+grad_input; histogram: bins_tensor bins_tensor_out bin_ct bin_ct_out; index unsafe_split: Tensor Tensor_out; index_fill:
+int_Tensor int_Scalar int_Scalar_out int_Tensor_out; isin: Tensor_Tensor Tensor_Tensor_out Tensor_Scalar
+Tensor_Scalar_out Scalar_Tensor Scalar_Tensor_out; kthvalue mode topk: default values; ldexp: Tensor out; lerp: Scalar
+Tensor Scalar_out Tensor_out; linalg_matrix_norm: default str_ord out str_ord_out; linalg_norm: default ord_str out
+ord_str_out; linalg_pinv: default atol_rtol_float atol_rtol_tensor atol_rtol_tensor_out atol_rtol_float_out out
+rcond_tensor out_rcond_tensor; linspace logspace: Tensor_Tensor Tensor_Scalar Scalar_Tensor default out
+Tensor_Tensor_out Tensor_Scalar_out Scalar_Tensor_out; log_softmax softmax: int int_out; max: other default dim dim_max
+unary_out out; mean: default dim out dtype_out; median nanmedian: default dim dim_values out; meshgrid: default
+indexing; min: other default dim dim_min unary_out out; moveaxis: intlist int; movedim: int intlist; multiply
+true_divide: Tensor Scalar out; narrow: default Tensor; norm: Scalar ScalarOpt_dim ScalarOpt_dim_dtype dtype_out out
+ScalarOpt_dtype ScalarOpt_dtype_out Scalar_out; normal: Tensor_float Tensor_float_out float_Tensor_out float_Tensor
+Tensor_Tensor Tensor_Tensor_out float_float float_float_out out; prod: default dim_int int_out out; rand rand_like randn
+randn_like randperm: default generator out generator_out; randint: default generator low low_generator out generator_out
+low_out low_generator_out; randint_like: default Tensor low_dtype generator Tensor_generator low_generator_dtype out
+generator_out Tensor_out Tensor_generator_out low_dtype_out low_generator_dtype_out; random_: from to default; range:
+step default out out_; repeat_interleave: Tensor self_Tensor self_int Tensor_out; round: default decimals out
+decimals_out; scatter: value src reduce value_reduce src_out value_out reduce_out value_reduce_out; scatter_reduce: two
+two_out; searchsorted: Tensor Tensor_out Scalar Scalar_out; select transpose unbind unflatten: int; slice: Tensor; sort:
+default stable values values_stable; special_xlog1py special_xlogy special_zeta: default other_scalar self_scalar out
+self_scalar_out other_scalar_out; split: Tensor sizes default; squeeze: default dim dims; std var: default dim
+correction correction_out out; std_mean var_mean: default dim correction correction_out; subtract: Tensor out Scalar;
+sum: dim_IntList default IntList_out out; tensor_split: sections indices tensor_indices_or_sections; to: device dtype
+other dtype_layout; upsample_bicubic2d upsample_linear1d upsample_nearest1d upsample_nearest3d upsample_trilinear3d:
+default vec out; upsample_bilinear2d upsample_nearest2d: default vec out vec_out; view: default dtype; where: self
+ScalarOther ScalarSelf Scalar default self_out; xlogy: Tensor Scalar_Other Scalar_Self OutTensor OutScalar_Self
+OutScalar_Other; xlogy_: Tensor Scalar_Other
 """.replace("\n", " ").strip().split("; "))
+    for name in names.split()
 }  # fmt: skip
-"""The overloads of a name, where they are not ``default`` and ``out`` (or just ``default`` of what writes)."""
+"""The overloads of names, where they are not ``default`` and ``out``, or follow from those of what does not write."""
 
 aten = OpNamespace("aten", _known)
 prim = OpNamespace("prim", frozenset(("device",)).__contains__)

@@ -96,6 +96,19 @@ def families() -> Iterator[tuple[str, list[Row]]]:
         yield module.rpartition(".")[2], [describe(op) for op in members]
 
 
+def variants() -> dict[str, list[str]]:
+    """The operators that have variants for some kinds of arguments, and these.
+
+    >>> variants()["pow"]
+    ['pow_number', 'number_pow', 'power']
+    """
+    found: dict[str, list[str]] = {}
+    for op in TABLE.values():
+        if op.family not in ("", op.name):
+            found.setdefault(op.family, []).append(op.name)
+    return found
+
+
 def as_text(rows: Iterable[Row]) -> str:
     """Rows as columns of text."""
     lines = [tuple(field.capitalize() for field in Row._fields), *rows]
@@ -126,6 +139,8 @@ def page(markdown: bool = False) -> str:
     """The whole page."""
     title, table = ("## {}", as_markdown) if markdown else ("{}:", as_text)
     parts = [f"{title.format(family)}\n\n{table(rows)}" for family, rows in families()]
+    kinds = "\n".join(f"{name}: {', '.join(others)}" for name, others in variants().items())
+    parts.append(f"Variants, for other kinds of arguments or of other shapes:\n\n{kinds}")
     total = f"{len(TABLE)} operators, {sum(bool(op.formulas) for op in TABLE.values())} of them differentiable."
     lacking = ", ".join(sorted({name for names in BY_XLA.values() for name in names.split(", ")}))
     tiers = f"{len(TABLE) - len(BY_XLA)} of them have kernels for the host; those of {len(BY_XLA)} are XLA's"
