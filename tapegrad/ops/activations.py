@@ -85,9 +85,8 @@ def leaky_relu_backward(grad, x, *, negative_slope):
 @elementwise(
     x=lambda g, x, weight: prelu_backward(g, x, weight),
     weight=lambda g, x: where(x > 0, 0, where(x == 0, 0, x) * g),
-    real=True,
-    aten="_prelu_kernel",
-)
+    real=True, aten="_prelu_kernel",
+)  # fmt: skip
 def prelu(x, weight):
     """``x`` where positive, else ``weight * x``."""
     return jnp.where(x > 0, x, weight * x)
@@ -97,9 +96,8 @@ def prelu(x, weight):
     grad=lambda g, x, weight: prelu_backward(g, x, weight),
     x=_flat,
     weight=lambda g, grad, x: where(x > 0, 0, grad * g),
-    real=True,
-    aten="_prelu_kernel_backward",
-)
+    real=True, aten="_prelu_kernel_backward",
+)  # fmt: skip
 def prelu_backward(grad, x, weight):
     """``grad`` where ``x`` is positive, else ``weight * grad``."""
     return jnp.where(x > 0, grad, weight * grad)
@@ -178,7 +176,7 @@ def softplus(x, *, beta, threshold):
 
 
 @elementwise(
-    x=lambda g, x: g * sigmoid(-x), node="LogSigmoidBackward0", real=True, aten="log_sigmoid_forward",
+    x=lambda g, x: g * sigmoid(-x), real=True, aten="log_sigmoid_forward", node="LogSigmoidBackward0",
     profile="log_sigmoid_forward",
 )  # fmt: skip
 def logsigmoid(x):

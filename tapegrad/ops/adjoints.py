@@ -31,7 +31,7 @@ def _moved(t_x, t_out, x, out, axis):
     y=lambda g, x, y, axis: _through(g, x, y, axis),
     jvp=lambda t_x, t_y, x, y, axis: _moved(t_x, t_y, x, y, axis),
     aten="_softmax_backward_data",
-)
+)  # fmt: skip
 def softmax_gradient(x, y, *, axis):
     """The gradient of softmax along ``axis``, when ``x`` is that of its result ``y``: ``y (x - sum(x y))``."""
     x, out = widened(x), widened(y)
@@ -55,9 +55,8 @@ def masked_dropout(x, mask, *, scale):
     x=lambda g, indices: plane_gather(g, indices, dims=2),
     y=lambda g, y_shape, y_dtype: zeros_of(g, shape=tuple(y_shape), dtype=y_dtype),
     jvp=lambda t_x, y, indices: None if t_x is None else max_pool2d_gradient(t_x, y, indices),
-    real=True,
-    aten="max_pool2d_with_indices_backward",
-)
+    real=True, aten="max_pool2d_with_indices_backward",
+)  # fmt: skip
 def max_pool2d_gradient(x, y, indices):
     """The gradient of max pooling of ``y``: ``x``, that of its result, added at the flat indices it gave.
 

@@ -44,7 +44,7 @@ def _as(x: Any, like: Any) -> Any:
     q=lambda g, k, scale: matmul(_as(g, k), k) * scale,
     k=lambda g, q, scale: matmul(_transposed(_as(g, q)), q) * scale,
     aten="bmm",
-)
+)  # fmt: skip
 def attention_scores(q, k, *, scale):
     """The inner products of all queries (..., n, d) with all keys (..., m, d), times ``scale``: (..., n, m)."""
     wide = jnp.float32 if q.dtype.itemsize == 2 else q.dtype
@@ -55,7 +55,7 @@ def attention_scores(q, k, *, scale):
     x=lambda g, out, axis: out * (g - sum(g * out, axis=(axis,), keepdims=True)),
     jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=(axis,), keepdims=True)),
     aten="_safe_softmax",
-)
+)  # fmt: skip
 def safe_softmax(x, *, axis):
     """``softmax`` along ``axis``, but 0 where all are -inf."""
     if not x.shape[axis]:

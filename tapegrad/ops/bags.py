@@ -94,8 +94,8 @@ _NO_SECOND = underivable("aten::_embedding_bag_per_sample_weights_backward")
 
 
 @general(
-    x=_NO_SECOND, weight=_NO_SECOND, node="torch::autograd::NotImplemented",
-    aten="_embedding_bag_per_sample_weights_backward",
+    x=_NO_SECOND, weight=_NO_SECOND, aten="_embedding_bag_per_sample_weights_backward",
+    node="torch::autograd::NotImplemented",
 )  # fmt: skip
 def bag_products(x, weight, indices, bags, *, padding_idx):
     """The gradient of the weights of samples: the inner product of each row with the gradient of its bag."""

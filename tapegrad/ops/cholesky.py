@@ -80,9 +80,8 @@ def _first_minors(x):
 @general(
     x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper),
     jvp=lambda t_x, factor, upper: (cholesky_tangent(t_x, factor, upper), None),
-    outputs=("factor", "info"),
-    aten="linalg_cholesky_ex", saved={"L": "factor"}, convention=conventions.TRIANGLE,
-)
+    outputs=("factor", "info"), aten="linalg_cholesky_ex", saved={"L": "factor"}, convention=conventions.TRIANGLE,
+)  # fmt: skip
 def cholesky_ex(x, *, upper):
     """The factors L with ``x = L L^H`` (or ``L^H``, if ``upper``) of matrices of which one triangle is read, and
     ``info``."""
@@ -91,10 +90,9 @@ def cholesky_ex(x, *, upper):
 
 @column_major
 @general(
-    x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper),
-    outputs=("factor", "info"),
+    x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper), outputs=("factor", "info"),
     saved={"result": "factor"}, convention=conventions.TRIANGLE,
-)
+)  # fmt: skip
 def cholesky(x, *, upper):
     """The same, under the name of PyTorch's older function, which has no forward mode."""
     return factored(x, upper)
@@ -120,7 +118,7 @@ def squared_tangent(t, factor, upper):
     x=lambda g, x, out, upper: factor_gradient(-matmul(adjoint(out), matmul(g, adjoint(out))), x, upper),
     jvp=lambda t_x, x, out, upper: -matmul(out, matmul(squared_tangent(t_x, x, upper), out)),
     convention=conventions.TRIANGLE,
-)
+)  # fmt: skip
 def cholesky_inverse(x, *, upper):
     """The inverses of matrices whose factors are given."""
     identity = jnp.broadcast_to(jnp.eye(x.shape[-1], dtype=x.dtype), x.shape)
@@ -144,7 +142,7 @@ def solved(x, factor, upper):
         plus(t_x, None if t_factor is None else -matmul(squared_tangent(t_factor, factor, upper), out)), factor, upper
     ),
     saved={"input2": "factor"}, convention=conventions.TRIANGLE,
-)
+)  # fmt: skip
 def cholesky_solve(x, factor, *, upper):
     """The solution of equations with matrices whose factors are given; batches broadcast."""
     batch = batch_of(x, factor)

@@ -127,7 +127,7 @@ _NO_SECOND = underivable("aten::_ctc_loss_backward")
 
 
 @general(
-    x=_NO_SECOND, log_probs=_NO_SECOND, node="torch::autograd::NotImplemented", real=True, aten="_ctc_loss_backward",
+    x=_NO_SECOND, log_probs=_NO_SECOND, real=True, aten="_ctc_loss_backward", node="torch::autograd::NotImplemented",
 )  # fmt: skip
 def ctc_gradient(x, log_probs, targets, steps, lengths, loss, alpha, *, longest, blank, zero_infinity):
     """The gradient of the log-probabilities, when ``x`` is that of the losses. See Note [Paths through labels].

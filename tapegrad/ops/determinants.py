@@ -93,9 +93,9 @@ def det_gradient(g, x, out, lu, permutation):
 @general(
     x=lambda g_out, x, out, lu, permutation: det_gradient(g_out, x, out, lu, permutation),
     jvp=lambda t_x, x, out, lu, permutation: (trace(by_factors(x, lu, permutation, t_x, False)) * out, None, None),
-    outputs=("out", "lu", "permutation"),
-    aten="_linalg_det", saved={"A": "x", "LU": "lu"}, xla="lu", flowing=1, looks=True,
-)
+    outputs=("out", "lu", "permutation"), aten="_linalg_det", saved={"A": "x", "LU": "lu"}, xla="lu", flowing=1,
+    looks=True,
+)  # fmt: skip
 def det(x):
     """The determinants of square matrices, and their factors, without zeros among the pivots."""
     lu, pivots, permutation, _ = factors(x)
@@ -124,7 +124,7 @@ def _without(s, *places):
     x=lambda g, x: adjugate_derivative(adjoint(x), g),
     jvp=lambda t_x, x: adjugate_derivative(x, t_x),
     aten=None,
-)
+)  # fmt: skip
 def adjugate(x):
     """The adjugates of square matrices: ``det(x)`` times the inverse, and finite where there is none."""
     u, s, vh, phase = _singular(x)
@@ -157,7 +157,7 @@ def adjugate_tangent(t_x, t_t, x, t):
     t=lambda g, x: adjugate_derivative(adjoint(x), g),
     jvp=lambda t_x, t_t, x, t: adjugate_tangent(t_x, t_t, x, t),
     aten=None, xla="lu",
-)
+)  # fmt: skip
 def adjugate_derivative(x, t):
     """The derivative of the adjugate at ``x`` in the direction ``t``. See Note [Determinants of singular matrices]."""
     u, s, vh, phase = _singular(x)
@@ -217,9 +217,9 @@ def slogdet_tangent(t_x, x, sign, lu, permutation):
         g_sign, g_logabsdet, x, sign, lu, permutation
     ),
     jvp=lambda t_x, x, sign, lu, permutation: slogdet_tangent(t_x, x, sign, lu, permutation),
-    outputs=("sign", "logabsdet", "lu", "permutation"),
-    aten="_linalg_slogdet", saved={"A": "x", "LU": "lu"}, convention=conventions.SIGN, xla="lu", flowing=2, looks=True,
-)
+    outputs=("sign", "logabsdet", "lu", "permutation"), aten="_linalg_slogdet", saved={"A": "x", "LU": "lu"},
+    convention=conventions.SIGN, xla="lu", flowing=2, looks=True,
+)  # fmt: skip
 def slogdet(x):
     """The sign (or phase) of the determinant, the logarithm of its absolute value, and the factors of the matrix."""
     lu, pivots, permutation, _ = factors(x)

@@ -62,9 +62,9 @@ def _differences(x, y):
 @general(
     x=lambda g, x, y, out, x_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=True), shape=tuple(x_shape)),
     y=lambda g, x, y, out, y_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=False), shape=tuple(y_shape)),
-    real=True,
-    aten="_cdist_forward", node="CdistBackward0", saved={"x1": "x", "x2": "y"}, convention=conventions.COINCIDENT,
-)
+    real=True, aten="_cdist_forward", node="CdistBackward0", saved={"x1": "x", "x2": "y"},
+    convention=conventions.COINCIDENT,
+)  # fmt: skip
 def cdist(x, y, *, p):
     """The p-norms of the differences of all rows of ``x`` (..., m, k) and ``y`` (..., n, k): (..., m, n)."""
     return _norm(_differences(x, y), p)
@@ -94,9 +94,8 @@ def turned(x):
 @general(
     x=lambda g, x, y, out: euclidean_gradient(g, x, y, out),
     y=lambda g, x, y, out: euclidean_gradient(turned(g), y, x, turned(out)),
-    real=True,
-    aten="_euclidean_dist", convention=conventions.COINCIDENT,
-)
+    real=True, aten="_euclidean_dist", convention=conventions.COINCIDENT,
+)  # fmt: skip
 def euclidean_dist(x, y):
     """Euclidean distances of all rows, by ``|x|^2 - 2 x.y + |y|^2``; the batches of both are the same."""
     x2, y2 = jnp.sum(x * x, -1, keepdims=True), jnp.sum(y * y, -1, keepdims=True)

@@ -35,9 +35,8 @@ def standard_gamma_grad(x, sample):
 
 @general(
     x=lambda g, x, out: g * standard_gamma_grad(x, out), jvp=lambda t_x, x, out: t_x * standard_gamma_grad(x, out),
-    real=True,
-    aten="_standard_gamma", xla="random_gamma",
-)
+    real=True, aten="_standard_gamma", xla="random_gamma",
+)  # fmt: skip
 def standard_gamma(x, key):
     """Samples of the gamma distribution of shape ``x`` and scale 1."""
     samples = jax.random.gamma(random.jax_key(key), x, x.shape, x.dtype)
@@ -62,7 +61,7 @@ def binomial(count, prob, key):
 
 
 @general(
-    x=_NO_DIRICHLET, node="torch::autograd::NotImplemented", real=True, aten="_sample_dirichlet", xla="random_gamma",
+    x=_NO_DIRICHLET, real=True, aten="_sample_dirichlet", node="torch::autograd::NotImplemented", xla="random_gamma",
 )  # fmt: skip
 def sample_dirichlet(x, key):
     """Samples of the Dirichlet distribution whose parameters are the rows of ``x``."""
@@ -79,8 +78,10 @@ def _nodes(dtype):
     return v, STEP * v * (1 + jnp.exp(-s))
 
 
-@general(x=_NO_DIRICHLET_GRAD, alpha=_NO_DIRICHLET_GRAD, total=_NO_DIRICHLET_GRAD,
-             node="torch::autograd::NotImplemented", real=True, aten="_dirichlet_grad")  # fmt: skip
+@general(
+    x=_NO_DIRICHLET_GRAD, alpha=_NO_DIRICHLET_GRAD, total=_NO_DIRICHLET_GRAD, real=True, aten="_dirichlet_grad",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def dirichlet_grad(x, alpha, total):
     """How the rest of a Dirichlet sample makes way as a coordinate ``x`` moves with its parameter ``alpha``.
 

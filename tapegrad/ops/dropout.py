@@ -23,7 +23,7 @@ def _kept(x, key, p, shape):
 
 
 @linear(
-    x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), node="MulBackward0", aten="native_dropout",
+    x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), aten="native_dropout", node="MulBackward0",
     keeps_layout=True,
 )  # fmt: skip
 def dropout(x, key, *, p, shape):
@@ -48,9 +48,8 @@ def self_normalizing_scale(p: float) -> float:
 @general(
     x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
     jvp=lambda t_x, key, p, shape: dropout(t_x, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
-    node="AddBackward0",
-    aten="native_dropout", keeps_layout=True,
-)
+    aten="native_dropout", node="AddBackward0", keeps_layout=True,
+)  # fmt: skip
 def alpha_dropout(x, key, *, p, shape):
     """``x`` with elements set to the floor of SELU with probability ``p``, then shifted to keep mean and variance."""
     kept, a = _kept(x, key, p, shape), self_normalizing_scale(p)

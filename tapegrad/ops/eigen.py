@@ -212,9 +212,8 @@ def eigh_tangent(t, values, vectors):
 @declaration(Eigh)(
     x=eigh_gradient,
     jvp=lambda t_x, values, vectors: eigh_tangent(t_x, values, vectors),
-    outputs=("values", "vectors"),
-    aten="_linalg_eigh", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
-)
+    outputs=("values", "vectors"), aten="_linalg_eigh", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
+)  # fmt: skip
 def eigh(x, *, lower):
     """The eigenvalues (real, ascending) and the eigenvectors (columns) of Hermitian matrices, of which one triangle is
     read."""
@@ -262,9 +261,9 @@ def eig_tangent(t, values, vectors):
 @declaration(Eig)(
     x=eig_gradient,
     jvp=lambda t_x, values, vectors: eig_tangent(t_x, values, vectors),
-    outputs=("values", "vectors"),
-    aten="linalg_eig", saved={"eigenvalues": "values", "eigenvectors": "vectors"}, xla="lu",
-)
+    outputs=("values", "vectors"), aten="linalg_eig", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
+    xla="lu",
+)  # fmt: skip
 def eig(x):
     """The eigenvalues and eigenvectors (columns of length 1) of square matrices, complex."""
     values, vectors = lax.linalg.eig(x, compute_left_eigenvectors=False)

@@ -78,10 +78,8 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     operands=lambda g, operands, operands_shapes, i, equation: einsum_gradient(
         g, (*operands[:i], *operands[i + 1 :]), i, equation, operands_shapes
     ),
-    node="ViewBackward0",
-    name="einsum",
-    aten="bmm", spoilt="product",
-)
+    name="einsum", aten="bmm", node="ViewBackward0", spoilt="product",
+)  # fmt: skip
 def einsum(*operands, equation):
     """The sum of products that an explicit equation such as ``"ij,jk->ik"`` says; lengths of 1 broadcast.
 

@@ -64,7 +64,7 @@ def rsub(x, y):
     return jnp.subtract(y, x)
 
 
-@elementwise(x=lambda g: -g, node=1, aten=".Scalar", family="rsub", saved={"alpha": 1})
+@elementwise(x=lambda g: -g, aten=".Scalar", node=1, family="rsub", saved={"alpha": 1})
 def rsub_number(x, y):
     """``y - x``, for a number ``y``."""
     return jnp.subtract(y, x)
@@ -76,7 +76,7 @@ def rsub_scaled(x, y, alpha):
     return y - alpha * x
 
 
-@elementwise(x=lambda g, alpha: -(g * conj(alpha)), node=1, aten=".Scalar", family="rsub")
+@elementwise(x=lambda g, alpha: -(g * conj(alpha)), aten=".Scalar", node=1, family="rsub")
 def rsub_number_scaled(x, y, alpha):
     """``y - alpha * x``, for two numbers."""
     return y - alpha * x
@@ -124,7 +124,7 @@ def _floor_divide(x, y):
 
 
 @elementwise(
-    x=lambda g, y: _zero(g), y=lambda g, x, y: _zero(g), node=2, real=True, aten=".Tensor_mode", family="div",
+    x=lambda g, y: _zero(g), y=lambda g, x, y: _zero(g), real=True, aten=".Tensor_mode", node=2, family="div",
     saved={"rounding_mode": "rounding_mode"}, spoilt="quotient", numbers_are_tensors=True,
 )  # fmt: skip
 def div_rounded(x, y, *, rounding_mode):
@@ -152,7 +152,7 @@ _NO_REMAINDER = underivable("aten::remainder")
 
 
 @elementwise(
-    x=_NO_FLOOR_DIVIDE, y=_NO_FLOOR_DIVIDE, node="torch::autograd::NotImplemented", real=True, numbers_are_tensors=True,
+    x=_NO_FLOOR_DIVIDE, y=_NO_FLOOR_DIVIDE, real=True, node="torch::autograd::NotImplemented", numbers_are_tensors=True,
 )  # fmt: skip
 def floor_divide(x, y):
     """``x // y``. Not differentiable in PyTorch: use ``div(x, y, rounding_mode="floor")``, whose gradient is zero."""
@@ -165,7 +165,7 @@ def _remainder(x, y):
 
 
 @elementwise(
-    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="floor"), node=1, real=True, aten=".Tensor",
+    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="floor"), real=True, aten=".Tensor", node=1,
     numbers_are_tensors=True,
 )  # fmt: skip
 def remainder(x, y):
@@ -180,7 +180,7 @@ def remainder_number(x, y):
 
 
 @elementwise(
-    y=_NO_REMAINDER, node="torch::autograd::NotImplemented", real=True, aten=".Scalar_Tensor", family="remainder",
+    y=_NO_REMAINDER, real=True, aten=".Scalar_Tensor", node="torch::autograd::NotImplemented", family="remainder",
 )  # fmt: skip
 def number_remainder(x, y):
     """A number ``x`` modulo ``y``; PyTorch has no derivative."""
@@ -188,7 +188,7 @@ def number_remainder(x, y):
 
 
 @elementwise(
-    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="trunc"), node=1, real=True, aten=".Tensor",
+    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="trunc"), real=True, aten=".Tensor", node=1,
     numbers_are_tensors=True,
 )  # fmt: skip
 def fmod(x, y):
@@ -235,7 +235,7 @@ def _fixed_power_to_base(g, x, exponent):
 
 
 @elementwise(
-    x=_power_to_base, y=_power_to_exponent, node=1, aten=".Tensor_Tensor", saved={"exponent": "y"},
+    x=_power_to_base, y=_power_to_exponent, aten=".Tensor_Tensor", node=1, saved={"exponent": "y"},
     convention=kink("in the base, where base and exponent are 0", "0", "nan"),
     edge=("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1, and x**p log(x) is undefined there"),
     spoilt="power",
@@ -274,7 +274,7 @@ def pow_number(x, y):
 
 
 @elementwise(
-    y=lambda g, x, y, out: _power_to_exponent(g, filled_like(y, x), y, out), node=2, aten=".Scalar", family="pow",
+    y=lambda g, x, y, out: _power_to_exponent(g, filled_like(y, x), y, out), aten=".Scalar", node=2, family="pow",
     saved={"exponent": "y"}, spoilt="power",
 )  # fmt: skip
 def number_pow(x, y):
@@ -530,10 +530,8 @@ def _inverse_square_radius(x, y):
 @elementwise(
     x=lambda g, x, y: g * y * _inverse_square_radius(x, y),
     y=lambda g, x, y: -g * x * _inverse_square_radius(x, y),
-    promote="float",
-    real=True,
-    convention=kink("where both are 0", "0", "nan"),
-)
+    promote="float", real=True, convention=kink("where both are 0", "0", "nan"),
+)  # fmt: skip
 def atan2(x, y):
     """The angle of the point with ordinate ``x`` and abscissa ``y``."""
     return jnp.arctan2(x, y)
@@ -657,7 +655,7 @@ def round(x):
     return x if integral(x) else lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-@elementwise(x=_zero, node=1, real=True, aten=".decimals", family="round")
+@elementwise(x=_zero, real=True, aten=".decimals", node=1, family="round")
 def round_decimals(x, *, decimals):
     """Rounded to so many digits after the point (before it, if negative)."""
     ten = 10.0 ** builtins.abs(decimals)
@@ -682,7 +680,7 @@ def copysign(x, y):
 
 
 @elementwise(
-    x=_copysign_gradient, promote="float", node=1, real=True, aten=".Scalar", family="copysign",
+    x=_copysign_gradient, promote="float", real=True, aten=".Scalar", node=1, family="copysign",
     convention=conventions.SIGNED,
 )  # fmt: skip
 def copysign_number(x, y):
@@ -763,7 +761,7 @@ def complex(x, y):
     ),
     real=True,
     convention=rule("where the absolute value is not positive", "its sign times that of jax", "that of the product"),
-)
+)  # fmt: skip
 def polar(x, y):
     """The complex number of absolute value ``x`` and angle ``y``."""
     return complex.function(x * jnp.cos(y), x * jnp.sin(y))
@@ -792,8 +790,8 @@ def masked_fill(x, mask, value):
 
 
 @declaration(_InDtypeOfFirst, promote="common")(
-    x=lambda g, mask: where(mask, 0, g), value=lambda g, mask: where(mask, g, 0),
-    aten=".Tensor", node=1, family="masked_fill", records_integers=True,
+    x=lambda g, mask: where(mask, 0, g), value=lambda g, mask: where(mask, g, 0), aten=".Tensor", node=1,
+    family="masked_fill", records_integers=True,
 )  # fmt: skip
 def masked_fill_tensor(x, mask, value):
     """``x`` with the 0-dim ``value`` where the mask holds."""
@@ -828,7 +826,7 @@ def _clamp(x, min, max):
     return x if max is None else jnp.minimum(x, max)
 
 
-@elementwise(x=_inside, node=1, real=True, convention=kink("at a bound", "1", "1/2"))
+@elementwise(x=_inside, real=True, node=1, convention=kink("at a bound", "1", "1/2"))
 def clamp(x, min, max):
     """``x`` limited by two numbers, either of them None; ``max`` where they contradict each other."""
     return _clamp(x, min, max)
@@ -855,20 +853,18 @@ def clamp_max(x, max):
 
 
 @elementwise(
-    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), node=1,
-    real=True,
-    aten=".Tensor", family="clamp_min", convention=conventions.BOUND,
-)
+    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), real=True, aten=".Tensor",
+    node=1, family="clamp_min", convention=conventions.BOUND,
+)  # fmt: skip
 def clamp_min_tensor(x, min):
     """The greater of two; a tie's gradient goes to ``x``."""
     return jnp.maximum(x, min)
 
 
 @elementwise(
-    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), node=1,
-    real=True,
-    aten=".Tensor", family="clamp_max", convention=conventions.BOUND,
-)
+    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), real=True, aten=".Tensor",
+    node=1, family="clamp_max", convention=conventions.BOUND,
+)  # fmt: skip
 def clamp_max_tensor(x, max):
     """The smaller of two; a tie's gradient goes to ``x``."""
     return jnp.minimum(x, max)
@@ -928,9 +924,8 @@ def lerp(x, y, weight):
     x=lambda g, weight: g * (1 - conj(weight)),
     y=lambda g, weight: g * conj(weight),
     weight=lambda g, x, y: g * conj(y - x),
-    node=1,
-    aten=".Tensor", family="lerp", saved={"end": "y"},
-)
+    aten=".Tensor", node=1, family="lerp", saved={"end": "y"},
+)  # fmt: skip
 def lerp_tensor(x, y, weight):
     """``x + weight * (y - x)``."""
     return _lerp(x, y, weight)

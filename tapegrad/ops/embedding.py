@@ -28,7 +28,7 @@ def weighted(rows: Any, indices: Any, count: int, padding_idx: int, by_frequency
         t_weight, indices, padding_idx=padding_idx, by_frequency=by_frequency
     ),
     convention=rule("for the row of padding", "0", "that of any row"),
-)
+)  # fmt: skip
 def embedding(weight, indices, *, padding_idx, by_frequency):
     """The rows of ``weight`` with these numbers. The row ``padding_idx`` (-1: none) has no derivative."""
     return jnp.take(weight, indices, axis=0, mode="clip")
@@ -39,7 +39,7 @@ def embedding(weight, indices, *, padding_idx, by_frequency):
         g, indices, padding_idx=padding_idx, by_frequency=by_frequency
     ),
     aten="embedding_dense_backward",
-)
+)  # fmt: skip
 def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
     """``count`` rows, each the weighted sum of the rows of ``x`` with its number."""
     total = wide(jnp.zeros((count, x.shape[-1]), x.dtype))
@@ -50,8 +50,9 @@ def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
 @linear(
     x=lambda g, indices, x_shape, padding_idx, by_frequency: embedding_adjoint(
         g, indices, count=x_shape[0], padding_idx=padding_idx, by_frequency=by_frequency
-    ), aten=None
-)
+    ),
+    aten=None,
+)  # fmt: skip
 def weighted_rows(x, indices, *, padding_idx, by_frequency):
     """The adjoint of ``embedding_adjoint``: rows looked up, with the same weights."""
     return weighted(jnp.take(x, indices, axis=0, mode="clip"), indices, x.shape[0], padding_idx, by_frequency)

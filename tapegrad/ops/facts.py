@@ -61,21 +61,10 @@ class Facts:
 
 
 FACTS = frozenset(name for name in vars(Facts) if not name.startswith("_"))
-"""The names of the facts, by which a declaration tells them from formulas."""
-
+"""The names of the facts."""
 
 OPTIONS = FACTS | {"jvp", "outputs", "promote", "node", "name", "real"}
-"""What else is said by name, besides formulas."""
-
-
-def separated(declared: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Formulas and options, of what a declaration says by name.
-
-    >>> separated({"x": abs, "looks": True})
-    ({'x': <built-in function abs>}, {'looks': True})
-    """
-    options = {name: value for name, value in declared.items() if name in OPTIONS}
-    return {name: value for name, value in declared.items() if name not in OPTIONS}, options
+"""What a declaration says by name besides formulas, which have the names of inputs."""
 
 
 def node_name(operator: str, node: str | int) -> str:

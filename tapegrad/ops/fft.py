@@ -85,9 +85,8 @@ def fft_c2c(x, *, axes, norm, forward):
     x=lambda g, x, axes, norm, onesided: fft_r2c_adjoint(
         g, axes=axes, norm=norm, onesided=onesided, length=x.shape[axes[-1]]
     ),
-    real=True,
-    aten="_fft_r2c", saved={"dim": "axes", "normalization": "norm"},
-)
+    real=True, aten="_fft_r2c", saved={"dim": "axes", "normalization": "norm"},
+)  # fmt: skip
 def fft_r2c(x, *, axes, norm, onesided):
     """The transform of real numbers along ``axes``; if ``onesided``, the first half along the last of them."""
     return _from_real(x, axes, norm, onesided)

@@ -222,9 +222,8 @@ grid_sample3d = _declare("grid_sample3d", aten="grid_sampler_3d", family="grid_s
     jvp=lambda t_x, t_grid, x, grid, lengths, orders, mode, padding, align: _spread_tangent(
         t_x, t_grid, x, grid, orders, lengths=lengths, mode=mode, padding=padding, align=align
     ),
-    real=True,
-    aten="grid_sampler_2d_backward",
-)
+    real=True, aten="grid_sampler_2d_backward",
+)  # fmt: skip
 def grid_spread(x, grid, *, lengths, orders, mode, padding, align):
     """The adjoint of ``grid_sample``: samples ``x`` (batch, channels, *points), given back to where they were taken."""
     if _is_flat(mode, orders):

@@ -76,8 +76,8 @@ def _edged(extents, bins):
 
 
 @general(
-    x=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented", real=True,
-    aten=".bins_tensor",
+    x=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), real=True, aten=".bins_tensor",
+    node="torch::autograd::NotImplemented",
 )  # fmt: skip
 def histogram(x, extents, weight, *, bins, density):
     """The histogram of all elements in ``bins`` equal intervals between two ends (of shape (2, 1)), and its edges."""
@@ -86,8 +86,8 @@ def histogram(x, extents, weight, *, bins, density):
 
 
 @general(
-    x=_NONE, edges=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented",
-    real=True, aten=".bin_ct", family="histogram",
+    x=_NONE, edges=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), real=True, aten=".bin_ct",
+    node="torch::autograd::NotImplemented", family="histogram",
 )  # fmt: skip
 def histogram_between(x, edges, weight, *, density):
     """The histogram of all elements between edges, in ascending order; and these."""
@@ -105,7 +105,7 @@ def histogramdd(x, extents, weight, *, bins, density):
 
 
 @general(
-    x=_NO_EDGES, weight=_NO_EDGES, node="torch::autograd::NotImplemented", real=True, aten="_histogramdd_bin_edges",
+    x=_NO_EDGES, weight=_NO_EDGES, real=True, aten="_histogramdd_bin_edges", node="torch::autograd::NotImplemented",
 )  # fmt: skip
 def histogramdd_edges(x, extents, weight, *, bins):
     """The edges along each dimension; ``x`` and ``weight`` are only recorded."""
@@ -113,8 +113,8 @@ def histogramdd_edges(x, extents, weight, *, bins):
 
 
 @general(
-    x=_NONE_BETWEEN, weight=_NONE_BETWEEN, edges=_NONE_BETWEEN, node="torch::autograd::NotImplemented", real=True,
-    aten="_histogramdd_from_bin_cts",
+    x=_NONE_BETWEEN, weight=_NONE_BETWEEN, edges=_NONE_BETWEEN, real=True, aten="_histogramdd_from_bin_cts",
+    node="torch::autograd::NotImplemented",
 )  # fmt: skip
 def histogramdd_between(x, weight, *edges, density):
     """The histogram of points (the last dimension of ``x``) in boxes between edges, in ascending order."""

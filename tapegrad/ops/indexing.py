@@ -48,8 +48,9 @@ def _vector(x: Any) -> Any:
 @linear(
     x=lambda g, indices, x_shape, x_dtype: index_put(
         zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), g, *indices, accumulate=True
-    ), aten=".Tensor"
-)
+    ),
+    aten=".Tensor",
+)  # fmt: skip
 def index(x, *indices):
     """``x[indices]``: one integer array for each dimension, or None for all of it, broadcast against one another.
 
@@ -62,7 +63,7 @@ def index(x, *indices):
     x=lambda g, indices, accumulate: g if accumulate else index_put(g, 0, *indices, accumulate=False),
     value=lambda g, indices, value_shape: sum_to(index(g, *indices), shape=tuple(value_shape)),
     keeps_layout=True, records_integers=True,
-)
+)  # fmt: skip
 def index_put(x, value, *indices, accumulate):
     """``x`` with ``value`` (broadcast) put, or added, where ``index`` reads. See ``index`` for the indices."""
     value = jnp.asarray(value).astype(x.dtype)
@@ -86,8 +87,9 @@ def _key(indices: Sequence[Any]) -> tuple:
 @linear(
     x=lambda g, x, index, x_dtype, axis: scatter_add(
         zeros_of(g, shape=tuple(x.shape), dtype=x_dtype), index, g, axis=axis
-    ), saved={"sparse_grad": False}
-)
+    ),
+    saved={"sparse_grad": False},
+)  # fmt: skip
 def gather(x, index, *, axis):
     """``out[i, j] = x[index[i, j], j]`` for ``axis=0``: one element for each index.
 
@@ -110,7 +112,7 @@ def scatter_add(x, index, src, *, axis):
     x=lambda g, index, axis: scatter_number(g, 0, index, axis=axis),
     src=lambda g, index, axis: gather(g, index, axis=axis),
     aten=".src",
-)
+)  # fmt: skip
 def scatter(x, index, src, *, axis):
     """``x`` with ``src`` (of the shape of ``index``) where ``gather`` would read; of equals the last one stays."""
     return _scatter(x, index, src, axis, "set")
@@ -119,9 +121,8 @@ def scatter(x, index, src, *, axis):
 @linear(
     x=lambda g, index, axis: scatter_number(g, 0, index, axis=axis),
     jvp=lambda t_x, index, axis: scatter_number(t_x, 0, index, axis=axis),
-    node=1,
-    aten=".value", family="scatter",
-)
+    aten=".value", node=1, family="scatter",
+)  # fmt: skip
 def scatter_number(x, value, index, *, axis):
     """``x`` with ``value`` in place of what ``gather`` would read."""
     return _scatter(x, index, jnp.full(index.shape, value, x.dtype), axis, "set")
@@ -150,7 +151,7 @@ def _sum_at(index: Any, src: Any, like: Any, axis: int) -> Any:
     ),
     src=lambda g, x, index, src, out, axis: gather(g, index, axis=axis),
     aten="scatter_reduce.two",
-)
+)  # fmt: skip
 def scatter_sum(x, index, src, *, axis, include_self=True):
     """``scatter_add``, as PyTorch's ``scatter_reduce``."""
     x = scatter_kept.function(x, index, axis=axis, include_self=include_self)
@@ -166,7 +167,7 @@ def scatter_sum(x, index, src, *, axis, include_self=True):
         g / scatter_count(g, index, axis=axis, include_self=include_self), index, axis=axis
     ),
     aten="scatter_reduce.two", family="scatter_sum",
-)
+)  # fmt: skip
 def scatter_mean(x, index, src, *, axis, include_self):
     """``x`` with the mean of it (if ``include_self``) and of what goes to a place; integers are rounded down."""
     kept = scatter_kept.function(x, index, axis=axis, include_self=include_self)
@@ -215,8 +216,8 @@ def _extremum(name: str, how: str) -> Operator:
         return sum(parts[1:], parts[0]) / _winners(x, index, src, out, axis)
 
     @general(
-        x=to_x, src=to_src, jvp=tangent, name=name, aten="scatter_reduce.two", family="scatter_sum",
-        convention=conventions.EXTREMA, real=True,
+        x=to_x, src=to_src, jvp=tangent, real=True, name=name, aten="scatter_reduce.two", family="scatter_sum",
+        convention=conventions.EXTREMA,
     )  # fmt: skip
     def extremum(x, index, src, *, axis, include_self):
         """The extremum of ``x`` (if ``include_self``) and of what goes to a place; equals share the gradient."""
@@ -272,7 +273,7 @@ def _prod_tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, 
     src=lambda g, x, index, src, out, axis: _other_factors(x, index, src, out, axis, g),
     jvp=_prod_tangent,
     aten="scatter_reduce.two", family="scatter_sum",
-)
+)  # fmt: skip
 def scatter_prod(x, index, src, *, axis):
     """``x`` multiplied with all that goes to a place."""
     return _scatter(x, index, src, axis, "multiply")
@@ -311,7 +312,7 @@ def index_add(x, index, source, *, axis):
         index, zeros_of(x, shape=(), dtype=as_dtype(x.dtype)) if t_source is None else t_source * alpha, axis=axis,
     ),
     family="index_add",
-)
+)  # fmt: skip
 def index_add_scaled(x, index, source, alpha, *, axis):
     """``x`` with ``alpha`` times slices added where ``index_select`` would read."""
     source = source & (alpha != 0) if source.dtype == bool else (source * alpha).astype(x.dtype)
@@ -335,7 +336,7 @@ def _selected(g: Any, index: Any, shape: Shape, axis: int) -> Any:
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
     jvp=lambda t_x, index, axis: index_fill(t_x, index, 0, axis=axis),
     aten=".int_Scalar", keeps_layout=True,
-)
+)  # fmt: skip
 def index_fill(x, index, value, *, axis):
     """``x`` with a number in place of the slices that ``index_select`` would read."""
     return _slices(x, index, axis).set(jnp.asarray(value).astype(x.dtype), mode="drop").reshape(x.shape)
@@ -344,9 +345,8 @@ def index_fill(x, index, value, *, axis):
 @linear(
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
     value=lambda g, index, axis: sum_to(where(_filled(g, index, axis), g, 0), shape=()),
-    node=1,
-    aten=".int_Tensor", family="index_fill", keeps_layout=True, records_integers=True,
-)
+    aten=".int_Tensor", node=1, family="index_fill", keeps_layout=True, records_integers=True,
+)  # fmt: skip
 def index_fill_tensor(x, index, value, *, axis):
     """``x`` with a 0-dim array in place of the slices that ``index_select`` would read."""
     return _slices(x, index, axis).set(value.astype(x.dtype), mode="drop").reshape(x.shape)
@@ -374,7 +374,7 @@ def take(x, index):
     x=lambda g, index, accumulate: g if accumulate else put_number(g, 0, index),
     source=lambda g, index, source: view(take(g, index), shape=tuple(source.shape)),
     keeps_layout=True,
-)
+)  # fmt: skip
 def put(x, index, source, *, accumulate):
     """``x`` with elements put, or added, at places counted in row-major order."""
     places = x.reshape(-1).at[index.reshape(-1)]
@@ -402,7 +402,7 @@ def _clamped(x: Any, indices: Sequence[Any]) -> tuple:
     ),
     jvp=lambda t_x, mask, indices: unsafe_masked_index(t_x, mask, 0, *indices),
     aten="_unsafe_masked_index",
-)
+)  # fmt: skip
 def unsafe_masked_index(x, mask, fill, *indices):
     """``x[indices]`` where the mask, which is broadcast, is set, and a number elsewhere; indices are clamped."""
     if x.size == 0:
@@ -417,7 +417,7 @@ def unsafe_masked_index(x, mask, fill, *indices):
         unsafe_masked_index(g, mask, 0, *indices), shape=tuple(values_shape)
     ),
     aten="_unsafe_masked_index_put_accumulate",
-)
+)  # fmt: skip
 def unsafe_masked_index_put_accumulate(x, mask, values, *indices):
     """``x`` with values added at ``indices``, which are clamped, where the mask is set."""
     if x.size == 0:

@@ -97,7 +97,7 @@ def _block(g: Any, shapes: Sequence[Shape], i: int) -> Any:
     return slice_(rows, column, axis=1, length=shapes[i][1], step=1)
 
 
-@general(xs=underivable("aten::_chunk_cat"), node="torch::autograd::NotImplemented", aten="_chunk_cat")
+@general(xs=underivable("aten::_chunk_cat"), aten="_chunk_cat", node="torch::autograd::NotImplemented")
 def chunk_cat(*xs, axis, num_chunks):
     """Arrays padded with zeros and cut into chunks along ``axis``; chunks of one number are flattened into a row."""
     rows = []

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
-from tapegrad.ops.facts import separated
+from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.geometry import elementwise_strides
 from tapegrad.tensor.spec import Spec, named_strides
@@ -226,10 +226,18 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def declaration(cls: type[Operator], **usual: Any) -> Callable[..., Callable[[Callable], Any]]:
-    """The decorator that declares operators of a kind, given formulas and facts by name. See Note [Facts]."""
+    """The decorator that declares operators of a kind, given formulas and options by name. See Note [Facts].
+
+    Args:
+        cls: the kind.
+        usual: options that its operators have where they say nothing else.
+    """
 
     def decorator(**declared: Any) -> Callable[[Callable], Any]:
-        formulas, options = separated({**usual, **declared})
+        formulas: dict[str, Callable] = {}
+        options = dict(usual)
+        for name, value in declared.items():
+            (options if name in OPTIONS else formulas)[name] = value
         return lambda function: cls(function, formulas, **options)
 
     return decorator

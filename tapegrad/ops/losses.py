@@ -152,7 +152,7 @@ def _weighted(values, weight):
     y=lambda g, x, weight: _weighted(g, weight) * (log1p(-x) - log(x)),
     refused="binary_cross_entropy",
     convention=kink("where x is 0 or 1", "the logarithm's, limited", "nan, inf or 0"),
-)
+)  # fmt: skip
 def binary_cross_entropy(x, y, weight=None, *, reduction):
     """``-(y log x + (1 - y) log(1 - x))``, with logarithms not below -100, times ``weight``.
 
@@ -191,14 +191,14 @@ def binary_cross_entropy_with_logits(x, y, weight=None, pos_weight=None, *, redu
 
 
 @elementwise(
-    x=lambda g: g, node="CloneBackward0", aten=None, profile="clamp_min", convention=rule("below the floor", "1", "0"),
+    x=lambda g: g, aten=None, node="CloneBackward0", profile="clamp_min", convention=rule("below the floor", "1", "0"),
 )  # fmt: skip
 def floored(x, least):
     """The greater of ``x`` and a number, with the derivative of ``x`` in any case; a denominator, typically."""
     return jnp.maximum(x, least)
 
 
-@linear(x=lambda g, count: over(g, count=count), node=1, aten=".Scalar", family="div", saved={"other": "count"})
+@linear(x=lambda g, count: over(g, count=count), aten=".Scalar", node=1, family="div", saved={"other": "count"})
 def over_count(x, *, count):
     """``over``, under the node that PyTorch makes where its own code divides by a number."""
     return over.function(x, count=count)
@@ -236,9 +236,8 @@ def _nll(x, target, weight, axis, reduction, ignore_index):
     x=lambda g, target, weight, axis, reduction, ignore_index: nll_loss(
         g, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index
     ),
-    real=True,
-    aten="nll_loss_backward",
-)
+    real=True, aten="nll_loss_backward",
+)  # fmt: skip
 def nll_loss_adjoint(x, target, weight=None, *, axis, classes, reduction, ignore_index):
     """The adjoint of ``nll_loss``: minus ``x``, weighted, at the class of each target, and 0 elsewhere."""
     counts, weights = _class_weights(target, weight, classes, ignore_index)

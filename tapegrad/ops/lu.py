@@ -136,9 +136,8 @@ def decomposition_tangent(t, lu, pivots):
 @general(
     x=lambda g_lu, lu, pivots: decomposition_gradient(g_lu, lu, pivots),
     jvp=lambda t_x, lu, pivots: (decomposition_tangent(t_x, lu, pivots), None, None),
-    outputs=("lu", "pivots", "info"),
-    aten="linalg_lu_factor_ex", saved={"LU": "lu", "pivot": True}, xla="lu",
-)
+    outputs=("lu", "pivots", "info"), aten="linalg_lu_factor_ex", saved={"LU": "lu", "pivot": True}, xla="lu",
+)  # fmt: skip
 def lu_factor(x):
     """The factors of ``x`` packed into one, pivots (int32, from 1), and 0 or the number of the first zero pivot."""
     lu, pivots, _, info = factors(x)
@@ -179,9 +178,9 @@ def lu_unpack(x, *, data=True):
         *parts(decomposition_tangent(t_x, packed(lower, upper), pivots), lower.shape[-1]),
         None,
     ),
-    outputs=("lower", "upper", "pivots"),
-    aten="linalg_lu", profile="linalg_lu", saved={"L": "lower", "U": "upper", "pivot": True}, xla="lu",
-)
+    outputs=("lower", "upper", "pivots"), aten="linalg_lu", profile="linalg_lu",
+    saved={"L": "lower", "U": "upper", "pivot": True}, xla="lu",
+)  # fmt: skip
 def lu(x):
     """The factors L (m, k) and U (k, n) of matrices, and pivots (int32, from 1)."""
     lu, pivots, _, _ = factors(x)
@@ -226,7 +225,7 @@ def factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint_):
     ),
     jvp=lambda t_lu, t_y, lu, pivots, out, left, adjoint: factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint),
     aten="linalg_lu_solve", saved={"LU": "lu"},
-)
+)  # fmt: skip
 def lu_solve(lu, pivots, y, *, left, adjoint):
     """The solution of ``A @ out = y`` (``out @ A = y`` unless ``left``), or with the ``adjoint`` of A."""
     return solution(lu, order_of(pivots, lu.shape[-2]), y, left, adjoint)

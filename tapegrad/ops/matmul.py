@@ -364,7 +364,7 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
     y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
-)
+)  # fmt: skip
 def addmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of matrices; where ``beta`` is 0 the addend is not read."""
     return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
@@ -392,7 +392,7 @@ def _check_addmv(specs: Sequence, settings: dict) -> None:
     y=lambda g, x, alpha: mv(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat": "x", "vec": "y"},
-)
+)  # fmt: skip
 def addmv(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, with a matrix ``x`` and a vector ``y``."""
     return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
@@ -416,7 +416,7 @@ def _check_batched_addend(specs: Sequence, settings: dict, *, summed: bool) -> N
     y=lambda g, x, alpha: bmm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"batch1": "x", "batch2": "y"},
-)
+)  # fmt: skip
 def baddbmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of batches of matrices."""
     return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
@@ -456,9 +456,8 @@ def _check_addr(specs: Sequence, settings: dict) -> None:
     x=lambda g, y, alpha: sum(g * conj(y), axis=(1,)) * alpha.conjugate(),
     y=lambda g, x, alpha: sum(g * columns(conj(x)), axis=(0,)) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
-    promote="common",
-    saved={"vec1": "x", "vec2": "y"},
-)
+    promote="common", saved={"vec1": "x", "vec2": "y"},
+)  # fmt: skip
 def addr(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * outer(x, y)``."""
     product = x[:, None] * y

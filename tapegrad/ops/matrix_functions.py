@@ -32,7 +32,7 @@ def exponential_derivative(x, t):
     x=lambda g, x: exponential_derivative(adjoint(x), g),
     jvp=lambda t_x, x: exponential_derivative(x, t_x),
     aten="linalg_matrix_exp", xla="lu",
-)
+)  # fmt: skip
 def matrix_exp(x):
     """The exponentials of square matrices."""
     if x.size == 0:
@@ -44,7 +44,7 @@ def matrix_exp(x):
     x=lambda g, y, x_shape, axis: sum_to(cross(conj(y), g, axis=axis), shape=tuple(x_shape)),
     y=lambda g, x, y_shape, axis: sum_to(cross(g, conj(x), axis=axis), shape=tuple(y_shape)),
     aten="linalg_cross",
-)
+)  # fmt: skip
 def cross(x, y, *, axis):
     """The vectors orthogonal to both of two vectors of length 3 along ``axis``; the other dimensions broadcast."""
     x, y = jnp.broadcast_arrays(x, y)

@@ -203,9 +203,8 @@ def _check_batch(specs: Sequence, settings: dict) -> None:
     jvp=lambda t_x, t_weight, t_bias, x, weight, axes, eps: _tangent(
         t_x, t_weight, t_bias, x, weight, layer_layout(x.shape, axes), eps
     ),
-    real=True,
-    aten="native_layer_norm", saved={"input": "x"},
-)
+    real=True, aten="native_layer_norm", saved={"input": "x"},
+)  # fmt: skip
 def layer_norm(x, weight, bias, *, axes, eps):
     """``x`` standardized over the last ``axes``, times ``weight``, plus ``bias``, which have their shape."""
     return _normalized(x, weight, bias, layer_layout(x.shape, axes), eps)
@@ -219,9 +218,8 @@ def layer_norm(x, weight, bias, *, axes, eps):
     jvp=lambda t_x, t_weight, t_bias, x, weight, groups, eps: _tangent(
         t_x, t_weight, t_bias, x, weight, group_layout(x.shape, groups), eps
     ),
-    real=True,
-    aten="native_group_norm", saved={"input": "x", "group": "groups"},
-)
+    real=True, aten="native_group_norm", saved={"input": "x", "group": "groups"},
+)  # fmt: skip
 def group_norm(x, weight, bias, *, groups, eps):
     """``x`` standardized over each group of channels, times ``weight``, plus ``bias``, a number for each channel."""
     return _normalized(x, weight, bias, group_layout(x.shape, groups), eps)
@@ -445,10 +443,8 @@ def _check_rms(specs: Sequence, settings: dict) -> None:
         _wide(g) * _rms_unit(x, axes, eps)[0], shape=tuple(weight_shape)
     ),
     jvp=lambda t_x, t_weight, x, weight, axes, eps: _rms_tangent(t_x, t_weight, x, weight, axes, eps),
-    node="MulBackward0",
-    real=True,
-    aten="_fused_rms_norm",
-)
+    real=True, aten="_fused_rms_norm", node="MulBackward0",
+)  # fmt: skip
 def rms_norm(x, weight, *, axes, eps):
     """``x`` over the root of the mean of its squares (and ``eps``) over the last ``axes``, times ``weight``."""
     wide = x.astype(jnp.float32) if x.dtype.itemsize == 2 else x

@@ -40,7 +40,7 @@ def _recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
 
 
 def _family(name: str, first: Callable, step: Step, limit: Callable[[Any], int] | None = None) -> Operator:
-    @elementwise(promote="float", name=name, aten=f"special_{name}", real=True)
+    @elementwise(promote="float", real=True, name=name, aten=f"special_{name}")
     def polynomial(x, n):
         """An orthogonal polynomial."""
         x, n = jnp.broadcast_arrays(x, n)
@@ -75,7 +75,7 @@ FIRST = {"t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1, "w": 
 def _chebyshev(kind: str, shifted: bool) -> Operator:
     name = f"{'shifted_' if shifted else ''}chebyshev_polynomial_{kind}"
 
-    @elementwise(promote="float", name=name, aten=f"special_{name}", real=True)
+    @elementwise(promote="float", real=True, name=name, aten=f"special_{name}")
     def polynomial(x, n):
         """A Chebyshev polynomial."""
         x, n = jnp.broadcast_arrays(2 * x - 1 if shifted else x, n)

@@ -34,10 +34,9 @@ def plane_scatter(x, indices, *, lengths):
 
 
 @linear(
-    x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)),
-    node="MaxUnpool2DBackward0",
-    aten=None, profile="max_pool2d_with_indices_backward",
-)
+    x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)), aten=None,
+    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward",
+)  # fmt: skip
 def window_scatter(x, indices, *, lengths, samplings):
     """``plane_scatter`` where each element lies in one window at most, and each window has one index.
 
@@ -73,9 +72,8 @@ def _to_places(g_out: Any, x: Any, indices: Any, samplings: tuple[Sampling, ...]
 
 @linear(
     x=lambda g, indices, x_shape, dims: plane_scatter(g, indices, lengths=tuple(x_shape[len(x_shape) - dims :])),
-    node="MaxPoolBackwardBackward0",
-    aten=None, profile="max_pool2d_backward",
-)
+    aten=None, node="MaxPoolBackwardBackward0", profile="max_pool2d_backward",
+)  # fmt: skip
 def plane_gather(x, indices, *, dims):
     """The elements at flat indices into the last ``dims`` dimensions of ``x``."""
     return jnp.take_along_axis(_flat(x, dims), _flat(indices, dims), -1, mode="clip").reshape(indices.shape)

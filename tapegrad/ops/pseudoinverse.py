@@ -149,9 +149,8 @@ def lstsq_tangents(t_x, t_y, x, y, solution, vector, measured):
         lstsq_gradients(g_solution, g_residuals, x, y, solution, vector, measured)[1], y_shape, vector
     ),
     jvp=lambda t_x, t_y, x, y, solution, vector, measured: lstsq_tangents(t_x, t_y, x, y, solution, vector, measured),
-    outputs=("solution", "residuals", "rank", "singular_values"),
-    aten="linalg_lstsq", saved={"b": "y"}, flowing=2,
-)
+    outputs=("solution", "residuals", "rank", "singular_values"), aten="linalg_lstsq", saved={"b": "y"}, flowing=2,
+)  # fmt: skip
 def lstsq(x, y, rcond, *, vector, measured, ranked, valued):
     """The smallest solutions of ``x @ solution = y`` in the sense of least squares; singular values up to ``rcond``
     times the largest count as 0.

@@ -93,9 +93,8 @@ def qr_tangent(t, q, r, mode):
 @general(
     x=qr_gradient,
     jvp=lambda t_x, q, r, mode: qr_tangent(t_x, q, r, mode),
-    outputs=("q", "r"),
-    aten="linalg_qr", saved={"Q": "q", "R": "r"},
-)
+    outputs=("q", "r"), aten="linalg_qr", saved={"Q": "q", "R": "r"},
+)  # fmt: skip
 def qr(x, *, mode):
     """Q (orthonormal columns; square if ``mode`` is "complete", nothing if it is "r") and the upper triangular R."""
     q, r = lax.linalg.qr(x, full_matrices=mode == "complete")
@@ -205,7 +204,7 @@ def product_tangent(t_x, t_tau, x, tau):
     tau=lambda g, x, tau, out: product_gradients(g, x, tau)[1],
     jvp=lambda t_x, t_tau, x, tau: product_tangent(t_x, t_tau, x, tau),
     aten="linalg_householder_product", saved={"input": "x"}, xla="householder_product",
-)
+)  # fmt: skip
 def householder_product(x, tau):
     """The first columns of the product of the reflectors that lie below the diagonal of ``x``: see ``geqrf``."""
     if 0 in (*x.shape, *tau.shape):
@@ -232,7 +231,7 @@ def applied_gradients(g, x, tau, other, left, transpose):
     tau=lambda g, x, tau, other, out, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[1],
     other=lambda g, x, tau, other, out, left, transpose: ormqr(x, tau, g, left=left, transpose=not transpose),
     saved={"self": "x", "input2": "tau", "input3": "other"}, xla="ormqr",
-)
+)  # fmt: skip
 def ormqr(x, tau, other, *, left, transpose):
     """``Q @ other`` (``other @ Q`` unless ``left``; with the adjoint of Q, if ``transpose``), where Q is the square
     product of the reflectors below the diagonal of ``x``."""

@@ -51,10 +51,7 @@ def rank_slope(q, sorted, *, ignore_nan):
         None, None,
         None if t_q is None else t_q * rank_slope(q, sorted, ignore_nan=ignore_nan) + _zero(weights),
     ),
-    outputs=("below", "above", "weights"),
-    node="SubBackward0",
-    real=True,
-    aten=None, profile="sub",
+    outputs=("below", "above", "weights"), real=True, aten=None, node="SubBackward0", profile="sub",
 )  # fmt: skip
 def ranks(q, sorted, *, ignore_nan):
     """The places (int64) on both sides of each quantile, and how far it is from the first to the second."""

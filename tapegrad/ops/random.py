@@ -25,9 +25,8 @@ def _no_tangent(out):
 @general(
     p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype),
     jvp=lambda out: _no_tangent(out),
-    real=True,
-    aten=".p",
-)
+    real=True, aten=".p",
+)  # fmt: skip
 def bernoulli(p, key):
     """1 with the probability given by ``p``, else 0; of the shape and dtype of ``p``."""
     return (jax.random.uniform(random.jax_key(key), p.shape, jnp.promote_types(p.dtype, jnp.float32)) < p).astype(
@@ -65,13 +64,8 @@ def _normal(name: str, overload: str, node: int) -> Operator:
         mean=lambda g, mean_shape, mean_dtype: zeros_of(g, shape=tuple(mean_shape), dtype=mean_dtype),
         std=lambda g, std_shape, std_dtype: zeros_of(g, shape=tuple(std_shape), dtype=std_dtype),
         jvp=lambda out: _no_tangent(out),
-        name=name,
-        aten=f"normal.{overload}",
-        node=node,
-        family="normal",
-        convention=conventions.NOISE,
-        real=True,
-    )
+        real=True, name=name, aten=f"normal.{overload}", node=node, family="normal", convention=conventions.NOISE,
+    )  # fmt: skip
     def normal(mean, std, key, *, shape, dtype):
         """Normal numbers."""
         return random.normal(random.jax_key(key), shape, dtype.numpy, mean, std)
@@ -118,9 +112,8 @@ OVERWRITE = {
     x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
     p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype),
     jvp=lambda out: _no_tangent(out),
-    node=1,
-    aten="bernoulli_.Tensor", family="overwrite_bernoulli",
-)
+    aten="bernoulli_.Tensor", node=1, family="overwrite_bernoulli",
+)  # fmt: skip
 def overwrite_bernoulli_tensor(x, p, sample):
     """The sample, drawn with the probabilities ``p``: nothing is left of ``x``."""
     return sample

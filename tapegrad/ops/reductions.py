@@ -73,7 +73,7 @@ def _sum(x, axis, keepdims, dtype):
 
 
 @linear(
-    x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), node=1, aten=".dim_IntList", spoilt="difference",
+    x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), aten=".dim_IntList", node=1, spoilt="difference",
 )  # fmt: skip
 def sum(x, *, axis, keepdims=False, dtype=None):
     """The sum over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
@@ -87,8 +87,8 @@ def sum_all(x, *, dtype=None):
 
 
 @linear(
-    x=lambda g, x_shape, shape, axis: sum(g, axis=axis, keepdims=len(x_shape) == len(shape)), aten="expand"
-)
+    x=lambda g, x_shape, shape, axis: sum(g, axis=axis, keepdims=len(x_shape) == len(shape)), aten="expand",
+)  # fmt: skip
 def spread(x, *, shape, axis):
     """The adjoint of ``sum``: ``x`` repeated along the axes that were summed over, whether they were kept or not."""
     axes = axes_of(axis, len(shape))
@@ -116,10 +116,9 @@ def _mean(x, axis, keepdims, dtype=None):
 
 
 @linear(
-    x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)),
-    node=1,
-    aten=".dim", saved={"self_sym_numel": _numel}, spoilt="mean",
-)
+    x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)), aten=".dim",
+    node=1, saved={"self_sym_numel": _numel}, spoilt="mean",
+)  # fmt: skip
 def mean(x, *, axis, keepdims=False, dtype=None):
     """The arithmetic mean over ``axis``; nan of nothing."""
     return _mean(x, axis, keepdims, dtype)
@@ -183,7 +182,7 @@ def halved(g, std):
     x=lambda g, x, axis, correction: spread(g, shape=x.shape, axis=axis) * deviation(x, axis, correction),
     jvp=lambda t_x, x, axis, keepdims, correction: along(deviation(x, axis, correction), t_x, axis, keepdims),
     aten=".correction", spoilt="spread",
-)
+)  # fmt: skip
 def var(x, *, axis, keepdims=False, correction=1):
     """The variance over ``axis``: the sum of squared distances from the mean, over the number less ``correction``."""
     return _moments(x, axis, keepdims, correction)[0].astype(_real_dtype(x))
@@ -228,8 +227,8 @@ def moments_gradient(g_spread, g_mean, x, axis, correction):
         along(deviation(x, axis, correction), t_x, axis, keepdims),
         mean(t_x, axis=axis, keepdims=keepdims),
     ),
-    outputs=("var", "mean"), undefined=True, aten=".correction", spoilt="spread",
-)
+    outputs=("var", "mean"), aten=".correction", spoilt="spread", undefined=True,
+)  # fmt: skip
 def var_mean(x, *, axis, keepdims=False, correction=1):
     """Variance and mean over ``axis``."""
     variance, center = _moments(x, axis, keepdims, correction)
@@ -244,8 +243,8 @@ def var_mean(x, *, axis, keepdims=False, correction=1):
         halved(along(deviation(x, axis, correction), t_x, axis, keepdims), std),
         mean(t_x, axis=axis, keepdims=keepdims),
     ),
-    outputs=("std", "mean"), undefined=True, aten=".correction", convention=conventions.SPREAD, spoilt="spread",
-)
+    outputs=("std", "mean"), aten=".correction", convention=conventions.SPREAD, spoilt="spread", undefined=True,
+)  # fmt: skip
 def std_mean(x, *, axis, keepdims=False, correction=1):
     """Standard deviation and mean over ``axis``."""
     variance, center = _moments(x, axis, keepdims, correction)
@@ -326,20 +325,18 @@ def aminmax(x, *, axis, keepdims=False):
 
 
 @general(
-    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node=1,
-    real=True,
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), real=True, node=1,
     family="max",
-)
+)  # fmt: skip
 def max_all(x):
     """The largest of all elements; nan if there is one."""
     return jnp.max(x)
 
 
 @general(
-    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node=1,
-    real=True,
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), real=True, node=1,
     family="min",
-)
+)  # fmt: skip
 def min_all(x):
     """The smallest of all elements; nan if there is one."""
     return jnp.min(x)
@@ -359,9 +356,8 @@ def _median(x, ignore_nan):
 @general(
     x=lambda g, x, out: shared_all(g, x, out),
     jvp=lambda t_x, x, out: collected_all(t_x, x, out),
-    real=True,
-    family="median", convention=conventions.TIES,
-)
+    real=True, family="median", convention=conventions.TIES,
+)  # fmt: skip
 def median_all(x):
     """The median of all elements, the lower one of two; nan if there is one."""
     return _median(x, ignore_nan=False)
@@ -370,9 +366,8 @@ def median_all(x):
 @general(
     x=lambda g, x, out: shared_all(g, x, out),
     jvp=lambda t_x, x, out: collected_all(t_x, x, out),
-    real=True,
-    family="nanmedian", convention=conventions.TIES,
-)
+    real=True, family="nanmedian", convention=conventions.TIES,
+)  # fmt: skip
 def nanmedian_all(x):
     """The median of all elements that are not nan, the lower one of two."""
     return _median(x, ignore_nan=True)
@@ -539,7 +534,7 @@ def renorm_tangent(t, x, ord, axis, limit):
     x=lambda g, x, ord, axis, limit: renorm_gradient(g, x, ord, axis, limit),
     jvp=lambda t_x, x, ord, axis, limit: renorm_tangent(t_x, x, ord, axis, limit),
     convention=kink("where an element is 0, for ord=1", "0 for the norm", "1 for the norm"),
-)
+)  # fmt: skip
 def renorm(x, *, ord, axis, limit):
     """``x`` with those parts shrunk whose p-norm over ``axis``, p = ``ord`` > 0, is larger than a limit."""
     norm = _norm(x, ord, axis, True)
@@ -563,9 +558,8 @@ def to_shape(grad, shape):
     jvp=lambda t_x, t_y, x, y, out, ord: norm_tangent(
         difference_of(t_x, t_y), x - y, out, ord, everything((x - y).ndim), False
     ),
-    promote="common",
-    convention=conventions.COINCIDENT,
-)
+    promote="common", convention=conventions.COINCIDENT,
+)  # fmt: skip
 def dist(x, y, *, ord):
     """The p-norm of all of ``x - y``, which may broadcast."""
     return _norm(x - y, ord, everything(max(x.ndim, y.ndim)), False).astype(_real_dtype(x))
@@ -588,9 +582,8 @@ def _shifted(x, axes):
 @general(
     x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdims=True)),
     jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=axis, keepdims=True)),
-    real=True,
-    aten="_softmax", spoilt="softmax",
-)
+    real=True, aten="_softmax", spoilt="softmax",
+)  # fmt: skip
 def softmax(x, *, axis):
     """``exp(x)`` over its sum along ``axis``; nan where all are -inf."""
     axes = axes_of(axis, x.ndim)
@@ -601,9 +594,8 @@ def softmax(x, *, axis):
 @general(
     x=lambda g, out, axis: g - exp(out) * sum(g, axis=axis, keepdims=True),
     jvp=lambda t_x, out, axis: t_x - sum(exp(out) * t_x, axis=axis, keepdims=True),
-    real=True,
-    aten="_log_softmax", spoilt="softmax",
-)
+    real=True, aten="_log_softmax", spoilt="softmax",
+)  # fmt: skip
 def log_softmax(x, *, axis):
     """The logarithm of ``softmax``, without forming it."""
     axes = axes_of(axis, x.ndim)
@@ -639,7 +631,7 @@ def trace(x):
     return _sum(jnp.diagonal(x), 0, False, None)
 
 
-@linear(x=lambda g: trace(g), node="TraceBackwardBackward0", aten=None, profile="trace_backward")
+@linear(x=lambda g: trace(g), aten=None, node="TraceBackwardBackward0", profile="trace_backward")
 def on_diagonal(x, *, shape):
     """The adjoint of ``trace``: a matrix with ``x`` on its diagonal."""
     return jnp.where(lax.broadcasted_iota(jnp.int32, shape, 0) == lax.broadcasted_iota(jnp.int32, shape, 1), x, 0)

@@ -80,7 +80,7 @@ def plus(x, y):
         reverse=reverse,
     ),
     aten=None,
-)
+)  # fmt: skip
 def recurrence(a, b, *, axis, reverse):
     """The solution h of ``h_i = a_i h_{i-1} + b_i`` along ``axis`` (``h_{i+1}`` if ``reverse``), starting from 0."""
 
@@ -103,7 +103,7 @@ def recurrence(a, b, *, axis, reverse):
         recurrence(x, t_x * out, axis=axis, reverse=reverse), axis=axis, by=step(reverse)
     ),
     aten=None,
-)
+)  # fmt: skip
 def products_before(x, *, axis, reverse):
     """The product of all elements before each along ``axis`` (after each, if ``reverse``); 1 at the start."""
     return _shifted(lax.cumprod(widened(x), axis, reverse), axis, step(reverse), 1).astype(x.dtype)
@@ -168,9 +168,8 @@ def _prod(x, axis, keepdims, dtype):
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(
         in_type(t_x, dtype) * others(in_type(x, dtype), axis), axis=axis, keepdims=keepdims
     ),
-    node=1,
-    aten=".dim_int",
-)
+    aten=".dim_int", node=1,
+)  # fmt: skip
 def prod(x, *, axis, keepdims=False, dtype=None):
     """The product over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
     return _prod(x, axes_of(axis, x.ndim), keepdims, dtype)
@@ -180,7 +179,7 @@ def prod(x, *, axis, keepdims=False, dtype=None):
     x=lambda g, x, out, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
     jvp=lambda t_x, x, dtype: sum_all(in_type(t_x, dtype) * others_of_all(in_type(x, dtype))),
     family="prod",
-)
+)  # fmt: skip
 def prod_all(x, *, dtype=None):
     """The product of all elements."""
     return _prod(x, None, False, dtype)
@@ -240,10 +239,8 @@ def _extrema(find, x, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"),
-    real=True,
-    convention=conventions.RUNNING,
-)
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
+)  # fmt: skip
 def cummax(x, *, axis):
     """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
     return _extrema(lax.cummax, x, axis)
@@ -252,10 +249,8 @@ def cummax(x, *, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"),
-    real=True,
-    convention=conventions.RUNNING,
-)
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
+)  # fmt: skip
 def cummin(x, *, axis):
     """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
     return _extrema(lax.cummin, x, axis)

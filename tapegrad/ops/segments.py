@@ -44,9 +44,8 @@ def _reduced(rows: Any, number: Any, flat: Any, count: int, how: str, initial: f
     x=lambda g, x, bounds, out, axis, how, initial: segment_gradient(
         g, x, bounds, out, axis=axis, how=how, initial=initial
     ),
-    real=True,
-    saved={"data": "x", "reduce": "how"},
-)
+    real=True, saved={"data": "x", "reduce": "how"},
+)  # fmt: skip
 def segment_reduce(x, bounds, *, axis, how, initial):
     """The ``"sum"``, ``"mean"``, ``"max"``, ``"min"`` or ``"prod"`` of each segment along ``axis``.
 
@@ -82,7 +81,7 @@ _NO_SECOND = underivable("aten::_segment_reduce_backward")
 
 
 @general(
-    x=_NO_SECOND, data=_NO_SECOND, node="torch::autograd::NotImplemented", real=True, aten="_segment_reduce_backward",
+    x=_NO_SECOND, data=_NO_SECOND, real=True, aten="_segment_reduce_backward", node="torch::autograd::NotImplemented",
 )  # fmt: skip
 def segment_gradient(x, data, bounds, out, *, axis, how, initial):
     """The gradient of the data, when ``x`` is that of the reductions ``out``; equal extrema share."""

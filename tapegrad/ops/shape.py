@@ -82,13 +82,13 @@ def squeeze(x):
     return jnp.squeeze(x, tuple(axis for axis, length in enumerate(x.shape) if length == 1))
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), node=1, aten=".dim", family="squeeze")
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dim", node=1, family="squeeze")
 def squeeze_axis(x, *, axis):
     """``x`` without the dimension ``axis`` if that has length 1."""
     return x.reshape(without_ones(x.shape, (axis,)))
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), node=2, aten=".dims", family="squeeze")
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dims", node=2, family="squeeze")
 def squeeze_axes(x, *, axis):
     """``x`` without those of the dimensions ``axis`` that have length 1."""
     return x.reshape(without_ones(x.shape, axis))
@@ -157,7 +157,7 @@ def select_adjoint(x, index, *, axis, length):
     x=lambda g, index, axis: select_scatter(g, 0, index, axis=axis),
     source=lambda g, index, source_shape, axis: sum_to(select(g, index, axis=axis), shape=tuple(source_shape)),
     keeps_layout=True, plain_inputs=("index",), records_integers=True,
-)
+)  # fmt: skip
 def select_scatter(x, source, index, *, axis):
     """``x`` with ``source``, broadcast and cast, in place of what ``select`` gives."""
     source = as_part(source, (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
@@ -173,7 +173,7 @@ def as_part(source: Any, shape: Shape, dtype: Any) -> Any:
 @linear(
     x=lambda g, start, x_shape, axis, step: slice_adjoint(g, start, axis=axis, step=step, length=x_shape[axis]),
     aten=".Tensor", plain_inputs=("start",),
-)
+)  # fmt: skip
 def slice_(x, start, *, axis, length, step):
     """``length`` items of a dimension from ``start`` on, every ``step``-th; all in range, none negative."""
     if length == 0 or x.shape[axis] == length:
@@ -185,7 +185,7 @@ def slice_(x, start, *, axis, length, step):
 @linear(
     x=lambda g, start, x_shape, axis, step: slice_(g, start, axis=axis, length=x_shape[axis], step=step),
     aten="slice_backward", plain_inputs=("start",),
-)
+)  # fmt: skip
 def slice_adjoint(x, start, *, axis, step, length):
     """Zeros, ``length`` long along ``axis``, with ``x`` where ``slice`` took it from: the adjoint of ``slice``."""
     if x.shape[axis] == length:
@@ -203,7 +203,7 @@ def slice_adjoint(x, start, *, axis, step, length):
         slice_(g, start, axis=axis, length=length, step=step), shape=tuple(source_shape)
     ),
     keeps_layout=True, plain_inputs=("start",), records_integers=True,
-)
+)  # fmt: skip
 def slice_scatter(x, source, start, *, axis, length, step):
     """``x`` with ``source``, broadcast and cast, in place of the items that ``slice`` gives."""
     if length == 0:
@@ -235,9 +235,8 @@ def diagonal_copy(x, *, offset):
 
 
 @linear(
-    x=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
-    aten="diagonal_backward",
-)
+    x=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2), aten="diagonal_backward",
+)  # fmt: skip
 def diagonal_adjoint(x, *, offset, axis1, axis2, shape):
     """Zeros with ``x`` on a diagonal: the adjoint of ``diagonal``."""
     return _set_diagonal(jnp.zeros(shape, x.dtype), x, offset, axis1, axis2)
@@ -249,7 +248,7 @@ def diagonal_adjoint(x, *, offset, axis1, axis2, shape):
     ),
     source=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
     keeps_layout=True,
-)
+)  # fmt: skip
 def diagonal_scatter(x, source, *, offset, axis1, axis2):
     """``x`` with ``source`` in place of a diagonal."""
     return _set_diagonal(x, source, offset, axis1, axis2)
@@ -286,9 +285,8 @@ def unfold(x, *, axis, size, step):
 
 
 @linear(
-    x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step),
-    aten="unfold_backward",
-)
+    x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step), aten="unfold_backward",
+)  # fmt: skip
 def unfold_adjoint(x, *, axis, size, step, length):
     """Windows added up where they came from: the adjoint of ``unfold`` of a dimension of this ``length``."""
     if length is None:
@@ -362,7 +360,7 @@ Widths = tuple[tuple[int, int], ...]
     x=lambda g, widths: constant_pad(g, 0, widths=tuple((-low, -high) for low, high in widths)),
     jvp=lambda t_x, widths: constant_pad(t_x, 0, widths=widths),
     aten="constant_pad_nd",
-)
+)  # fmt: skip
 def constant_pad(x, value, *, widths):
     """``x`` with ``value`` put before and after it, ``widths`` for each dimension; negative widths cut off."""
     return lax.pad(x, jnp.asarray(value).astype(x.dtype), [(*pair, 0) for pair in widths])

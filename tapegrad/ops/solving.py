@@ -77,7 +77,7 @@ def triangular_tangent(t_x, t_y, x, out, upper, left, unitriangular):
         t_x, t_y, x, out, upper, left, unitriangular
     ),
     aten="linalg_solve_triangular",
-)
+)  # fmt: skip
 def solve_triangular(x, y, *, upper, left=True, unitriangular=False):
     """The solution of ``x @ out = y`` (``out @ x = y`` unless ``left``) for triangular ``x``; batches broadcast.
 
@@ -165,7 +165,7 @@ def equation_tangent(t_x, t_y, x, lu, permutation, out, left, back, vector):
         t_x, t_y, x, lu, permutation, out, left, back, vector
     ),
     aten=None, convention=rule("everywhere", "that of the matrix, of which the factors are", "that of the factors"),
-)
+)  # fmt: skip
 def solve_factored(x, lu, permutation, y, *, left, back, vector):
     """The solution of ``x @ out = y``, by factors of ``x``. See Note [Factors that are remembered].
 
@@ -189,9 +189,9 @@ def solve_factored(x, lu, permutation, y, *, left, back, vector):
         None,
         None,
     ),
-    outputs=("out", "lu", "permutation", "info"),
-    aten="_linalg_solve_ex", saved={"A": "x", "LU": "lu"}, xla="lu", flowing=1,
-)
+    outputs=("out", "lu", "permutation", "info"), aten="_linalg_solve_ex", saved={"A": "x", "LU": "lu"}, xla="lu",
+    flowing=1,
+)  # fmt: skip
 def solve_ex(x, y, *, left=True, vector=False):
     """The solution of ``x @ out = y`` (``out @ x = y`` unless ``left``), the factors of ``x``, and where they fail.
 
@@ -206,9 +206,8 @@ def solve_ex(x, y, *, left=True, vector=False):
 @general(
     x=lambda g_inverse, inverse: -matmul(matmul(adjoint(inverse), g_inverse), adjoint(inverse)),
     jvp=lambda t_x, inverse: (-matmul(matmul(inverse, t_x), inverse), None),
-    outputs=("inverse", "info"),
-    aten="linalg_inv_ex", xla="lu",
-)
+    outputs=("inverse", "info"), aten="linalg_inv_ex", xla="lu",
+)  # fmt: skip
 def inv(x):
     """The inverses of square matrices, and for each 0 or the number of the first pivot that is zero (int32)."""
     lu, _, permutation, info = factors(x)
@@ -257,9 +256,8 @@ def old_tangent(t_y, t_x, x, solution, upper, transpose, unitriangular):
     jvp=lambda t_y, t_x, x, solution, upper, transpose, unitriangular: old_tangent(
         t_y, t_x, x, solution, upper, transpose, unitriangular
     ),
-    outputs=("solution", "clone"),
-    saved={"self": "y", "A": "x"},
-)
+    outputs=("solution", "clone"), saved={"self": "y", "A": "x"},
+)  # fmt: skip
 def triangular_solve(y, x, *, upper, transpose, unitriangular):
     """The solution of ``x @ out = y`` for a triangular ``x`` (or its transpose), and ``x``, with the batch of both."""
     turned, is_upper = (jnp.swapaxes(x, -1, -2), not upper) if transpose else (x, upper)

@@ -110,7 +110,7 @@ def sort(x, *, axis, descending=False):
     return _sort(x, axis, descending)
 
 
-@choosing(node=1, aten=".stable", family="sort", keeps_layout=True)
+@choosing(aten=".stable", node=1, family="sort", keeps_layout=True)
 def sort_stable(x, *, axis, descending=False):
     """``sort``, by PyTorch's other overload."""
     return _sort(x, axis, descending)
@@ -152,13 +152,13 @@ def _ranked(x, axis, keepdims, rank):
     return _reduced(_at(values, place, axis), _at(indices, place, axis), axis, keepdims)
 
 
-@choosing(node=1, aten=".dim")
+@choosing(aten=".dim", node=1)
 def median(x, *, axis, keepdims=False):
     """The medians over ``axis``, the lower one of two, and their indices; the first nan if there is one."""
     return _ranked(x, axis, keepdims, lambda numbers, n: jnp.where(numbers < n, numbers, (n - 1) // 2))
 
 
-@choosing(node=1, aten=".dim")
+@choosing(aten=".dim", node=1)
 def nanmedian(x, *, axis, keepdims=False):
     """The medians over ``axis`` of what is not nan, the lower one of two, and their indices."""
     return _ranked(x, axis, keepdims, lambda numbers, n: jnp.maximum(numbers - 1, 0) // 2)

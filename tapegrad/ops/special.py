@@ -32,9 +32,8 @@ ASYMPTOTIC = [(-1) ** k * math.prod(range(1, 2 * k, 2)) / 2**k for k in range(16
 
 
 @elementwise(
-    x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float", real=True,
-    aten="special_erfcx",
-)
+    x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float", real=True, aten="special_erfcx",
+)  # fmt: skip
 def erfcx(x):
     """``exp(x^2) * erfc(x)``."""
     border = 8 if x.dtype == jnp.float64 else 5
@@ -111,26 +110,23 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
 @elementwise(
     x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy(g, y)),
     y=lambda g, x, y: g * x / y,
-    promote="float",
-    real=True,
-    aten=".Tensor", convention=conventions.ZERO_TIMES,
-)
+    promote="float", real=True, aten=".Tensor", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlogy(x, y):
     """``x * log(y)``, 0 where ``x`` is 0 (and nan where ``y`` is)."""
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log(y))
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy_number(g, y)), promote="float", node=2,
-    real=True,
-    aten=".Scalar_Other", family="xlogy", convention=conventions.ZERO_TIMES,
-)
+    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy_number(g, y)), promote="float", real=True,
+    aten=".Scalar_Other", node=2, family="xlogy", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlogy_number(x, y):
     """``x * log(y)`` for a number ``y``."""
     return xlogy.function(x, y)
 
 
-@elementwise(y=lambda g, x, y: g * x / y, promote="float", node=1, real=True, aten=".Scalar_Self", family="xlogy")
+@elementwise(y=lambda g, x, y: g * x / y, promote="float", real=True, aten=".Scalar_Self", node=1, family="xlogy")
 def number_xlogy(x, y):
     """``x * log(y)`` for a number ``x``."""
     return xlogy.function(x, y)
@@ -139,29 +135,24 @@ def number_xlogy(x, y):
 @elementwise(
     x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py(g, y)),
     y=lambda g, x, y: g * x / (y + 1),
-    promote="float",
-    real=True,
-    aten="special_xlog1py", convention=conventions.ZERO_TIMES,
-)
+    promote="float", real=True, aten="special_xlog1py", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlog1py(x, y):
     """``x * log1p(y)``, 0 where ``x`` is 0 (and nan where ``y`` is)."""
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y))
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py_number(g, y)),
-    promote="float",
-    node=2,
-    real=True,
-    aten="special_xlog1py.other_scalar", family="xlog1py", convention=conventions.ZERO_TIMES,
-)
+    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py_number(g, y)), promote="float", real=True,
+    aten="special_xlog1py.other_scalar", node=2, family="xlog1py", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlog1py_number(x, y):
     """``x * log1p(y)`` for a number ``y``."""
     return xlog1py.function(x, y)
 
 
 @elementwise(
-    y=lambda g, x, y: g * x / (y + 1), promote="float", node=1, real=True, aten="special_xlog1py.self_scalar",
+    y=lambda g, x, y: g * x / (y + 1), promote="float", real=True, aten="special_xlog1py.self_scalar", node=1,
     family="xlog1py",
 )  # fmt: skip
 def number_xlog1py(x, y):
@@ -176,20 +167,17 @@ def entr(x):
 
 
 @elementwise(
-    x=lambda g, out: g * math.sqrt(2 * math.pi) * exp(out * out / 2), promote="float", real=True,
-    aten="special_ndtri",
-)
+    x=lambda g, out: g * math.sqrt(2 * math.pi) * exp(out * out / 2), promote="float", real=True, aten="special_ndtri",
+)  # fmt: skip
 def ndtri(x):
     """The quantile of the standard normal distribution."""
     return jax.scipy.special.ndtri(x)
 
 
 @elementwise(
-    x=lambda g, x, out: g * exp(-(out + x * x / 2)) / math.sqrt(2 * math.pi),
-    promote="float",
-    real=True,
+    x=lambda g, x, out: g * exp(-(out + x * x / 2)) / math.sqrt(2 * math.pi), promote="float", real=True,
     aten="special_log_ndtr",
-)
+)  # fmt: skip
 def log_ndtr(x):
     """The logarithm of the standard normal distribution function."""
     z = x * math.sqrt(0.5)
@@ -232,7 +220,7 @@ def i1e(x):
     return jax.scipy.special.i1e(x)
 
 
-@elementwise(x=lambda g, y: g * conj(y), node=1, aten=".Scalar", family="mul", plain_inputs=("y",))
+@elementwise(x=lambda g, y: g * conj(y), aten=".Scalar", node=1, family="mul", plain_inputs=("y",))
 def times(x, y):
     """``x * y`` for a number ``y``, as PyTorch writes it in functions of its own."""
     return jnp.multiply(x, y)
@@ -241,7 +229,7 @@ def times(x, y):
 times.plain_inputs = frozenset(("y",))
 
 
-@elementwise(x=lambda g: g, node=1, aten=".Scalar", family="add")
+@elementwise(x=lambda g: g, aten=".Scalar", node=1, family="add")
 def plus(x, y):
     """``x + y`` for a number ``y``, as PyTorch writes it in functions of its own."""
     return jnp.add(x, y)
@@ -311,22 +299,21 @@ def _zeta(x, y):
 
 
 @elementwise(
-    x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", real=True,
-    aten="special_zeta",
-)
+    x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", real=True, aten="special_zeta",
+)  # fmt: skip
 def zeta(x, y):
     """The Hurwitz zeta function: the sum of ``(k + y) ** -x`` over the whole numbers ``k``."""
     return _zeta(x, y)
 
 
-@elementwise(x=_unknown("zeta"), promote="float", node=2, real=True, aten="special_zeta.other_scalar", family="zeta")
+@elementwise(x=_unknown("zeta"), promote="float", real=True, aten="special_zeta.other_scalar", node=2, family="zeta")
 def zeta_number(x, y):
     """The Hurwitz zeta function for a number ``y``."""
     return _zeta(x, y)
 
 
 @elementwise(
-    y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node=1, real=True, aten="special_zeta.self_scalar",
+    y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", real=True, aten="special_zeta.self_scalar", node=1,
     family="zeta",
 )  # fmt: skip
 def number_zeta(x, y):
@@ -344,10 +331,8 @@ def _mvlgamma_gradient(g, x, p):
 @general(
     x=lambda g_mantissa, exponent: g_mantissa / exp2(exponent),
     jvp=lambda t_x, exponent: (t_x / exp2(exponent), None),
-    outputs=("mantissa", "exponent"),
-    real=True,
-    aten=".Tensor", keeps_layout=True,
-)
+    outputs=("mantissa", "exponent"), real=True, aten=".Tensor", keeps_layout=True,
+)  # fmt: skip
 def frexp(x):
     """``x`` as ``mantissa * 2 ** exponent``, the mantissa in [0.5, 1) without its sign; the exponent is int32."""
     mantissa, exponent = jnp.frexp(x)

@@ -114,9 +114,9 @@ def svd_tangent(t, u, s, vh):
 @declaration(Svd)(
     x=svd_gradient,
     jvp=lambda t_x, u, s, vh: svd_tangent(t_x, u, s, vh),
-    outputs=("u", "s", "vh"),
-    aten="_linalg_svd", saved={"U": "u", "S": "s", "Vh": "vh", "full_matrices": "full_matrices"},
-)
+    outputs=("u", "s", "vh"), aten="_linalg_svd",
+    saved={"U": "u", "S": "s", "Vh": "vh", "full_matrices": "full_matrices"},
+)  # fmt: skip
 def svd(x, *, full_matrices):
     """U, the singular values (real, descending) and V^H of matrices; U and V square if ``full_matrices``."""
     u, s, vh = lax.linalg.svd(x, full_matrices=full_matrices)

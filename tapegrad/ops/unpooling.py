@@ -74,11 +74,9 @@ def _declare_fractional(name: str) -> Operator:
             g_out, indices, lengths=tuple(x.shape[x.ndim - len(sizes) :])
         ),
         jvp=lambda t_x, indices, sizes: (plane_gather(t_x, indices, dims=len(sizes)), None),
-        outputs=("out", "indices"),
-        name=name,
+        outputs=("out", "indices"), real=True, name=name,
         saved={"result1": "indices", "kernel_size": "kernel", "output_size": "sizes"},
-        real=True,
-    )
+    )  # fmt: skip
     def operator(x, samples, *, kernel, sizes):
         """The greatest of each of ``sizes`` windows of ``kernel`` elements, and its flat index, of int32.
 
