@@ -208,11 +208,9 @@ OWN: set[str] = set()
 
 NAMED = {
     "_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_cudnn_attention", "_convolution", "cudnn_convolution", "hardtanh_backward",
-    "threshold_backward", "diagonal_copy", "split_with_sizes", "unsafe_split_with_sizes", "alias", "detach",
-    "unique_dim",
+    "_scaled_dot_product_cudnn_attention", "_convolution", "cudnn_convolution",
 }  # fmt: skip
-"""Names of ``aten`` that no function here has, but operators or programs do."""
+"""Names of ``aten`` that programs say though nothing here computes them, and those that operators declare."""
 
 
 def declare(name: str, family: str, aten: str | Callable[..., str] | None) -> tuple[str, str | Callable | None]:
