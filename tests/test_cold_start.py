@@ -16,7 +16,8 @@ from benchmarks.cold_start import COLD, Fresh, measured
 from tapegrad.execution import host
 from tapegrad.execution.persistent import persistent_cache, platform_caches
 from tapegrad.functions.registry import NAMESPACES, TENSOR, Signature
-from tapegrad.ops.operator import TABLE, general
+from tapegrad.ops.kinds import general
+from tapegrad.ops.operator import TABLE
 from tapegrad.ops.signatures import parameters_of
 
 pytestmark = pytest.mark.once("processes of their own")

@@ -27,16 +27,7 @@ TABLES = {
     "functions.parser_table.NUMBERS_AS_TENSORS": "where numbers pass for tensors: a list of PyTorch's own",
     "compiler.moving.BY_NUMBERS": "a compiled step's knowledge of Python code above the operators, and of nothing else",
     "compiler.moving.CHECKED": "the same",
-    "autograd.nonfinite_report.FORWARD_RULES": "to be declared with the operators",
-    "autograd.nonfinite_report.EDGES": "to be declared with the operators",
-    "autograd.profiler_names.OWN": "to be declared with the operators",
-    "autograd.profiler_names.PRIVATE": "to be declared with the operators",
-    "ops.conventions.CONVENTIONS": "to be declared with the operators",
-    "ops.overloads.IDENTITIES": "to be declared with the operators",
-    "ops.overloads.OWN": "to be declared with the operators",
-    "ops.overloads.NAMED": "to be declared with the operators",
-    "ops.page.BY_XLA": "to be declared with the operators",
-    "ops.random.OVERWRITE": "to be declared with the operators",
+    "ops.random.OVERWRITE": "itself a declaration, of the operators behind in-place sampling",
 }
 """The tables that there are, and why what they say is not said at the declarations."""
 

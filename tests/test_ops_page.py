@@ -11,8 +11,9 @@ from oracles import Case, flowing, gradients, weights
 from samples import all_samples
 
 import tapegrad
+from tapegrad.ops.kinds import elementwise
 from tapegrad.ops.operator import TABLE
-from tapegrad.ops.page import families, page
+from tapegrad.ops.page import families, page, variants
 
 pytestmark = pytest.mark.once("nothing is computed")
 
@@ -29,6 +30,17 @@ def test_it_is_printed():
     row = "| `mul(x, y)` | elementwise | `x: y; y: x` | `x, y` | elementwise kind | yes | yes | MulBackward0 |"
     assert row in printed
     assert printed.count("\n## ") + printed.startswith("## ") == len(list(families()))
+
+
+def test_variants_stand_with_the_operator_that_they_are_variants_of():
+    assert set(variants()) <= set(TABLE)
+    assert "\npow: pow_number, number_pow, power\n" in page()
+    assert "\nrsub: rsub_number, rsub_scaled, rsub_number_scaled\n" in page()
+
+
+def test_what_is_no_fact_of_operators_is_refused():
+    with pytest.raises(TypeError, match=r"formulas for \['keeps_layuot'\]"):
+        elementwise(keeps_layuot=True)(lambda x: x)
 
 
 def first_samples():

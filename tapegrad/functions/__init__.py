@@ -68,7 +68,6 @@ from tapegrad.functions import (
     return_types,
     sampled,
     samplers,
-    saved_fields,
     scalars,
     scans,
     segments,

@@ -27,7 +27,8 @@ from tapegrad.functions.scalars import (
     refuse,
 )
 from tapegrad.ops import comparison, elementwise, special
-from tapegrad.ops.operator import Operator, cast
+from tapegrad.ops.kinds import cast
+from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -443,22 +444,3 @@ dunder("__rpow__", reverse(pow), own=True)
 NAMESPACES["Tensor"]["__neg__"] = NAMESPACES["Tensor"]["neg"]
 NAMESPACES["Tensor"]["__pos__"] = unary.positive
 NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
-
-
-# -- what nodes show of what they saved --------------------------------------------------------------------------------
-
-elementwise.mul.wraps_numbers = elementwise.div.wraps_numbers = True
-for _operator in (
-    elementwise.add, elementwise.sub, elementwise.rsub, elementwise.mul, elementwise.div, elementwise.div_rounded,
-    elementwise.floor_divide, elementwise.remainder, elementwise.remainder_number, elementwise.fmod,
-    elementwise.fmod_number,
-):  # fmt: skip
-    _operator.numbers_are_tensors = True
-elementwise.add.saved_names = {"alpha": 1}
-elementwise.sub.saved_names = {"alpha": 1}
-elementwise.rsub.saved_names = {"alpha": 1}
-elementwise.rsub_number.saved_names = {"alpha": 1}
-elementwise.pow.saved_names = {"exponent": "y"}
-elementwise.pow_number.saved_names = {"exponent": "y"}
-elementwise.number_pow.saved_names = {"exponent": "y"}
-elementwise.lerp_tensor.saved_names = {"end": "y"}

@@ -10,7 +10,7 @@ from tapegrad.functions.generator import next_key
 from tapegrad.functions.registry import public
 from tapegrad.ops import attention
 from tapegrad.ops.checks import check_product_of_batches, cpp_name
-from tapegrad.ops.operator import broadcast_shapes, broadcast_to
+from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor

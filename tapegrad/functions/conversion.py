@@ -22,7 +22,7 @@ from tapegrad.functions.factory import named_device, named_dtype, no_overload
 from tapegrad.functions.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.functions.registry import public
 from tapegrad.ops.conversion import truncate
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
 from tapegrad.tensor.exposing import exposed

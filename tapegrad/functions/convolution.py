@@ -287,8 +287,5 @@ def conv_transpose3d(
     return _convolved("conv_transpose3d", 3, input, weight, bias, arguments, transposed=True)
 
 
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
 CONVOLUTIONS = (conv.convolution, conv.complex_convolution)
 """Of real numbers, and of complex ones."""
-
-conv.convolution.saved_names = conv.conv_transpose.saved_names = {"input": "x"}

@@ -15,7 +15,7 @@ from tapegrad.functions.registry import public
 from tapegrad.ops import ctc, elementwise, reductions
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.ops.shape import view
 from tapegrad.tensor.tensor import Tensor
 
@@ -184,7 +184,3 @@ def ctc_loss(
     """
     number = REDUCTIONS.index(resolve_reduction(reduction))
     return torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
-
-
-ctc.ctc_loss.saved_names = {"result0": "loss", "result1": "alpha", "input_lengths": "steps",
-                            "target_lengths": "lengths"}  # fmt: skip

@@ -5,6 +5,7 @@ All that stands about a function stands at its ``public`` (``registry.py``), and
 all. PyTorch's signatures (``parser_table.py``) are such a rule: a function takes ``out=`` if its signature has it, a
 method has an in-place variant if there is a signature of its name with an underscore, and the variant is a function of
 ``torch`` if there is one of that. ``Out`` and ``InPlace`` are what is particular about them, with PyTorch's messages.
+What is known of an operator stands at its own declaration: Note [Facts] in ``ops/facts.py``.
 In messages stand ``{R}`` for the dtype of the result and ``{O}`` for that of the target; in small letters C++'s names.
 """
 

@@ -8,7 +8,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.registry import public
 from tapegrad.ops import distances
 from tapegrad.ops.checks import expect_same_scalar_type
-from tapegrad.ops.operator import broadcast_shapes, broadcast_to
+from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
 from tapegrad.ops.shape import view
 from tapegrad.tensor.tensor import Tensor
 

@@ -15,7 +15,7 @@ from tapegrad.functions.shape import permuted
 from tapegrad.functions.slicing import diagonal
 from tapegrad.ops.einsum import ALPHABET
 from tapegrad.ops.einsum import einsum as einsum_operator
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

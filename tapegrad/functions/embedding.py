@@ -11,7 +11,7 @@ from tapegrad.functions.creation import arange
 from tapegrad.functions.registry import public
 from tapegrad.ops import bags, shape
 from tapegrad.ops import embedding as ops
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, write
@@ -273,7 +273,3 @@ def _flat_bags(
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
     return input, offsets, weights
-
-
-bags.embedding_bag.saved_names = {"result1": "bags", "result2": "sizes", "result3": "chosen",
-                                  "scale_grad_by_freq": "by_frequency"}  # fmt: skip

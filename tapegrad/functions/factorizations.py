@@ -14,7 +14,7 @@ from tapegrad.functions.registry import out_writers, public
 from tapegrad.functions.solving import check_equation, check_pair, refuse_failure
 from tapegrad.ops import ldl
 from tapegrad.ops import lu as ops
-from tapegrad.ops.operator import broadcast_shapes, zeros_of
+from tapegrad.ops.kinds import broadcast_shapes, zeros_of
 from tapegrad.tensor.tensor import Tensor
 
 # -- LU ----------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import elementwise, shape
 from tapegrad.ops import fft as ops
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 # -- what all of them check --------------------------------------------------------------------------------------------

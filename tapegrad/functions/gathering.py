@@ -25,7 +25,8 @@ from tapegrad.functions.sorting import examples_on_host, for_each_example, numbe
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
-from tapegrad.ops.operator import Operator, broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
+from tapegrad.ops.operator import Operator
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.refusals import refuse_examples, refuse_meta, refuse_number
 from tapegrad.tensor.spec import Spec

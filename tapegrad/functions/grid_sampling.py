@@ -183,8 +183,3 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
         )
     check_size((batch, *size[2:], dims + 1), theta.dtype.itemsize, theta.device.type)
     return ops.affine_grid(theta, size=tuple(size[2:]), align=bool(align_corners))
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-for _operator in (ops.grid_sample, ops.grid_sample3d):
-    _operator.saved_names = {"input": "x", "grid": "grid", "align_corners": "align"}

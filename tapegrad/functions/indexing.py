@@ -38,7 +38,7 @@ from tapegrad.functions.sorting import numbers, on_host
 from tapegrad.functions.viewing import geometry_of, view_of
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry

@@ -25,7 +25,7 @@ from tapegrad.functions.registry import IN_PLACE, NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import cast_number, converted, is_number, no_overload, wrong_type
 from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.ops import assignment
-from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself

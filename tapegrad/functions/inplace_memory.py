@@ -17,7 +17,7 @@ from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.comparison import ne
 from tapegrad.ops.elementwise import where
-from tapegrad.ops.operator import broadcast_to
+from tapegrad.ops.kinds import broadcast_to
 from tapegrad.tape.modes import switched
 from tapegrad.tensor import placing
 from tapegrad.tensor.geometry import Geometry, extent, is_dense, overlaps_itself

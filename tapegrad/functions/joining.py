@@ -20,7 +20,7 @@ from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expande
 from tapegrad.functions.slicing import slice_bounds, sliced
 from tapegrad.functions.viewing import parts_of, views_of
 from tapegrad.ops import joining as ops
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -15,7 +15,7 @@ from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions, special
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
-from tapegrad.ops.operator import broadcast_to, cast, zeros_of
+from tapegrad.ops.kinds import broadcast_to, cast, zeros_of
 from tapegrad.ops.shape import view
 from tapegrad.ops.special import times
 from tapegrad.tape.modes import thread

@@ -95,7 +95,3 @@ def _check_labels(target: Tensor, least: int, classes: int, text: str) -> None:
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
     refuse_elements(target, outside, least, classes, complaint=lambda _: RuntimeError(text))
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-margins.multi_margin_loss.saved_names = margins.multilabel_margin_loss.saved_names = {"self": "x"}

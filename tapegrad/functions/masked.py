@@ -24,7 +24,7 @@ from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.retyping import conj
 from tapegrad.functions.shape import expand
 from tapegrad.ops import elementwise
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 UNMASKED = NAMESPACES["torch"]

@@ -18,7 +18,7 @@ from tapegrad.ops import elementwise, reductions
 from tapegrad.ops import matmul as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.einsum import einsum
-from tapegrad.ops.operator import conj
+from tapegrad.ops.kinds import conj
 from tapegrad.ops.shape import unsafe_view
 from tapegrad.tensor.tensor import Tensor
 
@@ -461,13 +461,3 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-ops.mm.saved_names = ops.bmm.saved_names = {"mat2": "y"}
-ops.mv.saved_names = {"vec": "y"}
-ops.dot.saved_names = {"tensor": "y"}
-ops.addmv.saved_names = {"mat": "x", "vec": "y"}
-ops.addmm.saved_names = {"mat1": "x", "mat2": "y"}
-ops.baddbmm.saved_names = ops.addbmm.saved_names = {"batch1": "x", "batch2": "y"}
-ops.addr.saved_names = {"vec1": "x", "vec2": "y"}

@@ -22,7 +22,7 @@ from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import inv
 from tapegrad.ops import matrix_functions as ops
 from tapegrad.ops.checks import expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 

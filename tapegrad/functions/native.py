@@ -17,7 +17,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.windows import hashable, windows
 from tapegrad.ops import adjoints, attention, normalization, resampling
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched

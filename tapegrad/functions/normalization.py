@@ -10,7 +10,7 @@ from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import elementwise, normalization, reductions, resampling
-from tapegrad.ops.operator import broadcast_to
+from tapegrad.ops.kinds import broadcast_to
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched
@@ -267,9 +267,3 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     whole = Sampling("window", flat.shape[-1])
     means = view(resampling.AVERAGES[2](flat, samplings=(window, whole)), shape=tuple(input.shape))
     return elementwise.div(input, elementwise.power(elementwise.add(elementwise.mul(means, alpha), k), exponent=beta))
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-normalization.layer_norm.saved_names = {"input": "x"}
-for _norm in (normalization.group_norm, normalization.batch_norm, normalization.batch_norm_inference):
-    _norm.saved_names = {"input": "x", "group": "groups"}

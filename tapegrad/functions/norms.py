@@ -15,7 +15,7 @@ from tapegrad.functions.registry import out_writers, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import reductions
-from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
 _SAME = Out(EXPECTED, called="linalg_vector_norm")

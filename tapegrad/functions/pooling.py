@@ -11,7 +11,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.windows import adaptive, hashable, several, windows
 from tapegrad.ops import activations, elementwise, pooling, reductions, resampling, unpooling
 from tapegrad.ops.checks import refuse_dtypes
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any

@@ -29,7 +29,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec

@@ -22,7 +22,7 @@ from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 

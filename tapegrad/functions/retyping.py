@@ -10,7 +10,7 @@ from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.viewing import declare_view, sharing, view_of
 from tapegrad.ops import shape as ops
-from tapegrad.ops.operator import conj as conj_op
+from tapegrad.ops.kinds import conj as conj_op
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, Ints
 from tapegrad.tensor.spec import named_strides

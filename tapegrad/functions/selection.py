@@ -33,7 +33,8 @@ from tapegrad.functions.scalars import (
 )
 from tapegrad.functions.unary import declare
 from tapegrad.ops import elementwise, special
-from tapegrad.ops.operator import Operator, cast
+from tapegrad.ops.kinds import cast
+from tapegrad.ops.operator import Operator
 from tapegrad.tensor.level_messages import DYNAMIC
 from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor

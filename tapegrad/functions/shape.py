@@ -14,8 +14,8 @@ from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.retyping import viewed_as
 from tapegrad.functions.viewing import declare_view, geometry_of, view_of
 from tapegrad.ops import shape as ops
-from tapegrad.ops.operator import broadcast_to as broadcast_to_op
-from tapegrad.ops.operator import conj as conj_op
+from tapegrad.ops.kinds import broadcast_to as broadcast_to_op
+from tapegrad.ops.kinds import conj as conj_op
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.layout import contiguous_format

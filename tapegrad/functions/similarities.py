@@ -14,7 +14,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import activations, elementwise, losses, reductions
 from tapegrad.ops.comparison import eq, ne
-from tapegrad.ops.operator import broadcast_shapes, broadcast_to, cast
+from tapegrad.ops.kinds import broadcast_shapes, broadcast_to, cast
 from tapegrad.ops.special import plus
 from tapegrad.tensor.tensor import Tensor
 

@@ -14,7 +14,7 @@ from tapegrad.functions.reductions import check_dtype, not_implemented, one_dim,
 from tapegrad.functions.registry import public
 from tapegrad.functions.unary import NEGATED_BOOL
 from tapegrad.ops import elementwise, reductions
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 

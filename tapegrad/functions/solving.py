@@ -15,7 +15,7 @@ from tapegrad.functions.matrix_checks import check_floating, check_kernel, check
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import movedim, reshape
 from tapegrad.ops import solving as ops
-from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
 # -- checks ------------------------------------------------------------------------------------------------------------

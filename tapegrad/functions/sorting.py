@@ -20,7 +20,7 @@ from tapegrad.functions.layouts import in_column_major_order
 from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, not_implemented, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
 from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
 from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_meta

@@ -17,7 +17,7 @@ from tapegrad.functions.retyping import resolve_conj, view_as_complex, view_as_r
 from tapegrad.functions.shape import expanded, squeeze, transposed, unsqueeze, viewed
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import elementwise, fft, shape
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 NO_WINDOW = (

@@ -16,7 +16,7 @@ from tapegrad.functions.shape import reshape, squeeze, t, unsqueeze
 from tapegrad.functions.slicing import diagonal
 from tapegrad.functions.unary import complex
 from tapegrad.ops import elementwise
-from tapegrad.ops.operator import conj
+from tapegrad.ops.kinds import conj
 from tapegrad.tensor.tensor import Tensor
 
 
