@@ -8,7 +8,10 @@ inputs that they belong to, facts like the attributes of ``Facts``::
     def number_pow(x, y): ...
 
 What follows is not said. PyTorch names nodes after its operators, so that ``node=2`` means ``PowBackward2``, and
-nothing ``PowBackward0``; the ``default`` overload of the operator of the same name goes without saying, too.
+nothing ``PowBackward0``; the ``default`` overload of the operator of the same name goes without saying, too. What is
+known of no operator alone stands in tables: what names of inputs and settings mean (``SAVED_NAMES``, ``MASKS``,
+``PARAMETERS``), which overloads a name has in ``torch.ops`` (``OVERLOADS``), and what is said of each way to be
+``spoilt`` (``CAUSES``).
 """
 
 from __future__ import annotations

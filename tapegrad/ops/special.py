@@ -226,9 +226,6 @@ def times(x, y):
     return jnp.multiply(x, y)
 
 
-times.plain_inputs = frozenset(("y",))
-
-
 @elementwise(x=lambda g: g, aten=".Scalar", node=1, family="add")
 def plus(x, y):
     """``x + y`` for a number ``y``, as PyTorch writes it in functions of its own."""
