@@ -427,8 +427,7 @@ def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
 
 
 @public(
-    "torch", "Tensor",
-    out=Out(
+    "torch", "Tensor", out=Out(
         "take(): self and out expected to have the same dtype, but got self.dtype = {R} and out.dtype = {O}", apart=True
     ),
 )  # fmt: skip

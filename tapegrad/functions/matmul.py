@@ -313,8 +313,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1,
 
 
 @public(
-    "torch", "Tensor",
-    in_place=InPlace(apart=False, check=_give_shape),
+    "torch", "Tensor", in_place=InPlace(apart=False, check=_give_shape),
     out=Out("self and mat2 must have the same dtype, but got {O} and {R}"),
 )  # fmt: skip
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tapegrad.execution import dtypes
@@ -50,17 +49,13 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     return scans.prod(input, axis=wrap_dim(dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-def _refuse_truths(kernel: str) -> Callable[[Tensor, Tensor], None]:
-    def check(tensor: Tensor, result: Tensor) -> None:
-        if tensor.dtype.category == BOOL:
-            raise unsupported(kernel, tensor.dtype)
-
-    return check
+def _refuse_truths(tensor: Tensor, kernel: str) -> None:
+    if tensor.dtype.category == BOOL:
+        raise unsupported(kernel, tensor.dtype)
 
 
 @public(
-    "torch", "Tensor",
-    in_place=InPlace(check=_refuse_truths("cumsum_out_cpu")),
+    "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumsum_out_cpu")),
     out=Out(EXPECTED, computes=INTEGRAL, kernel="cumsum_out_cpu"),
 )  # fmt: skip
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
@@ -73,8 +68,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 
 
 @public(
-    "torch", "Tensor",
-    in_place=InPlace(check=_refuse_truths("cumprod_out_cpu")),
+    "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumprod_out_cpu")),
     out=Out(EXPECTED, computes=INTEGRAL, kernel="cumprod_out_cpu"),
 )  # fmt: skip
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:

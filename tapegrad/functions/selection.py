@@ -83,8 +83,7 @@ def copysign(input: Tensor, other: Any) -> Tensor:
 
 
 @public(
-    "torch", "Tensor",
-    in_place=InPlace(underivable=True),
+    "torch", "Tensor", in_place=InPlace(underivable=True),
     out=Out("heaviside is not yet implemented for tensors with different dtypes.", derivative=False),
 )  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:

@@ -328,8 +328,7 @@ def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @public(
-    "torch", "Tensor",
-    out=Out(
+    "torch", "Tensor", out=Out(
         "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
         derivative=False,
     ),
