@@ -43,13 +43,14 @@ FLOORS = [
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [
-    "overloads", "signatures", "operator", "assignment", "checks", "comparison", "conversion", "random", "dropout",
+    "facts", "overloads", "signatures", "saved_fields", "operator", "kinds", "foreign", "conventions", "assignment",
+    "checks", "comparison", "conversion", "random", "dropout",
     "elementwise", "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scans", "matmul",
     "einsum", "activations", "losses", "convolving", "convolution", "resampling", "pooling", "patches", "normalization",
     "embedding", "attention", "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions",
     "solving", "lu", "ldl", "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr",
     "pseudoinverse", "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins",
-    "adjoints", "foreign", "levels", "conventions", "page", "__main__",
+    "adjoints", "levels", "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {

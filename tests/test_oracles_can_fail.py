@@ -10,7 +10,8 @@ from samples import Sample, array
 import tapegrad as torch
 from tapegrad.engine import Engine, GraphTask, InputBuffer
 from tapegrad.ops import operator
-from tapegrad.ops.operator import Elementwise, Operator, conj, elementwise, general, linear, multilinear
+from tapegrad.ops.kinds import Elementwise, conj, elementwise, general, linear, multilinear
+from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.storage import Counter
 

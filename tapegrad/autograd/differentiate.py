@@ -21,8 +21,8 @@ from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.execution.modes import run_recorded
 from tapegrad.functions.registry import asked, overridden, overriding
+from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
-from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here

@@ -22,7 +22,7 @@ from tapegrad.dispatch.fitting import gradient_fitter
 from tapegrad.dispatch.saved import SavedTensor, second_backward
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import filled
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.hooks import HookDict, RemovableHandle, add_hook
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import Node, name_of

@@ -21,7 +21,7 @@ def is_grad_enabled() -> bool:
     return thread.modes.grad_enabled
 
 
-@public("torch", out=False)
+@public("torch")
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
     return thread.modes.inference
@@ -36,7 +36,7 @@ def is_multithreading_enabled() -> bool:
     return thread.modes.multithreading
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_inference(input: Tensor) -> bool:
     """Whether a tensor was made in inference mode; see ``inference_mode``."""
     return input._spec.inference

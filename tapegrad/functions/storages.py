@@ -277,7 +277,7 @@ class TypedStorage:
         return f"{_lines(self)}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory of this tensor, as bytes; the same object for all tensors that share it."""
     refuse_memory(self)
@@ -295,7 +295,7 @@ def typed_storage(tensor: Tensor) -> TypedStorage:
     return TypedStorage(untyped_storage(tensor), tensor.dtype)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def storage(self: Tensor) -> TypedStorage:
     """The memory of this tensor, as elements of its dtype. Deprecated in favour of ``untyped_storage()``."""
     warn_once(
@@ -306,7 +306,7 @@ def storage(self: Tensor) -> TypedStorage:
     return typed_storage(self)
 
 
-@public("torch", out=False)
+@public("torch")
 def is_storage(obj: Any, /) -> bool:
     """Whether ``obj`` is a storage."""
     return isinstance(obj, (UntypedStorage, TypedStorage))

@@ -26,7 +26,7 @@ WAY_OUT = (
 )
 
 
-@public("Tensor", name="jax", out=False)
+@public("Tensor", name="jax")
 def array_of(self: Tensor) -> jax.Array:
     """The elements as a jax array, which shares the tensor's memory. A later write to the tensor does not reach it.
 
@@ -47,7 +47,7 @@ def array_of(self: Tensor) -> jax.Array:
     return host.array_of(value)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __jax_array__(self: Tensor) -> jax.Array:
     """What jax's functions see of a tensor that is given to them: its array, if no history would be lost.
 

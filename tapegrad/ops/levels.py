@@ -14,13 +14,14 @@ from tapegrad.caches import Cache
 from tapegrad.dispatch.levels import LevelOperators, level_operators, lower
 from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.foreign import foreign
-from tapegrad.ops.operator import PLAN, Operator, broadcast_to, sum_to
+from tapegrad.ops.kinds import General, broadcast_to, sum_to
+from tapegrad.ops.operator import PLAN
 from tapegrad.tensor.lifted import Level, Lifted, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
 
-class Vmapped(Operator):
+class Vmapped(General):
     """An operator on a batch of examples: those arguments that ``mask`` names have one more dimension in front.
 
     The kernel is ``jax.vmap`` of the operator's; derivatives are the operator's own, mapped likewise.
@@ -29,7 +30,7 @@ class Vmapped(Operator):
     kind = "vmapped"
     joint = True
 
-    def __init__(self, op: Operator, mask: tuple[bool, ...]) -> None:
+    def __init__(self, op: General, mask: tuple[bool, ...]) -> None:
         vars(self).update(vars(op))
         self.op, self.mask = op, mask
         self.remember_nothing()
@@ -129,7 +130,7 @@ def whole(result: Tensor, level: Level) -> Tensor:
         return broadcast_to(tensor, shape=(level.size, *tensor.shape))
 
 
-class Gradients(Operator):
+class Gradients(General):
     """The backward of a node in one piece: all formulas of a plan that are wanted. It has no derivatives itself."""
 
     kind = "gradients"
@@ -162,7 +163,7 @@ def gradients_of(plan: Plan, wanted: tuple[bool, ...], defined: tuple[bool, ...]
     return found
 
 
-def vmapped(op: Operator, mask: tuple[bool, ...]) -> Vmapped:
+def vmapped(op: General, mask: tuple[bool, ...]) -> Vmapped:
     """An operator on a batch, made when first asked for."""
     variants = op.__dict__.setdefault("variants", {})
     found = variants.get(mask)

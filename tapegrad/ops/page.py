@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tapegrad.ops.operator import TABLE, Linear, Multilinear, Operator
+from tapegrad.ops.kinds import General, LinearOperator, Multilinear
+from tapegrad.ops.operator import TABLE, Operator
 
-BY_XLA = {
-    "eig": "lu", "matrix_exp": "lu", "solve_ex": "lu", "inv": "lu", "lu_factor": "lu", "lu": "lu", "det": "lu",
-    "slogdet": "lu", "adjugate_derivative": "lu", "geqrf": "geqrf", "householder_product": "householder_product",
-    "ormqr": "ormqr", "ldl_factor": "pure_callback", "ldl_solve": "pure_callback", "standard_gamma": "random_gamma",
-    "sample_dirichlet": "random_gamma",
-}  # fmt: skip
+BY_XLA = {name: op.xla for name, op in TABLE.items() if op.xla}
 """The operators whose kernels, or whose backward, XLA computes whatever their size, and the primitives for which there
 is no rule that NumPy can follow. See Note [The host tier] in ``execution/host_tier/writer.py``."""
 
@@ -51,7 +47,7 @@ def describe(op: Operator) -> PageRow:
     """The row of one operator."""
     return PageRow(
         signature(op), op.kind, formulas(op), ", ".join(saved(op)), forward(op), "no" if op.real else "yes",
-        f"no: {BY_XLA[op.name]}" if op.name in BY_XLA else "yes", op.node if op.formulas else "",
+        f"no: {op.xla}" if op.xla else "yes", op.node if op.formulas else "",
     )  # fmt: skip
 
 
@@ -78,17 +74,17 @@ def formulas(op: Operator) -> str:
 
 def saved(op: Operator) -> list[str]:
     """The inputs and outputs that some formula reads, which are kept for backward."""
-    read = {name for formula in op.formulas.values() for name in formula.names}
-    return [name for name in (*op.inputs, op.variadic, *(op.outputs or ("out",))) if name in read]
+    names = (*op.inputs, op.variadic, *(op.outputs or ("out",)))
+    return [name for name in names if name in op.read_names() and name]
 
 
-def forward(op: Operator) -> str:
+def forward(op: Any) -> str:
     """Where the forward-mode derivative comes from; nothing where there is none."""
     if not op.formulas:
         return ""
     if op.jvp_formula is not None:
         return "jvp formula"
-    if isinstance(op, (Linear, Multilinear)) or type(op).jvp is not Operator.jvp:
+    if isinstance(op, (LinearOperator, Multilinear)) or type(op).jvp is not General.jvp:
         return f"{op.kind} kind"
     return "none"
 
@@ -98,6 +94,19 @@ def families() -> Iterator[tuple[str, list[PageRow]]]:
     ops = sorted(TABLE.values(), key=lambda op: op.__module__)
     for module, members in groupby(ops, key=lambda op: op.__module__):
         yield module.rpartition(".")[2], [describe(op) for op in members]
+
+
+def variants() -> dict[str, list[str]]:
+    """The operators that have variants for some kinds of arguments, and these.
+
+    >>> variants()["pow"]
+    ['pow_number', 'number_pow', 'power']
+    """
+    found: dict[str, list[str]] = {}
+    for op in TABLE.values():
+        if op.family not in ("", op.name):
+            found.setdefault(op.family, []).append(op.name)
+    return found
 
 
 def as_text(rows: Iterable[PageRow]) -> str:
@@ -130,6 +139,8 @@ def page(markdown: bool = False) -> str:
     """The whole page."""
     title, table = ("## {}", as_markdown) if markdown else ("{}:", as_text)
     parts = [f"{title.format(family)}\n\n{table(rows)}" for family, rows in families()]
+    kinds = "\n".join(f"{name}: {', '.join(others)}" for name, others in variants().items())
+    parts.append(f"Variants, for other kinds of arguments or of other shapes:\n\n{kinds}")
     total = f"{len(TABLE)} operators, {sum(bool(op.formulas) for op in TABLE.values())} of them differentiable."
     lacking = ", ".join(sorted({name for names in BY_XLA.values() for name in names.split(", ")}))
     tiers = f"{len(TABLE) - len(BY_XLA)} of them have kernels for the host; those of {len(BY_XLA)} are XLA's"

@@ -27,8 +27,9 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops.elementwise import sigmoid, tanh, where
 from tapegrad.ops.joining import cat, split, stack
+from tapegrad.ops.kinds import General, cast, zeros_of
 from tapegrad.ops.matmul import matmul, mm
-from tapegrad.ops.operator import Formula, Operator, cast, zeros_of
+from tapegrad.ops.operator import Formula
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import permute, select, slice_, transpose, unsqueeze, view
 from tapegrad.tensor.tensor import Tensor
@@ -435,19 +436,19 @@ class ReadingOrder(Formula):
         self.names, self.function = names, function
 
 
-class Recurrent(Operator):
+class Recurrent(General):
     """A layer, or a cell, of one kind. See Note [Recurrence]."""
 
     kind = "recurrent"
     joint = True
 
-    def __init__(self, function: Callable, layer: Any, is_cell: bool, node: str) -> None:
+    def __init__(self, function: Callable, layer: Any, is_cell: bool, **facts: Any) -> None:
         self.layer, self.is_cell = layer, is_cell
         outputs = (*(() if is_cell else ("y",)), *(f"{name}_n" for name in layer.states), *layer.saves)
-        super().__init__(function, {}, outputs=outputs, node=node, real=True)
+        facts["flowing"] = len(outputs) - len(layer.saves)
+        super().__init__(function, {}, outputs=outputs, real=True, **facts)
         reading = ReadingOrder((*self.inputs, *outputs), layer.backward)
         self.formulas = {name: reading for name in self.inputs if name != "active"}
-        self.flowing = len(outputs) - len(layer.saves)
 
     def __repr__(self) -> str:
         return f"<recurrent operator {self.name}>"
@@ -532,11 +533,11 @@ def _gradients(g: LayerGradients, n: Inputs, outputs: Sequence, names: Sequence[
     return {name: rules[name]() for name in names}
 
 
-def _layer(layer: Any, node: str) -> Callable[[Callable], Recurrent]:
+def _layer(layer: Any, **facts: Any) -> Callable[[Callable], Recurrent]:
     """Declare the operator of a kind of layers; the function only says what it takes."""
 
     def declare(function: Callable) -> Recurrent:
-        return Recurrent(function, layer, is_cell=function.__name__.endswith("_cell"), node=node)
+        return Recurrent(function, layer, is_cell=function.__name__.endswith("_cell"), **facts)
 
     return declare
 
@@ -551,7 +552,7 @@ def _run(layer: Any, x: Any, reverse: bool, **inputs: Any) -> tuple:
 LSTM, GRU, TANH, RELU = Lstm(), Gru(), Elman(is_relu=False), Elman(is_relu=True)
 
 
-@_layer(LSTM, "MkldnnRnnLayerBackward0")
+@_layer(LSTM, aten="mkldnn_rnn_layer")
 def lstm_layer(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, active=None, *, reverse):
     """An LSTM over ``x`` (steps, batch, features): its results (steps, batch, width), the last states h and c, and what
     its gradients are computed from. See ``Lstm`` and Note [Padded steps]."""
@@ -559,19 +560,19 @@ def lstm_layer(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, active=None
     return _run(LSTM, x, reverse, h=h, c=c, active=active, **weights)
 
 
-@_layer(GRU, "GruBackward0")
+@_layer(GRU, aten="gru.input")
 def gru_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of gated recurrent units: its results, the last state, and the gates. See ``Gru``."""
     return _run(GRU, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
 
 
-@_layer(TANH, "RnnTanhBackward0")
+@_layer(TANH, aten="rnn_tanh.input")
 def rnn_tanh_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of Elman's kind with tanh: its results and the last state."""
     return _run(TANH, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
 
 
-@_layer(RELU, "RnnReluBackward0")
+@_layer(RELU, aten="rnn_relu.input")
 def rnn_relu_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of Elman's kind with relu: its results and the last state."""
     return _run(RELU, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
@@ -583,25 +584,25 @@ def _one_step(layer: Any, x: Any, **inputs: Any) -> tuple:
     return (*outputs[:count], *(select(one, 0, axis=0) for one in outputs[count:]))
 
 
-@_layer(LSTM, "ThnnFusedLstmCellBackward0")
+@_layer(LSTM, node="ThnnFusedLstmCellBackward0")
 def lstm_cell(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of an LSTM for ``x`` (batch, features): h and c, and what their gradients are computed from."""
     return _one_step(LSTM, x, h=h, c=c, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(GRU, "ThnnFusedGruCellBackward0")
+@_layer(GRU, node="ThnnFusedGruCellBackward0")
 def gru_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of gated recurrent units: h, and the gates."""
     return _one_step(GRU, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(TANH, "TanhBackward0")
+@_layer(TANH, node="TanhBackward0")
 def rnn_tanh_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of Elman's kind with tanh."""
     return _one_step(TANH, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(RELU, "ReluBackward0")
+@_layer(RELU, node="ReluBackward0")
 def rnn_relu_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of Elman's kind with relu."""
     return _one_step(RELU, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)

@@ -150,7 +150,7 @@ def _others(package: ModuleType, home: str) -> Iterator[str]:
 
 
 def _named_tuples() -> Iterator[str]:
-    yield "\nfrom tapegrad.tensor.tensor import Tensor\n\nOUT: dict[_type, _type[StructSequence]]\n"
+    yield "\nfrom tapegrad.tensor.tensor import Tensor\n"
     yield "\nclass StructSequence(tuple[Any, ...]):\n    names: ClassVar[tuple[_str, ...]]\n"
     for name, cls in vars(return_types).items():
         if isinstance(cls, type) and issubclass(cls, return_types.StructSequence) and cls.names:
