@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.dispatch.patterns import Pattern, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
-from tapegrad.execution.symbolic import General, general, let_frames_go, shapes_for, symbols, traced
+from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
 from tapegrad.tensor.spec import Size, Spec
 
@@ -57,7 +57,7 @@ class Fit(NamedTuple):
         """What the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than is known."""
         return self._at(self.structure.backward(plan, wanted, given))
 
-    def _at(self, general: General | None) -> HostFunction | None:
+    def _at(self, general: GeneralTrace | None) -> HostFunction | None:
         if general is None:
             return None
         numbers = dict(zip(self.structure.names, self.numbers, strict=True))
@@ -190,7 +190,7 @@ class Structure:
         self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)
         self._symbols = symbols(lengths, constraints)
         self._floats = [name for name in self.names if name[0] == "p"]
-        self._backwards: dict[tuple, General | None] = {}
+        self._backwards: dict[tuple, GeneralTrace | None] = {}
         self._first = self.read(*numbers)
         self.specs, settings = self._filled(dict.fromkeys(self._floats, 0.5))
         arguments = [_example(spec) for spec in self.specs if spec is not None]
@@ -218,7 +218,7 @@ class Structure:
 
         return traced(function, [float] * count + list(arguments))
 
-    def _written(self, closed: Any, tree: Any) -> General | None:
+    def _written(self, closed: Any, tree: Any) -> GeneralTrace | None:
         """What ``_traced`` gave, for the host; None if it can't be written."""
         lengths = {name: number for name, number in zip(self.names, self._first, strict=True) if name[0] != "p"}
         return general(closed, tree, self.names, lengths)
@@ -228,7 +228,7 @@ class Structure:
         counts = [sum(map(math.prod, self.outputs(*some))) for some in (numbers, self._first)]
         return counts[0] / max(counts[1], 1)
 
-    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> General | None:
+    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """As ``Fit.backward``, for all numbers."""
         key = (plan.needed, wanted, given)
         if key not in self._backwards:
@@ -240,7 +240,7 @@ class Structure:
                 let_frames_go()
         return self._backwards[key]
 
-    def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> General | None:
+    def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """A backward kernel, traced with symbols: that of the same plan for such tensors and settings."""
         pairs = zip(plan.out_specs, self.shapes, strict=True)
         out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
