@@ -62,7 +62,9 @@ def test_what_modules_import_is_public():
 
 
 def test_other_imports_are_found():
-    source = "from tapegrad.dispatch.nodes import AccumulateGrad, edge_of\nfrom tapegrad.functions.joining import cat"
+    source = (
+        "from tapegrad.dispatch.accumulation import AccumulateGrad, edge_of\nfrom tapegrad.functions.joining import cat"
+    )
     assert list(not_public(source, public_objects())) == [
-        "tapegrad.dispatch.nodes.AccumulateGrad", "tapegrad.dispatch.nodes.edge_of"
+        "tapegrad.dispatch.accumulation.AccumulateGrad", "tapegrad.dispatch.accumulation.edge_of"
     ]  # fmt: skip

@@ -15,7 +15,8 @@ from tapegrad.script.comparing import compare
 
 DESCRIPTION = """\
 Run a script that was written for PyTorch: the name torch, with all its modules, means tapegrad in it. Everything after
-SCRIPT is the script's own. Without SCRIPT it is a demonstration; its options are --device, --epochs, --seed, --out."""
+SCRIPT is the script's own. Without SCRIPT, a small network is trained on handwritten digits, as a demonstration; its
+options are --device, --epochs, --seed and --out."""
 
 WITH_VALUES = ("--execution", "--random")
 FLAGS = ("--compare", "--profile", "-h", "--help")
