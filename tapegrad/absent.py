@@ -19,7 +19,7 @@ OPTIMIZERS = (
     "there are no optimizers; write the update under torch.no_grad(), or give tapegrad.interop.to_arrays(parameters) "
     "to those of optax"
 )
-FILES = "there is no file format; tensors can be pickled, and numpy.savez takes their .numpy()"
+PACKAGES = "there are no archives of code; torch.save keeps what a module has learnt, and Python packages keep code"
 AUTOCAST = "there is no automatic mixed precision; cast with .to(torch.bfloat16) where it is wanted"
 STREAMS = "XLA orders what is computed, there are no streams; to read a value, as item() does, is to wait for it"
 MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
@@ -36,7 +36,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             q_zero_point"""),
         (DISTRIBUTED, "distributed multiprocessing futures"),
         (OPTIMIZERS, "optim"),
-        (FILES, "save load serialization package hub"),
+        (PACKAGES, "package hub"),
         (AUTOCAST, """amp autocast GradScaler is_autocast_enabled set_autocast_enabled get_autocast_dtype
             set_autocast_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype
             set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype is_autocast_cache_enabled

@@ -28,6 +28,7 @@ FLOORS = [
     ["autograd"],
     ["func", "compiler", "interop"],
     ["nn", "optim", "testing", "utils"],
+    ["serialization"],
     [
         "_C", "_ops", "accelerator", "backends", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
         "profiler", "random", "signal", "special",
