@@ -3,9 +3,8 @@
 Note [Archives]
 ``NAME/data.pkl`` is the pickle, in which a storage is only named; ``NAME/data/0``, ``NAME/data/1``, ... are the bytes
 of the storages. ``NAME/byteorder`` says how numbers lie in them, ``NAME/version`` and ``NAME/.data/serialization_id``
-are there for PyTorch. Nothing is ever unpacked to a path, and what the directory claims is compared with the size of the
-file before any memory is taken: records must lie inside, and must not overlap, so that all of them together are never
-larger than the file.
+are there for PyTorch. Nothing is ever unpacked to a path, and what the directory claims is compared with the file
+before any memory is taken: records must be where it says, and all of them together are never larger than the file.
 """
 
 from __future__ import annotations
@@ -60,16 +59,17 @@ class ArchiveReader:
         if not entries:
             raise DamagedArchive("it has no records")
         self.name = entries[0].filename.partition("/")[0]
-        self._places: dict[str, tuple[int, int]] = {}
         self.entries = {self._checked_name(entry): entry for entry in entries}
         if len(self.entries) < len(entries):
             raise DamagedArchive("two records have one name")
         if sum(entry.file_size for entry in entries) > self.size:
             raise DamagedArchive("its records are larger than the file")
+        self.places = {name: self._found(entry) for name, entry in self.entries.items()}
 
     def _checked_name(self, entry: zipfile.ZipInfo) -> str:
         root, _, name = entry.filename.partition("/")
-        if root != self.name or not name or ".." in PurePath(name).parts or "\\" in name or name.startswith("/"):
+        leads_out = name.startswith("/") or "\\" in name or ".." in PurePath(entry.filename).parts
+        if root != self.name or not name or leads_out:
             raise DamagedArchive(f"the name {entry.filename!r} leads out of the archive")
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.compress_size != entry.file_size:
             raise DamagedArchive(f"the record {name!r} is compressed or encrypted, which torch.save does to none")
@@ -83,19 +83,17 @@ class ArchiveReader:
 
         Raises:
             RuntimeError: there is no such record.
-            DamagedArchive: it isn't where the directory says.
         """
-        if name not in self.entries:
+        if name not in self.places:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
-        if name not in self._places:
-            self._places[name] = self._found(self.entries[name])
-        return self._places[name]
+        return self.places[name]
 
     def _found(self, entry: zipfile.ZipInfo) -> tuple[int, int]:
         self.file.seek(entry.header_offset)
         head = self.file.read(_HEADER.size)
         magic, named, gap = _HEADER.unpack(head) if len(head) == _HEADER.size else (b"", 0, 0)
-        if magic != MAGIC or self.file.read(named) != entry.orig_filename.encode():
+        names = [entry.orig_filename.encode(encoding, "replace") for encoding in ("utf-8", "cp437")]
+        if magic != MAGIC or self.file.read(named) not in names:
             raise DamagedArchive(f"{entry.filename!r} isn't where the directory says")
         begin = entry.header_offset + _HEADER.size + named + gap
         if begin + entry.file_size > self.size:

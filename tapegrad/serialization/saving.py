@@ -67,7 +67,7 @@ def save(
             return
         storages, pickled = Storages(), io.BytesIO()
         pickler(pickle_module, pickled, pickle_protocol, storages).dump(obj)
-        with writing(file, PurePath(f).stem if is_path else "archive") as archive:
+        with writing(file, PurePath(f).stem.strip(".") or "archive" if is_path else "archive") as archive:
             archive.write("data.pkl", pickled.getvalue())
             archive.write(".storage_alignment", str(ALIGNMENT).encode())
             if not _disable_byteorder_record:
