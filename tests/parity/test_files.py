@@ -3,7 +3,9 @@
 import io
 import os
 import pickle
+import sys
 import warnings
+import zipfile
 from collections import Counter, OrderedDict
 
 import numpy as np
@@ -42,6 +44,7 @@ def same_on_both(program):
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
           "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
           "float8_e5m2fnuz"]  # fmt: skip
+LATER = DTYPES[12:]
 
 
 def bits(tensor):
@@ -54,6 +57,9 @@ def bits(tensor):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(writer, reader, zipped, dtype):
     tensor = writer.tensor([0, 1, 2, 3]).to(getattr(writer, dtype))
+    if not zipped and reader is pytorch and dtype in LATER:  # nor does it read its own
+        assert attempt(lambda: carried(pytorch, pytorch, pytorch.ones(1, dtype=pytorch.uint16), zipped))[0] == "raised"
+        return
     loaded = carried(writer, reader, tensor, zipped)
     assert str(loaded.dtype) == str(tensor.dtype) and loaded.shape == (4,)
     assert bits(loaded) == bits(tensor)
@@ -95,7 +101,7 @@ def test_tensors_that_share_memory_still_do(writer, reader, zipped):
 @WAYS
 def test_conjugates_and_negatives_are_kept_as_they_are(writer, reader):
     x = writer.tensor([1 + 2j, 3 - 4j])
-    conjugate, negative = carried(writer, reader, [x.conj(), x.conj().imag])
+    conjugate, negative = carried(writer, reader, [x.conj(), x.clone().conj().imag])
     assert conjugate.is_conj() and conjugate.resolve_conj().tolist() == [1 - 2j, 3 + 4j]
     assert negative.is_neg() and negative.resolve_neg().tolist() == [-2, 4]
 
@@ -123,8 +129,9 @@ def test_tensors_without_data(writer, reader):
 @WAYS
 def test_storages(writer, reader):
     x = writer.tensor([1, 2], dtype=writer.int16)
-    untyped, tensor = carried(writer, reader, [x.untyped_storage(), writer.ones(1)])
-    assert untyped.tolist() == [1, 0, 2, 0] and tensor.tolist() == [1]
+    storage, tensor = carried(writer, reader, [x.untyped_storage(), writer.ones(1)])
+    assert type(storage) is reader.TypedStorage and tensor.tolist() == [1]
+    assert storage._untyped_storage.tolist() == [1, 0, 2, 0]
 
 
 # -- other things ------------------------------------------------------------------------------------------------------
@@ -150,9 +157,8 @@ def test_plain_things(writer, reader, zipped, thing):
 @WAYS
 def test_things_of_torch(writer, reader):
     x = writer.ones(2, 3)
-    loaded = carried(
-        writer, reader, [x.shape, writer.device("cpu"), writer.device("cuda", 1), writer.bfloat16, writer.strided]
-    )
+    devices = [writer.device("cpu"), writer.device("cuda", 1)]
+    loaded = carried(writer, reader, [x.shape, *devices, writer.bfloat16, writer.strided])
     assert repr(loaded) == (
         "[torch.Size([2, 3]), device(type='cpu'), device(type='cuda', index=1), torch.bfloat16, torch.strided]"
     )
@@ -204,7 +210,7 @@ def test_an_optimizer_of_pytorch():
     optimizer.step()
     loaded = carried(tapegrad, pytorch, carried(pytorch, tapegrad, optimizer.state_dict()))
     optimizer.load_state_dict(loaded)
-    assert told(loaded["state"][0]) == told(optimizer.state_dict()["state"][0])
+    assert repr(loaded) == repr(optimizer.state_dict())
 
 
 ARRAYS = [np.ndarray, np.dtype, np._core.multiarray._reconstruct, np._core.multiarray.scalar, np.dtypes.Float64DType,
@@ -292,12 +298,8 @@ def test_things_one_behind_the_other(writer, reader):
 
 @WAYS
 def test_trusted_files(writer, reader):
-    thing = {
-        "array": np.arange(3),
-        "range": range(4),
-        "tensor": writer.ones(2),
-        "parameter": writer.nn.Parameter(writer.ones(1)),
-    }
+    tensors = {"tensor": writer.ones(2), "parameter": writer.nn.Parameter(writer.ones(1))}
+    thing = {"array": np.arange(3), "range": range(4), **tensors}
     for protocol in (2, 3, 4, 5):
         file = written(writer, thing, pickle_protocol=protocol)
         loaded = reader.load(file, weights_only=False)
@@ -370,10 +372,14 @@ def test_what_was_declared_safe():
         files = [written(torch, Odd()), written(torch, thing)]
         with torch.serialization.safe_globals([Odd, (Slotted, f"{__name__}.Slotted")]):
             made = [torch.load(file) for file in files]
-            names = sorted(getattr(x, "__name__", "pair") for x in torch.serialization.get_safe_globals())
-        return made[0].x, made[1].a, names, torch.serialization.get_safe_globals()
+            declared = torch.serialization.get_safe_globals()
+        return made[0].x, made[1].a, Odd in declared, Odd in torch.serialization.get_safe_globals()
 
     same_on_both(program)
+    tapegrad.serialization.add_safe_globals([Odd])
+    assert tapegrad.serialization.get_safe_globals() == [Odd]
+    tapegrad.serialization.clear_safe_globals()
+    assert tapegrad.serialization.get_safe_globals() == []
     for wrong in [(Odd,), (Odd, 3)]:
         with tapegrad.serialization.safe_globals([wrong]), pytest.raises((ValueError, TypeError), match="tuple"):
             tapegrad.load(written(tapegrad, 1))
@@ -426,18 +432,39 @@ def test_the_environment_decides(monkeypatch):
     assert warned(lambda: tapegrad.load(written(tapegrad, 1)))[0][1].startswith("Environment variable TORCH_FORCE_NO")
 
 
-def test_files_of_machines_whose_bytes_lie_the_other_way_round():
-    x = pytorch.tensor([1.0, -2.5])
-    swapped = x.clone()
-    swapped.untyped_storage().byteswap(pytorch.float32)
-    file = written(pytorch, swapped, _disable_byteorder_record=True)
-    for module in (pytorch, tapegrad):
-        file.seek(0)
-        module.serialization.set_default_load_endianness(module.serialization.LoadEndianness.BIG)
+def rewritten(file, change):
+    """The records of an archive in another one, as a function of their names and bytes has it; None leaves one out."""
+    other = io.BytesIO()
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(other, "w") as new:
+        for name in old.namelist():
+            data = change(name.partition("/")[2], old.read(name))
+            if data is not None:
+                new.writestr(name, data)
+    other.seek(0)
+    return other
+
+
+@pytest.mark.parametrize("said", [True, False], ids=["and says it", "and says nothing"])
+def test_files_of_machines_whose_bytes_lie_the_other_way_round(said):
+    other = {"little": b"big", "big": b"little"}[sys.byteorder]
+
+    def swapped(name, data):
+        if name == "byteorder":
+            return other if said else None
+        return np.frombuffer(data, np.float32).byteswap().tobytes() if name.startswith("data/") else data
+
+    def program(torch):
+        options = torch.serialization
+        if not said:
+            options.set_default_load_endianness(options.LoadEndianness[other.decode().upper()])
         try:
-            assert module.load(file).tolist() == [1.0, -2.5]
+            x = torch.tensor([1 + 2j, -2.5j], dtype=torch.complex64)
+            return torch.load(rewritten(written(torch, x), swapped)).tolist()
         finally:
-            module.serialization.set_default_load_endianness(None)
+            options.set_default_load_endianness(None)
+
+    loaded = [program(torch) for torch in (pytorch, tapegrad)]
+    assert loaded == [[1 + 2j, -2.5j]] * 2
 
 
 def test_an_instance_of_a_subclass():
