@@ -165,11 +165,21 @@ def test_what_a_file_only_claims_is_refused_before_memory_is_taken(claim):
     data = archive(program(claim), FOUR)
     tracemalloc.start()
     try:
-        with pytest.raises((RuntimeError, pickle.UnpicklingError), match=r"damaged|PytorchStreamReader|no class of"):
+        with pytest.raises(RuntimeError, match=r"damaged|PytorchStreamReader|class of storages"):
             load(data)
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", ["Tensor", "Parameter"])
+def test_a_huge_tensor_that_shows_one_element_takes_no_memory(kind):
+    huge = tensor(storage(), size=(1 << 40,), stride=(0,))
+    if kind == "Parameter":
+        huge = name("torch._utils", "_rebuild_parameter") + huge + b"\x88N\x87R"
+    loaded = load(archive(program(huge), FOUR))
+    assert type(loaded).__name__ == kind and loaded.shape == (1 << 40,)
+    assert loaded.untyped_storage().nbytes() == 16
 
 
 def overlapping():
@@ -464,3 +474,54 @@ def test_the_package_is_named_where_it_is_missing(monkeypatch, tmp_path):
     for call in (lambda: torch.serialization.safetensors.save({}), lambda: torch.load(path)):
         with pytest.raises(ModuleNotFoundError, match=r"pip install 'tapegrad\[files\]'"):
             call()
+
+
+@pytest.fixture
+def safetensors():
+    return torch.serialization.safetensors
+
+
+SAFE = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16",
+        "uint8", "bool", "float8_e4m3fn", "float8_e5m2", "complex64"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", SAFE)
+def test_safetensors_of_every_dtype(safetensors, tmp_path, dtype):
+    path = tmp_path / "model.safetensors"
+    x = torch.tensor([[0, 1, 2]]).to(getattr(torch, dtype))
+    safetensors.save_file({"x": x, "part": x.clone()[0, 1:]}, path, metadata={"format": "pt"})
+    loaded = torch.load(path)
+    assert loaded["x"].dtype is x.dtype and loaded["x"].shape == (1, 3) and loaded["part"].shape == (2,)
+    assert loaded["x"].untyped_storage().tolist() == x.untyped_storage().tolist()
+    assert os.listdir(tmp_path) == ["model.safetensors"]
+
+
+def test_safetensors_of_conjugates_and_of_nothing(safetensors):
+    loaded = safetensors.load(safetensors.save({"x": torch.tensor([1 + 2j]).conj(), "y": torch.ones(0, 2)}))
+    assert loaded["x"].tolist() == [1 - 2j] and loaded["y"].shape == (0, 2)
+
+
+def test_what_safetensors_cannot_say(safetensors):
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match="'a' and 'b' share memory"):
+        safetensors.save({"a": x, "b": x[0]})
+    with pytest.raises(ValueError, match="You are trying to save a non contiguous tensor: `t`"):
+        safetensors.save({"t": x.t()})
+    with pytest.raises(ValueError, match=r"Key `n` is invalid, expected torch.Tensor but received <class 'int'>"):
+        safetensors.save({"n": 1})
+    with pytest.raises(ValueError, match="safetensors has no"):
+        safetensors.save({"c": torch.ones(1, dtype=torch.complex128)})
+
+
+def test_damaged_safetensors(safetensors, files):
+    data = safetensors.save({"x": torch.arange(3.0), "y": torch.ones(2)})
+    errors = (RuntimeError, ValueError, sys.modules["safetensors"].SafetensorError)
+    for end in range(len(data)):
+        with pytest.raises(errors, match=r".{10}"):
+            safetensors.load(data[:end])
+
+
+@pytest.mark.parametrize(("place", "kind"), [({"cpu": "cpu"}, "dict"), (lambda storage, location: None, "callable")])
+def test_where_safetensors_are_to_be(tmp_path, place, kind):
+    with pytest.raises(RuntimeError, match=f"^Loading safetensors file with {kind} map_location is not supported."):
+        torch.load(tmp_path / "x.safetensors", place)

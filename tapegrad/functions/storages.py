@@ -16,14 +16,15 @@ from tapegrad.execution.host import filled, from_host, resolve, to_host
 from tapegrad.execution.windows import read_window
 from tapegrad.functions.attributes import LEGACY_DTYPES
 from tapegrad.functions.factory import is_integer, type_name
-from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.registry import NAMESPACES, overrides, public
+from tapegrad.functions.viewing import geometry_of
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
-from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, new_tensor, storage_of, wrap
 
 _handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 """By the storage's serial, the object that stands for it, so that there is one only."""
@@ -208,6 +209,14 @@ def tensor_on(
     """A leaf that shows a part of a storage. The caller has seen that the part lies inside."""
     shown = fresh(None, Spec.of((0,), d, storage.device, requires_grad))
     return place(shown, storage.storage, geometry, d, view_bits)
+
+
+def placed_as(cls: type, tensor: Tensor, requires_grad: bool) -> Any:
+    """A leaf of another class that shows the same part of a storage as a tensor; nothing is read."""
+    made: Any = new_tensor(cls)
+    spec = fresh(None, Spec.of((0,), tensor.dtype, tensor.device, requires_grad))._spec
+    made._value, made._spec, made._edge = None, spec.replace(overrides=overrides(cls)), None
+    return place(made, storage_of(tensor), geometry_of(tensor), tensor.dtype, tensor._view_bits)
 
 
 def _lines(storage: UntypedStorage | TypedStorage) -> str:

@@ -21,7 +21,7 @@ from tapegrad.functions.attributes import LEGACY_DTYPES, as_instance
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.placement import empty_strided
 from tapegrad.functions.protocols import own_attributes
-from tapegrad.functions.storages import TypedStorage, UntypedStorage, tensor_on
+from tapegrad.functions.storages import TypedStorage, UntypedStorage, placed_as, tensor_on
 from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.geometry import Geometry, extent
 from tapegrad.tensor.layout import layout, sparse_coo, sparse_csr, strided
@@ -62,12 +62,16 @@ def _rebuilt(
 ) -> Tensor:
     if not isinstance(storage, (TypedStorage, UntypedStorage)) or not isinstance(d, dtype):
         raise _refused(f"a tensor has {type(storage).__name__} as its storage, and {reprlib.repr(d)} as its dtype")
-    if type(requires_grad) is not bool or (requires_grad and not (d.is_floating_point or d.is_complex)):
-        raise _refused(f"a tensor of {d} has {reprlib.repr(requires_grad)} as its requires_grad")
+    _check_flag(d, requires_grad)
     spot, memory = _geometry(storage_offset, size, stride), storage.untyped()
     if extent(spot) * d.itemsize > memory.nbytes():
         raise _refused(f"a tensor needs {extent(spot) * d.itemsize} bytes of a storage that has {memory.nbytes()}")
     return tensor_on(memory, d, spot, requires_grad, _view_bits(d, metadata))
+
+
+def _check_flag(d: dtype, requires_grad: Any) -> None:
+    if type(requires_grad) is not bool or (requires_grad and not (d.is_floating_point or d.is_complex)):
+        raise _refused(f"a tensor of {d} has {reprlib.repr(requires_grad)} as its requires_grad")
 
 
 def _view_bits(d: dtype, metadata: Any) -> int:
@@ -106,7 +110,10 @@ def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires
 def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Parameter:
     if not isinstance(data, Tensor):
         raise _refused(f"a parameter has {type(data).__name__} as its data")
-    return Parameter(data, requires_grad)
+    _check_flag(data.dtype, requires_grad)
+    if type(data) is not Tensor or data.is_meta:
+        return Parameter(data, requires_grad)
+    return placed_as(Parameter, data, requires_grad)
 
 
 def _rebuild_parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, state: Any) -> Parameter:
@@ -117,7 +124,8 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Te
     if all(func is not known for known in UTILS) or not (isinstance(new_type, type) and issubclass(new_type, Tensor)):
         raise _refused(f"a tensor is to be made by {reprlib.repr(func)} as an instance of {reprlib.repr(new_type)}")
     made = func(*args)
-    made = made if type(made) is new_type else as_instance(new_type, made)
+    if type(made) is not new_type:
+        made = as_instance(new_type, made) if made.is_meta else placed_as(new_type, made, made.requires_grad)
     if new_type.__setstate__ is not Tensor.__setstate__:
         made.__setstate__(state)
         return made

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,22 +32,19 @@ CODES: dict[str, dtype] = {
 }  # fmt: skip
 """The dtypes by the names that files have for them."""
 
-_NAMES = {d: d.name for d in CODES.values()}
 
-
-def _package() -> Any:
-    """The package.
+def _package(name: str) -> Any:
+    """The package, or a module of it.
 
     Raises:
         ModuleNotFoundError: it isn't installed.
     """
     try:
-        import safetensors
+        return import_module(name)
     except ImportError:
         raise ModuleNotFoundError(
             "safetensors is not installed; pip install 'tapegrad[files]', or pip install safetensors"
         ) from None
-    return safetensors
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
@@ -60,7 +58,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
         RuntimeError: two of them share memory, which such a file can't say.
         ValueError: one is not contiguous.
     """
-    return _package().serialize(_described(tensors), metadata=metadata)
+    return _package("safetensors.numpy").save(_arrays(tensors), metadata)
 
 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
@@ -76,7 +74,7 @@ def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
     Raises:
         safetensors.SafetensorError: it is damaged.
     """
-    found = _package().deserialize(data)
+    found = _package("safetensors").deserialize(data)
     return {name: _tensor(what, device) for name, what in found}
 
 
@@ -86,10 +84,10 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
         return load(file.read(), device)
 
 
-def _described(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
+def _arrays(tensors: dict[str, Tensor]) -> dict[str, np.ndarray]:
     """Tensors as the package wants them."""
     holders: dict[int, str] = {}
-    described = {}
+    arrays = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
             raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)}")
@@ -103,18 +101,17 @@ def _described(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
             raise RuntimeError(
                 f"{holder!r} and {name!r} share memory, which a file of safetensors can't say; clone one of them"
             )
-        code = next((code for code, d in CODES.items() if d is tensor.dtype), None)
-        if code is None:
+        if tensor.dtype not in CODES.values():
             raise ValueError(f"safetensors has no {tensor.dtype}")
-        described[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data": _bytes(tensor)}
-    return described
+        arrays[name] = _array(tensor)
+    return arrays
 
 
-def _bytes(tensor: Any) -> bytes:
-    begin, size = tensor.storage_offset() * tensor.dtype.itemsize, tensor.numel() * tensor.dtype.itemsize
+def _array(tensor: Any) -> np.ndarray:
+    """The elements of a contiguous tensor."""
     plain = tensor.detach().resolve_conj().resolve_neg()
-    begin = begin if plain.untyped_storage() is tensor.untyped_storage() else 0
-    return host_bytes(plain.untyped_storage())[begin : begin + size].tobytes()
+    elements = host_bytes(plain.untyped_storage())[plain.storage_offset() * plain.dtype.itemsize :]
+    return elements[: plain.numel() * plain.dtype.itemsize].view(plain.dtype.numpy).reshape(plain.shape)
 
 
 def _tensor(described: dict[str, Any], wanted: Any) -> Tensor:
