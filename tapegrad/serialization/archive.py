@@ -24,7 +24,6 @@ ALIGNMENT = 64
 
 _HEADER = Struct("<4s22xHH")  # of a record: the magic number, the lengths of its name and of what fills the gap
 _ZIP64_FIELD = 20
-_LARGE = zipfile.ZIP64_LIMIT / 1.05  # from here on zipfile makes room for sizes of 64 bits
 _NO_CRC = 0  # what PyTorch writes when it is told not to compute checksums
 
 
@@ -149,7 +148,7 @@ class ArchiveWriter:
         """Write a record, so that its bytes begin at a multiple of 64."""
         entry = zipfile.ZipInfo(f"{self.name}/{name}")
         begin = self.archive.fp.tell() + _HEADER.size + len(entry.filename.encode())  # type: ignore[union-attr]
-        begin += _ZIP64_FIELD if len(data) >= _LARGE else 0
+        begin += _ZIP64_FIELD if len(data) * 1.05 > zipfile.ZIP64_LIMIT else 0  # as zipfile decides
         entry.extra = _gap(-(begin + 4) % ALIGNMENT)
         self.archive.writestr(entry, data)
         self._crcs.append(entry.CRC)

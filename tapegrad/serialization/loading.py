@@ -48,7 +48,7 @@ def load(
             leave it there. By default each is brought to where it was.
         pickle_module: what reads the pickle, if ``weights_only=False``; ``pickle`` by default.
         weights_only: whether nothing is made but tensors, plain containers, and what ``add_safe_globals`` named. That
-            is the default. Otherwise the file may run any program: see Note [Nothing is executed].
+            is the default. Otherwise the file may run any program.
         mmap: whether storages stay in the file, which must be given by its path, until somebody reads them.
         pickle_load_args: for the unpickler, such as ``encoding``.
 

@@ -40,7 +40,7 @@ def save(
 
     Args:
         obj: tensors, numbers, strings, containers of them; anything else that can be pickled.
-        f: a path, where the file appears when it is complete: see Note [Whole files]; or a binary file.
+        f: a path, where the file appears when it is complete, and until then the old one stays; or a binary file.
         pickle_module: what writes the pickle.
         pickle_protocol: of the pickle; ``load`` without ``weights_only=False`` reads protocol 2.
 

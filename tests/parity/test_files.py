@@ -282,6 +282,16 @@ def test_paths_and_mapped_memory(tmp_path, writer, reader):
         assert reader.load(path)[1].tolist() == [3, 4]  # the file is as it was
 
 
+def test_sizes_of_64_bits(tmp_path, monkeypatch):
+    path = tmp_path / "large.pt"
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 300)  # what is larger is written as if it were very large
+    tapegrad.save({"x": tapegrad.arange(100), "y": tapegrad.ones(2)}, path)
+    monkeypatch.undo()
+    for module in (pytorch, tapegrad):
+        assert module.load(path)["x"].tolist() == list(range(100))
+    assert pytorch.load(path, mmap=True)["x"].data_ptr() % 64 == 0
+
+
 def test_mapped_memory_needs_a_path():
     same_on_both(lambda torch: torch.load(written(torch, torch.ones(1)), mmap=True))
     same_on_both(lambda torch: torch.load(written(torch, 1, _use_new_zipfile_serialization=False), mmap=True))
