@@ -79,6 +79,11 @@ def test_programs_by_hand_are_read():
     assert load(archive(program(tensor(storage(), 1, (2, 2), (0, 2))), FOUR)).tolist() == [[2, 4], [2, 4]]
 
 
+def nested(depth, wide):
+    """A tuple of tuples of one tuple..., as instructions that are as few as it is deep."""
+    return b")" + b"".join([b"q\x00", *[b"h\x00" * (wide - 1), b"\x85\x86"[wide - 1 : wide]]] * depth)
+
+
 CALLS = {
     "os.system": name("posix", "system") + constant(("touch harmed",)) + b"R",
     "os": name("os", "system") + constant(("touch harmed",)) + b"R",
@@ -93,6 +98,9 @@ CALLS = {
     "a text": constant("text") + b")R",
     "a dtype": name("torch", "float32") + b")R",
     "a class of storages": name("torch.storage", "UntypedStorage") + constant((1 << 50,)) + b"R",
+    "a million million parts": nested(40, 2) + b")R",
+    "a mapping of a million million parts": name("collections", "OrderedDict") + b")R" + constant("x") + nested(40, 2)
+    + b"s)\x81",
     "new": constant(1) + b")\x81",
     "an instance of what": b"]" + constant({"a": 1}) + b"b",
     "a module in Python 2": b"(" + constant("module") + name("os", "system") + b"tQ",
@@ -105,11 +113,6 @@ def test_nothing_is_called(call, tmp_path, monkeypatch):
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
         load(archive(program(call), FOUR))
     assert os.listdir(tmp_path) == []
-
-
-def nested(depth, wide):
-    """A tuple of tuples of one tuple..., as instructions that are as few as it is deep."""
-    return b")" + b"".join([b"q\x00", *[b"h\x00" * (wide - 1), b"\x85\x86"[wide - 1 : wide]]] * depth)
 
 
 CLAIMS = {
@@ -149,6 +152,12 @@ CLAIMS = {
     "a deep key": b"}" + nested(1000, 1) + b"Ns",
     "a key of a million million parts": b"}" + nested(40, 2) + b"Ns",
     "a size of a million million parts": name("torch", "Size") + nested(40, 2) + b"\x85R",
+    "a layout of a million million parts": name("torch.serialization", "_get_layout") + nested(40, 2) + b"\x85R",
+    "metadata of a million million parts": tensor(storage())[:-2] + nested(40, 2) + b"tR",
+    "a storage of a class of a million million parts": b"(" + constant("storage") + nested(40, 2) + constant("0")
+    + constant("cpu") + constant(4) + b"tQ",
+    "a huge tensor that is to be computed": name("torch._utils", "_rebuild_device_tensor_from_cpu_tensor") + b"(" +
+    tensor(storage(), size=(1 << 40,), stride=(0,)) + name("torch", "float64") + constant("cpu") + b"\x89tR",
     "a state that is none": name("collections", "OrderedDict") + b")R" + constant(5) + b"b",
     "nothing on the stack": b"0" * 0 + b"R",
     "no mark": b"t",

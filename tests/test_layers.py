@@ -58,6 +58,7 @@ UNKNOWN = {
     "engine": ["jax", "numpy"],
     "nn": ["tapegrad.tape.node", "tapegrad.engine"],
     "optim": ["tapegrad.tape.node", "tapegrad.engine"],
+    "serialization": ["tapegrad.tape", "tapegrad.engine", "tapegrad.dispatch", "tapegrad.ops"],
 }
 """What a room must never know, though it stands above."""
 

@@ -13,7 +13,7 @@ from tapegrad.execution.devices import META, device, device_of, get_default_devi
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import get_default_dtype, uint8
 from tapegrad.execution.host import filled, from_host, resolve, to_host
-from tapegrad.execution.windows import read_window
+from tapegrad.execution.windows import CONJUGATED, NEGATED, read_window
 from tapegrad.functions.attributes import LEGACY_DTYPES
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.registry import NAMESPACES, overrides, public
@@ -204,11 +204,15 @@ def fill_storage(storage: UntypedStorage, data: np.ndarray, d: dtype_class) -> N
 
 
 def tensor_on(
-    storage: UntypedStorage, d: dtype_class, geometry: Geometry, requires_grad: bool = False, view_bits: int = 0
-) -> Tensor:
-    """A leaf that shows a part of a storage. The caller has seen that the part lies inside."""
+    storage: UntypedStorage, d: dtype_class, geometry: Geometry, requires_grad: bool = False,
+    conj: bool = False, neg: bool = False,
+) -> Tensor:  # fmt: skip
+    """A leaf that shows a part of a storage. The caller has seen that the part lies inside.
+
+    ``conj``, ``neg``: whether it shows the conjugates, or the negatives, of what is there.
+    """
     shown = fresh(None, Spec.of((0,), d, storage.device, requires_grad))
-    return place(shown, storage.storage, geometry, d, view_bits)
+    return place(shown, storage.storage, geometry, d, CONJUGATED * conj + NEGATED * neg)
 
 
 def placed_as(cls: type, tensor: Tensor, requires_grad: bool) -> Any:

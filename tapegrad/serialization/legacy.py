@@ -94,7 +94,8 @@ class Waiting:
 
     def fill(self, keys: Any, native: bool) -> None:
         """Read the elements of all storages, which lie in the order of these keys."""
-        if type(keys) is not list or len(keys) != len(self.found) or set(map(str, keys)) != self.found.keys():
+        are_keys = type(keys) is list and all(type(key) is str for key in keys)
+        if not are_keys or len(keys) != len(self.found) or set(keys) != self.found.keys():
             raise DamagedPickle("it has other storages than its pickle names")
         for key in keys:
             storage, count = self.found[key]

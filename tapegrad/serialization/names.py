@@ -211,5 +211,5 @@ def dtype_of(storage_type: Any) -> dtype:
     if storage_type is UntypedStorage:
         return uint8
     if not isinstance(storage_type, StorageType):
-        raise RuntimeError(f"the file names {storage_type!r} where a class of storages should be")
+        raise RuntimeError(f"the file names {rebuild.shown(storage_type)} where a class of storages should be")
     return storage_type.dtype

@@ -16,7 +16,7 @@ import numpy as np
 
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.windows import CONJUGATED, NEGATED
+from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions.attributes import LEGACY_DTYPES, as_instance
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.placement import empty_strided
@@ -32,6 +32,17 @@ _STATE = frozenset(Tensor.__annotations__)
 _FIRST_DTYPES = frozenset(LEGACY_DTYPES.values())
 
 
+_PLAIN = (int, float, complex, bool, str, bytes, dtype, type(None))
+
+
+def shown(thing: Any) -> str:
+    """The text of a thing in a message; of what holds others, which may have no end, what it is."""
+    if not isinstance(thing, (tuple, list, dict, set)):
+        return str(thing)[:1000]
+    is_flat = type(thing) in (tuple, list) and all(type(item) in _PLAIN for item in thing)
+    return reprlib.repr(thing) if is_flat else f"a {type(thing).__name__}"
+
+
 def _refused(what: str) -> RuntimeError:
     return RuntimeError(f"the file is damaged: {what}")
 
@@ -39,7 +50,7 @@ def _refused(what: str) -> RuntimeError:
 def _ints(given: Any, what: str) -> tuple[int, ...]:
     given = tuple(given) if isinstance(given, (tuple, list)) else None
     if given is None or any(type(number) is not int or not 0 <= number <= _LARGEST for number in given):
-        raise _refused(f"a tensor has {reprlib.repr(given)} as its {what}")
+        raise _refused(f"a tensor has {shown(given)} as its {what}")
     return given
 
 
@@ -61,27 +72,29 @@ def _rebuilt(
     storage: Any, d: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: Any, metadata: Any
 ) -> Tensor:
     if not isinstance(storage, (TypedStorage, UntypedStorage)) or not isinstance(d, dtype):
-        raise _refused(f"a tensor has {type(storage).__name__} as its storage, and {reprlib.repr(d)} as its dtype")
+        raise _refused(f"a tensor has {type(storage).__name__} as its storage, and {shown(d)} as its dtype")
     _check_flag(d, requires_grad)
     spot, memory = _geometry(storage_offset, size, stride), storage.untyped()
     if extent(spot) * d.itemsize > memory.nbytes():
         raise _refused(f"a tensor needs {extent(spot) * d.itemsize} bytes of a storage that has {memory.nbytes()}")
-    return tensor_on(memory, d, spot, requires_grad, _view_bits(d, metadata))
+    return tensor_on(memory, d, spot, requires_grad, **_view_bits(d, metadata))
 
 
-def _check_flag(d: dtype, requires_grad: Any) -> None:
+def _check_flag(d: Any, requires_grad: Any) -> None:
+    if not isinstance(d, dtype):
+        raise _refused(f"a tensor has {shown(d)} as its dtype")
     if type(requires_grad) is not bool or (requires_grad and not (d.is_floating_point or d.is_complex)):
-        raise _refused(f"a tensor of {d} has {reprlib.repr(requires_grad)} as its requires_grad")
+        raise _refused(f"a tensor of {d} has {shown(requires_grad)} as its requires_grad")
 
 
-def _view_bits(d: dtype, metadata: Any) -> int:
+def _view_bits(d: dtype, metadata: Any) -> dict[str, bool]:
     """Whether a tensor shows the conjugates, or the negatives, of what is in memory."""
     if not metadata:
-        return 0
+        return {}
     known = type(metadata) is dict and metadata.keys() <= {"conj", "neg"}
     if not known or (metadata.get("conj") and not d.is_complex):
-        raise _refused(f"a tensor of {d} has {reprlib.repr(metadata)} as its metadata")
-    return (CONJUGATED if metadata.get("conj") else 0) + (NEGATED if metadata.get("neg") else 0)
+        raise _refused(f"a tensor of {d} has {shown(metadata)} as its metadata")
+    return {name: bool(shows) for name, shows in metadata.items()}
 
 
 def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Tensor:
@@ -104,6 +117,7 @@ def _rebuild_tensor_v3(
 
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     spot = _geometry(0, size, stride)
+    _check_flag(dtype, requires_grad)
     return empty_strided(spot.shape, spot.strides, dtype=dtype, device=META, requires_grad=requires_grad)
 
 
@@ -122,7 +136,7 @@ def _rebuild_parameter_with_state(data: Any, requires_grad: Any, backward_hooks:
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Tensor:
     if all(func is not known for known in UTILS) or not (isinstance(new_type, type) and issubclass(new_type, Tensor)):
-        raise _refused(f"a tensor is to be made by {reprlib.repr(func)} as an instance of {reprlib.repr(new_type)}")
+        raise _refused(f"a tensor is to be made by {shown(func)} as an instance of {shown(new_type)}")
     made = func(*args)
     if type(made) is not new_type:
         made = as_instance(new_type, made) if made.is_meta else placed_as(new_type, made, made.requires_grad)
@@ -133,6 +147,11 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Te
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Any, dtype: Any, device: Any, requires_grad: Any) -> Tensor:
+    if not isinstance(data, Tensor) or not isinstance(dtype, dtype_class):
+        raise _refused("a tensor is made of something else")
+    if data.numel() * data.element_size() > data.untyped_storage().nbytes():
+        raise _refused("a tensor is larger than its memory")
+    _check_flag(dtype, requires_grad)
     return data.to(dtype=dtype, device=device).requires_grad_(requires_grad)
 
 
@@ -150,14 +169,16 @@ UTILS = (
 
 
 def _get_layout(name: Any) -> layout:
-    known = {str(one): one for one in (strided, sparse_coo, sparse_csr)}
-    return known[name]
+    for one in (strided, sparse_coo, sparse_csr):
+        if type(name) is str and name == str(one):
+            return one
+    raise _refused(f"a layout is {shown(name)}")
 
 
 def encode(text: Any, encoding: Any = "latin1") -> bytes:
     """Bytes, as old pickles have them: characters in latin1, ascii or utf-8; other codecs are refused."""
     if type(text) is not str or type(encoding) is not str or encoding not in ("latin1", "latin-1", "ascii", "utf-8"):
-        raise _refused(f"bytes in the encoding {reprlib.repr(encoding)}")
+        raise _refused(f"bytes in the encoding {shown(encoding)}")
     return codecs.encode(text, encoding)
 
 
@@ -183,7 +204,7 @@ def _with_state(tensor: Any, state: Any) -> Any:
         if not isinstance(given, dict):
             raise _refused(f"a tensor has {type(given).__name__} as its attributes")
         if wrong := [name for name in given if type(name) is not str or name in _STATE or name.startswith("__")]:
-            raise _refused(f"a tensor has the attribute {reprlib.repr(wrong[0])}")
+            raise _refused(f"a tensor has the attribute {shown(wrong[0])}")
     tensor.__dict__.update(attributes or {})
     for name, value in (slots or {}).items():
         if name not in _own_slots(tensor):

@@ -11,7 +11,6 @@ strings must lie inside of the file, and containers grow by what is put into the
 from __future__ import annotations
 
 import pickle
-import reprlib
 import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
@@ -255,9 +254,9 @@ class Unpickler:
         elif id(function) in self.safe_ids:
             self.stack.append(function(*args))
         else:
-            what = f"Trying to call reduce for unrecognized function {_shown(function)}"
+            what = f"Trying to call reduce for unrecognized function {rebuild.shown(function)}"
             if hasattr(function, "__self__"):
-                what += f" which belongs to {_shown(function.__self__)}"
+                what += f" which belongs to {rebuild.shown(function.__self__)}"
             raise UnpicklingError(what)
 
     def new(self) -> None:
@@ -269,7 +268,7 @@ class Unpickler:
         else:
             raise UnpicklingError(
                 "Can only create new object for nn.Parameter or classes allowlisted "
-                f"via `add_safe_globals` but got {_shown(cls)}"
+                f"via `add_safe_globals` but got {rebuild.shown(cls)}"
             )
 
     def build(self) -> None:
@@ -292,7 +291,7 @@ class Unpickler:
         named = self.pop()
         if type(named) is not tuple and type(named) is not int:
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(named)}")
-        if type(named) is tuple and named and named[0] not in ("storage", b"storage"):
+        if type(named) is tuple and named and not _is_storage(named[0]):
             raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(named[0])}")
         self.stack.append(self.persistent_load(named))
 
@@ -384,9 +383,8 @@ class Unpickler:
             )
 
 
-def _shown(thing: Any) -> str:
-    """The text of a thing; of a container, which may hold itself a million times, what is on its surface."""
-    return reprlib.repr(thing) if isinstance(thing, (tuple, list, dict, set)) else str(thing)
+def _is_storage(word: Any) -> bool:
+    return type(word) in (str, bytes) and word in ("storage", b"storage")
 
 
 def _called(function: Callable, args: Any) -> Any:
