@@ -88,11 +88,12 @@ class ArchiveReader:
         return self.places[name]
 
     def _found(self, entry: zipfile.ZipInfo) -> tuple[int, int]:
-        self.file.seek(entry.header_offset)
+        self.file.seek(max(entry.header_offset, 0))
         head = self.file.read(_HEADER.size)
         magic, named, gap = _HEADER.unpack(head) if len(head) == _HEADER.size else (b"", 0, 0)
-        names = [entry.orig_filename.encode(encoding, "replace") for encoding in ("utf-8", "cp437")]
-        if magic != MAGIC or self.file.read(named) not in names:
+        written = [entry.orig_filename.encode(encoding, "replace") for encoding in ("utf-8", "cp437")]
+        is_there = magic == MAGIC and self.file.read(named) in written
+        if not is_there or entry.header_offset < 0:
             raise DamagedArchive(f"{entry.filename!r} isn't where the directory says")
         begin = entry.header_offset + _HEADER.size + named + gap
         if begin + entry.file_size > self.size:

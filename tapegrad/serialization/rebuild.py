@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import copyreg
 import reprlib
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -230,7 +231,17 @@ def reduced(tensor: Tensor) -> tuple:
     return _rebuild_from_type_v2, (made[0], type(tensor), made[1], state)
 
 
+def _warn_of_hooks(tensor: Any) -> None:
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
+            )
+
+
 def _plain_reduced(tensor: Any) -> tuple:
+    _warn_of_hooks(tensor)
     d, shape, strides = tensor.dtype, tuple(tensor.size()), tuple(tensor.stride())
     if tensor.device is META:
         return _rebuild_meta_tensor_no_storage, (d, shape, strides, tensor.requires_grad)

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import random
 import sys
 import warnings
 import zipfile
@@ -475,6 +476,33 @@ def test_files_of_machines_whose_bytes_lie_the_other_way_round(said):
 
     loaded = [program(torch) for torch in (pytorch, tapegrad)]
     assert loaded == [[1 + 2j, -2.5j]] * 2
+
+
+def test_hooks_are_not_saved():
+    def program(torch):
+        tensor, parameter = torch.ones(2, requires_grad=True), torch.nn.Parameter(torch.ones(2))
+        for x in (tensor, parameter):
+            x.register_hook(print)
+        return warned(lambda: written(torch, [tensor, parameter]))
+
+    same_on_both(program)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_files_of_pytorch_that_are_damaged(number):
+    """As ``tests/test_files.py`` has it of our own, which lie a little differently."""
+    x = pytorch.arange(5.0)
+    data = written(pytorch, {"x": x, "part": x[1:3], "parameter": pytorch.nn.Parameter(pytorch.ones(2))}).getvalue()
+    expected = repr(tapegrad.load(io.BytesIO(data)))
+    draws = random.Random(number)
+    for _ in range(100):
+        place = draws.randrange(len(data))
+        flipped = data[:place] + bytes([data[place] ^ (1 << draws.randrange(8))]) + data[place + 1 :]
+        for damaged in (data[:place], flipped):
+            try:
+                assert repr(tapegrad.load(io.BytesIO(damaged))) == expected and damaged is flipped
+            except (RuntimeError, pickle.UnpicklingError, EOFError) as error:
+                assert len(str(error)) > 10
 
 
 def test_an_instance_of_a_subclass():
