@@ -84,6 +84,10 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("write what is to be drawn into files of your own", "tensorboard"),
         (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
     ],
+    "torch.serialization": [
+        ("checksums are always written, mapped files are never written to, and storages are always there", """
+            get_crc32_options set_crc32_options get_default_mmap_options set_default_mmap_options skip_data"""),
+    ],
     "torch.cuda": [
         (STREAMS, """Stream Event ExternalStream current_stream default_stream set_stream stream StreamContext CUDAGraph
             graph graphs make_graphed_callables is_current_stream_capturing"""),

@@ -27,14 +27,12 @@ class Storages:
         self.found: dict[str, tuple[UntypedStorage, dtype]] = {}
         self._keys: dict[int, str] = {}
 
-    def named(self, thing: Any) -> tuple | None:
-        """What the pickle says of a storage; None of what is none.
+    def named(self, thing: TypedStorage | UntypedStorage) -> tuple:
+        """What the pickle says of a storage.
 
         Raises:
             RuntimeError: the storage was met before, under another dtype.
         """
-        if not isinstance(thing, (TypedStorage, UntypedStorage)):
-            return None
         d = thing.dtype if isinstance(thing, TypedStorage) else uint8
         kind = OF_DTYPE[d] if isinstance(thing, TypedStorage) else UntypedStorage
         memory = thing.untyped()
@@ -52,8 +50,10 @@ class _Naming:
 
     def persistent_id(self, thing: Any) -> Any:
         """The name of a storage; what else is there is pickled where it stands."""
+        if not isinstance(thing, (TypedStorage, UntypedStorage)):
+            return None
         named = self.storages.named(thing)
-        return (*named, None) if named is not None and self.legacy else named
+        return (*named, None) if self.legacy else named
 
     def reducer_override(self, thing: Any) -> Any:
         """How tensors and layouts are made again; a class that says it for itself is asked."""
