@@ -11,6 +11,7 @@ import tracemalloc
 import warnings
 import zipfile
 
+import numpy as np
 import pytest
 from rings import reaches
 
@@ -466,6 +467,28 @@ def test_loaded_tensors_are_like_any_others():
     with torch.no_grad():
         w -= 0.5 * w.grad
     assert w.tolist() == [[0, 0, 0], [0, 0, 0]] and w.grad.tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
+def test_files_are_read_within_transforms_and_deferred_programs():
+    data = written(torch.arange(3.0))
+    assert torch.func.grad(lambda w: (w * load(data)).sum())(torch.ones(3)).tolist() == [0, 1, 2]
+    assert torch.vmap(lambda w: w * load(data))(torch.ones(2, 3)).tolist() == [[0, 1, 2]] * 2
+    with torch.deferred():
+        x = torch.ones(3).add_(1)
+        assert load(written([x, x[1:]]))[1].tolist() == [2, 2]
+    with torch.inference_mode():
+        assert load(data).is_inference()
+    with pytest.raises(NotImplementedError, match="Cannot access storage of BatchedTensorImpl"):
+        torch.vmap(lambda w: written(w))(torch.ones(2))
+
+
+def test_memory_that_numpy_sees():
+    array = np.ones(4, np.float32)
+    x = torch.from_numpy(array)
+    whole, part = load(written([x, x[1:]]))
+    array[1] = 7
+    assert part.tolist() == [1, 1, 1] and part.untyped_storage() is whole.untyped_storage()
+    assert x.tolist() == [1, 7, 1, 1]
 
 
 def test_what_was_loaded_can_be_saved_again():

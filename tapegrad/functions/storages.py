@@ -18,8 +18,8 @@ from tapegrad.functions.attributes import LEGACY_DTYPES
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.registry import NAMESPACES, overrides, public
 from tapegrad.functions.viewing import geometry_of
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry
-from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
@@ -186,6 +186,11 @@ def host_bytes(storage: UntypedStorage) -> np.ndarray:
     return np.ascontiguousarray(to_host(value)).reshape(-1).view(np.uint8)
 
 
+def _outside(value: Any, spec: Spec) -> Tensor:
+    """A new leaf, outside of all transforms that are running; in inference mode an inference tensor."""
+    return wrap(value, spec.replace(inference=True) if thread.modes.inference else spec)
+
+
 def storage_of_host(data: np.ndarray, d: dtype_class, on: device) -> UntypedStorage:
     """A new storage with these bytes, to which nobody writes any more.
 
@@ -195,7 +200,7 @@ def storage_of_host(data: np.ndarray, d: dtype_class, on: device) -> UntypedStor
     """
     d = uint8 if data.size % d.itemsize else d
     elements = data.view(d.numpy)
-    return untyped_storage(fresh(from_host(elements, on), Spec.of(elements.shape, d, on)))
+    return untyped_storage(_outside(from_host(elements, on), Spec.of(elements.shape, d, on)))
 
 
 def fill_storage(storage: UntypedStorage, data: np.ndarray, d: dtype_class) -> None:
@@ -211,14 +216,14 @@ def tensor_on(
 
     ``conj``, ``neg``: whether it shows the conjugates, or the negatives, of what is there.
     """
-    shown = fresh(None, Spec.of((0,), d, storage.device, requires_grad))
+    shown = _outside(None, Spec.of((0,), d, storage.device, requires_grad))
     return place(shown, storage.storage, geometry, d, CONJUGATED * conj + NEGATED * neg)
 
 
 def placed_as(cls: type, tensor: Tensor, requires_grad: bool) -> Any:
     """A leaf of another class that shows the same part of a storage as a tensor; nothing is read."""
     made: Any = new_tensor(cls)
-    spec = fresh(None, Spec.of((0,), tensor.dtype, tensor.device, requires_grad))._spec
+    spec = _outside(None, Spec.of((0,), tensor.dtype, tensor.device, requires_grad))._spec
     made._value, made._spec, made._edge = None, spec.replace(overrides=overrides(cls)), None
     return place(made, storage_of(tensor), geometry_of(tensor), tensor.dtype, tensor._view_bits)
 
