@@ -94,6 +94,7 @@ from tapegrad.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from tapegrad.errors import is_warn_always_enabled as is_warn_always_enabled
 from tapegrad import jit as jit
 from tapegrad import linalg as linalg
+from tapegrad.serialization.loading import load as load
 long: _dtype
 from tapegrad import masked as masked
 nan: _float
@@ -107,6 +108,8 @@ pi: _float
 from tapegrad import profiler as profiler
 from tapegrad.execution.promotion import promote_types as promote_types
 from tapegrad import random as random
+from tapegrad.serialization.saving import save as save
+from tapegrad import serialization as serialization
 from tapegrad.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from tapegrad.execution.devices import set_default_device as set_default_device
 from tapegrad.execution.dtypes import set_default_dtype as set_default_dtype

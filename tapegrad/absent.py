@@ -15,7 +15,7 @@ MODULES = (
     "there are no modules; write functions of torch.nn.Parameter tensors with torch.nn.functional, and list the "
     "parameters yourself"
 )
-FILES = "there is no file format; tensors can be pickled, and numpy.savez takes their .numpy()"
+PACKAGES = "there are no archives of code; torch.save keeps what a module has learnt, and Python packages keep code"
 AUTOCAST = "there is no automatic mixed precision; cast with .to(torch.bfloat16) where it is wanted"
 STREAMS = "XLA orders what is computed, there are no streams; to read a value, as item() does, is to wait for it"
 MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
@@ -31,7 +31,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
             q_zero_point"""),
         (DISTRIBUTED, "distributed multiprocessing futures"),
-        (FILES, "save load serialization package hub"),
+        (PACKAGES, "package hub"),
         (AUTOCAST, """amp autocast GradScaler is_autocast_enabled set_autocast_enabled get_autocast_dtype
             set_autocast_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype
             set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype is_autocast_cache_enabled
@@ -54,6 +54,10 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
         ("write what is to be drawn into files of your own", "tensorboard"),
         (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
+    ],
+    "torch.serialization": [
+        ("checksums are always written, mapped files are never written to, and storages are always there", """
+            get_crc32_options set_crc32_options get_default_mmap_options set_default_mmap_options skip_data"""),
     ],
     "torch.cuda": [
         (STREAMS, """Stream Event ExternalStream current_stream default_stream set_stream stream StreamContext CUDAGraph

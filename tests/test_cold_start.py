@@ -59,7 +59,7 @@ def test_the_import_leaves_the_process_as_it_was(collector):
     assert "tapegrad" in rooms
     assert not rooms & {"scipy", "torch", "matplotlib", "unittest"}
     parts = {name.split(".")[1] for name in modules if name.startswith("tapegrad.")}
-    assert not parts & {"demo", "compiler", "func", "utils", "profiler"}
+    assert not parts & {"demo", "compiler", "func", "utils", "profiler", "serialization"}
     assert not any(name.startswith(("tapegrad.nn.modules", "tapegrad.nn.utils")) for name in modules)
 
 

@@ -32,6 +32,7 @@ FLOORS = [
     ["func", "compiler", "interop"],
     ["utils"],
     ["nn", "optim", "testing"],
+    ["serialization"],
     [
         "_C", "_ops", "accelerator", "backends", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
         "profiler", "random", "signal", "special",
@@ -85,6 +86,7 @@ UNKNOWN = {
     "engine": ["jax", "numpy"],
     "nn": ["tapegrad.tape.node", "tapegrad.engine"],
     "optim": ["tapegrad.tape.node", "tapegrad.engine"],
+    "serialization": ["tapegrad.tape", "tapegrad.engine", "tapegrad.dispatch", "tapegrad.ops"],
 }
 """What a room must never know, though it stands above."""
 

@@ -6,20 +6,25 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META, device, device_of, get_default_device
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import get_default_dtype, uint8
-from tapegrad.execution.host import filled, resolve
+from tapegrad.execution.host import filled, from_host, resolve, to_host
+from tapegrad.execution.windows import CONJUGATED, NEGATED, read_window
 from tapegrad.functions.attributes import LEGACY_DTYPES
 from tapegrad.functions.factory import is_integer, type_name
-from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.registry import NAMESPACES, overrides, public
+from tapegrad.functions.viewing import geometry_of
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
-from tapegrad.tensor.tensor import Tensor, mark_written, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, mark_written, memory_layout, new_tensor, storage_of, wrap
 
 _handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 """By the storage's serial, the object that stands for it, so that there is one only."""
@@ -151,8 +156,76 @@ class UntypedStorage:
         """A copy."""
         return _copy_of(self.bytes)
 
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """The storage itself if it is on this device, else a copy that is."""
+        on = resolve(device_named(device))
+        return self if on is self.device else storage_of_host(host_bytes(self), uint8, on)
+
+    def cpu(self) -> UntypedStorage:
+        """The storage itself if it is on the CPU, else a copy that is."""
+        return self.to(device="cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """The storage itself if it is on this GPU, or on any if none is named; else a copy on it."""
+        return self.to(device=f"cuda:{device}" if isinstance(device, int) else device or "cuda")
+
     def __repr__(self) -> str:
         return f"{_lines(self)}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def host_bytes(storage: UntypedStorage) -> np.ndarray:
+    """All bytes of a storage, as a read-only array on the host.
+
+    Raises:
+        NotImplementedError: it is on ``meta``.
+    """
+    memory = storage.storage
+    value = memory.value
+    if memory.strides is not None:
+        value = read_window(value, memory_layout(memory), (value.size,), (1,), 0, value.dtype, 0)
+    return np.ascontiguousarray(to_host(value)).reshape(-1).view(np.uint8)
+
+
+def _outside(value: Any, spec: Spec) -> Tensor:
+    """A new leaf, outside of all transforms that are running; in inference mode an inference tensor."""
+    return wrap(value, spec.replace(inference=True) if thread.modes.inference else spec)
+
+
+def storage_of_host(data: np.ndarray, d: dtype_class, on: device) -> UntypedStorage:
+    """A new storage with these bytes, to which nobody writes any more.
+
+    Args:
+        data: a row of bytes; on ``meta`` only how many there are matters.
+        d: what they will be read as, if they are a whole number of elements.
+    """
+    d = uint8 if data.size % d.itemsize else d
+    elements = data.view(d.numpy)
+    return untyped_storage(_outside(from_host(elements, on), Spec.of(elements.shape, d, on)))
+
+
+def fill_storage(storage: UntypedStorage, data: np.ndarray, d: dtype_class) -> None:
+    """Put other bytes, as many, into a storage that nobody has read yet; that is not counted as a write."""
+    storage.storage.replace(storage_of_host(data, d, storage.device).storage.value)
+
+
+def tensor_on(
+    storage: UntypedStorage, d: dtype_class, geometry: Geometry, requires_grad: bool = False,
+    conj: bool = False, neg: bool = False,
+) -> Tensor:  # fmt: skip
+    """A leaf that shows a part of a storage. The caller has seen that the part lies inside.
+
+    ``conj``, ``neg``: whether it shows the conjugates, or the negatives, of what is there.
+    """
+    shown = _outside(None, Spec.of((0,), d, storage.device, requires_grad))
+    return place(shown, storage.storage, geometry, d, CONJUGATED * conj + NEGATED * neg)
+
+
+def placed_as(cls: type, tensor: Tensor, requires_grad: bool) -> Any:
+    """A leaf of another class that shows the same part of a storage as a tensor; nothing is read."""
+    made: Any = new_tensor(cls)
+    spec = _outside(None, Spec.of((0,), tensor.dtype, tensor.device, requires_grad))._spec
+    made._value, made._spec, made._edge = None, spec.replace(overrides=overrides(cls)), None
+    return place(made, storage_of(tensor), geometry_of(tensor), tensor.dtype, tensor._view_bits)
 
 
 def _lines(storage: UntypedStorage | TypedStorage) -> str:

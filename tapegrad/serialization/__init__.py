@@ -1,0 +1,45 @@
+"""Files: ``torch.save`` and ``torch.load`` in PyTorch's formats; ``safetensors``.
+
+A file that isn't trusted is read by an interpreter of our own, which makes tensors and plain containers, and runs
+nothing: Note [Nothing is executed] in ``unpickling.py``. It is all public surface of tensors from here.
+"""
+
+from tapegrad.absent import refusing
+from tapegrad.serialization import safetensors
+from tapegrad.serialization.loading import get_unsafe_globals_in_checkpoint, load
+from tapegrad.serialization.locations import (
+    default_restore_location,
+    location_tag,
+    register_package,
+    validate_cuda_device,
+)
+from tapegrad.serialization.names import (
+    StorageType,
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
+from tapegrad.serialization.records import LoadEndianness, get_default_load_endianness, set_default_load_endianness
+from tapegrad.serialization.saving import save
+
+__getattr__ = refusing(__name__)
+
+__all__ = [
+    "LoadEndianness",
+    "StorageType",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "default_restore_location",
+    "get_default_load_endianness",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "location_tag",
+    "register_package",
+    "safe_globals",
+    "safetensors",
+    "save",
+    "set_default_load_endianness",
+    "validate_cuda_device",
+]
