@@ -539,4 +539,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _fail(self, number: int) -> NoReturn:
         self._workers_status[number] = False
         worker = self._workers[number]
-        raise RuntimeError(f"DataLoader worker (pid(s) {worker.pid}) exited unexpectedly") from worker.cause_of_death()
+        raise RuntimeError(f"DataLoader worker (pid(s) {worker.pid}) exited unexpectedly") from worker.cause_of_death(
+            number in self._starting
+        )

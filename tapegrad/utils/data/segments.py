@@ -44,7 +44,7 @@ class Segment:
 
     def __init__(self, memory: SharedMemory, size: int) -> None:
         self.memory, self.size = memory, size
-        self.address = np.frombuffer(memory.buf, np.uint8).ctypes.data
+        self.address = np.frombuffer(memory.buf, np.uint8).ctypes.data  # type: ignore[arg-type]
         self.__array_interface__ = {"version": 3, "shape": (size,), "typestr": "|u1", "data": (self.address, False)}
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -33,6 +33,11 @@ SCRIPT = "TAPEGRAD_SCRIPT_OF_WORKER"
 PATIENCE = 5.0
 """Seconds after which a worker that doesn't end is terminated."""
 
+UNGUARDED = (
+    " It ended while it imported the program: workers are spawned, so a script must keep what it does under "
+    "if __name__ == '__main__'."
+)
+
 _one_at_a_time = threading.Lock()
 
 
@@ -118,8 +123,8 @@ class Worker:
         self.tasks.close()
         self.results.close()
 
-    def cause_of_death(self) -> RuntimeError:
-        """Why it is gone, in PyTorch's words."""
+    def cause_of_death(self, starting: bool) -> RuntimeError:
+        """Why it is gone, in PyTorch's words; while it was starting it was mostly the script, which it imports."""
         self.process.join(PATIENCE)
         status = self.process.exitcode
         if status is not None and status < 0:
@@ -129,6 +134,7 @@ class Worker:
         return RuntimeError(
             f"DataLoader worker (pid {self.pid}) exited unexpectedly with exit code {status}. Details are lost due to "
             "multiprocessing. Rerunning with num_workers=0 may give better error trace."
+            + (UNGUARDED if starting else "")
         )
 
 

@@ -161,8 +161,10 @@ def numpy_seed(base_seed: int, worker_id: int) -> list[int]:
 def _worker_loop(worker_id: int, work: Work, incoming: Connection, outgoing: Connection) -> None:
     """Do what is to be done until there are no more tasks: see Note [Workers of loaders]."""
     try:
+        tasks = Tasks(incoming)
+        worker = Worker(worker_id, work)
         outgoing.send_bytes(STARTED)
-        _work(Worker(worker_id, work), Tasks(incoming), outgoing)
+        _work(worker, tasks, outgoing)
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         return  # the loader is told by the system, or is gone
 
@@ -193,7 +195,8 @@ class Worker:
         self.id, self.work = worker_id, work
         self.current: int | None = None
         self.ended = False
-        self.dataset = self.collate_fn = self.fetcher = None
+        self.dataset = self.collate_fn = None
+        self.fetcher: Any = None
         self.broken: ExceptionWrapper | None = None
         try:
             self._begin()
@@ -231,7 +234,7 @@ class Worker:
 
     def _fetched(self, index: Any) -> Any:
         try:
-            return self.fetcher.fetch(index)  # type: ignore[union-attr]
+            return self.fetcher.fetch(index)
         except StopIteration as error:
             if not getattr(self.fetcher, "ends", False):
                 return self.failed(error)
