@@ -127,7 +127,7 @@ ORDERS = [
     lambda torch: list(torch.utils.data.DataLoader(torch.utils.data.random_split(rows(torch), [0.5, 0.5])[1], 2)),
     lambda torch: list(torch.utils.data.ChainDataset([numbers(torch), numbers(torch)])),
     lambda torch: [(rows(torch) + rows(torch))[12], (rows(torch) + rows(torch))[-1]],
-    lambda torch: torch.utils.data.StackDataset(a=range(2), b=torch.utils.data.Subset("ab", [1, 0])).__getitems__([1, 0]),
+    lambda torch: torch.utils.data.StackDataset(a=[5, 6], b=torch.utils.data.Subset("ab", [1, 0])).__getitems__([1]),
     lambda torch: list(torch.utils.data.DataLoader(torch.utils.data.StackDataset(range(4), "abcd"), 3)),
     lambda torch: list(torch.utils.data.DataLoader(torch.utils.data.StackDataset(x=range(4), y="abcd"), 3)),
     lambda torch: (list(zip(range(2), torch.utils.data.DataLoader(rows(torch), 4, True), strict=False)), torch.rand(2)),
@@ -371,6 +371,29 @@ def test_workers_of_a_script_that_imports_torch(tmp_path):
         for command in ([], ["-m", "tapegrad", "--random", "pytorch"])
     ]
     assert said[0] == said[1] and said[0].count("tensor") == 9
+
+
+INTERRUPTED = SCRIPT.replace("return index", "__import__('time').sleep(0.2); return index").replace("print(batch)", (
+    "print('running', flush=True)"
+))
+
+
+@pytest.mark.ring("full")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_a_program_that_is_stopped(tmp_path, stop):
+    script = tmp_path / "train.py"
+    script.write_text(INTERRUPTED.replace("return 6", "return 1000"))
+    command = [sys.executable, "-m", "tapegrad", script]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    program = subprocess.Popen(command, start_new_session=True, **pipes)
+    assert program.stdout.readline() == "running\n"
+    if stop is signal.SIGINT:
+        os.killpg(program.pid, stop)  # as a terminal does: workers get it, too
+    else:
+        program.kill()
+    _, said = program.communicate(timeout=60)  # ends when the workers have, who hold the pipes too
+    assert program.returncode == -stop and ("KeyboardInterrupt" in said) == (stop is signal.SIGINT)
+    assert "worker" not in said
 
 
 @pytest.mark.ring("full")

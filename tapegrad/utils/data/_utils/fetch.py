@@ -85,15 +85,18 @@ def rows_together(dataset: Any, indices: Any) -> Any:
     if type(indices) is not list or not indices:
         return MISSING
     while type(dataset) is Subset and type(dataset.indices) is list:
-        last = len(dataset.indices)
-        if not all(type(index) is int and 0 <= index < last for index in indices):
+        if not _all_below(indices, len(dataset.indices)):
             return MISSING
         indices, dataset = [dataset.indices[index] for index in indices], dataset.dataset
     if type(dataset) is not TensorDataset or not all(map(_is_plain, dataset.tensors)):
         return MISSING
-    if not all(type(index) is int and 0 <= index < len(dataset) for index in indices):
+    if not _all_below(indices, len(dataset)):
         return MISSING
     return [tensor[indices] for tensor in dataset.tensors]
+
+
+def _all_below(indices: list, length: int) -> bool:
+    return all(type(index) is int and 0 <= index < length for index in indices)
 
 
 def _is_plain(tensor: Any) -> bool:
