@@ -54,6 +54,11 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("write what is to be drawn into files of your own", "tensorboard"),
         (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
     ],
+    "torch.utils.data": [
+        ("PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset", """IterDataPipe
+            MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe argument_validation runtime_validation
+            runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
+    ],
     "torch.cuda": [
         (STREAMS, """Stream Event ExternalStream current_stream default_stream set_stream stream StreamContext CUDAGraph
             graph graphs make_graphed_callables is_current_stream_capturing"""),

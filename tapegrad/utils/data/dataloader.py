@@ -38,7 +38,7 @@ from tapegrad.utils.data._utils.worker import (
 from tapegrad.utils.data.dataset import IterableDataset
 from tapegrad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 from tapegrad.utils.data.segments import dropped, packed, unpacked
-from tapegrad.utils.data.spawning import Worker, end
+from tapegrad.utils.data.spawning import WorkerProcess, end
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -424,11 +424,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             base_seed=self._base_seed,
             num_workers=self._num_workers,
         )
-        self._workers: list[Worker] = []
+        self._workers: list[WorkerProcess] = []
         self._shutdown_workers = weakref.finalize(self, end, self._workers, dropped, os.getpid())
         for number in range(self._num_workers):
             self._workers.append(
-                Worker(loader.multiprocessing_context or get_context("spawn"), _worker_loop, number, work)
+                WorkerProcess(loader.multiprocessing_context or get_context("spawn"), _worker_loop, number, work)
             )
         self._starting = set(range(self._num_workers))
         self._reset(loader, first_iter=True)

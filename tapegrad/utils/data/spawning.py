@@ -82,7 +82,7 @@ def spawning() -> Iterator[None]:
                 yield
 
 
-class Worker:
+class WorkerProcess:
     """A process that does tasks.
 
     Args:
@@ -138,7 +138,7 @@ class Worker:
         )
 
 
-def end(workers: list[Worker], drop: Callable[[bytes], None], owner: int) -> None:
+def end(workers: list[WorkerProcess], drop: Callable[[bytes], None], owner: int) -> None:
     """End workers: they finish what they are at, what they have sent is dropped; who doesn't end is terminated.
 
     Args:

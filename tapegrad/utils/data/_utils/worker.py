@@ -162,14 +162,14 @@ def _worker_loop(worker_id: int, work: Work, incoming: Connection, outgoing: Con
     """Do what is to be done until there are no more tasks: see Note [Workers of loaders]."""
     try:
         tasks = Tasks(incoming)
-        worker = Worker(worker_id, work)
+        worker = BatchReader(worker_id, work)
         outgoing.send_bytes(STARTED)
         _work(worker, tasks, outgoing)
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         return  # the loader is told by the system, or is gone
 
 
-def _work(worker: Worker, tasks: Tasks, outgoing: Connection) -> None:
+def _work(worker: BatchReader, tasks: Tasks, outgoing: Connection) -> None:
     for current, number, index in tasks:
         data = worker.batch(current, index)
         if data is None:
@@ -183,7 +183,7 @@ def _work(worker: Worker, tasks: Tasks, outgoing: Connection) -> None:
         del sent, kept
 
 
-class Worker:
+class BatchReader:
     """A worker's dataset, and where in it it is.
 
     Args:
