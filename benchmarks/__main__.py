@@ -19,7 +19,7 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks import cold_start, dynamic, lengths, memory, plot, targets, under_jit
+from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, targets, under_jit
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
@@ -59,6 +59,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--under-jit", action="store_true", help="the tape under jax.jit, and nothing else")
     parser.add_argument("--memory", action="store_true", help="peak memory in fresh processes, and nothing else")
     parser.add_argument("--cold-start", action="store_true", help="the first step of fresh processes, and nothing else")
+    parser.add_argument("--loading", action="store_true", help="loaders of data, and nothing else")
     parser.add_argument("--dynamic", action="store_true", help="programs that always change, and nothing else")
     parser.add_argument(
         "--lengths",
@@ -128,6 +129,8 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         return of_operators(found, min(rounds, 7), options.quick, options.only or "")
     if options.under_jit:
         return {"cases": [under_jit.as_json(result) for result in under_jit.under_jit(rounds, options.quick)]}
+    if options.loading:
+        return {"loaders": loading.loading(("tapegrad", "torch") if len(found) > 1 else ("tapegrad",), options.quick)}
     if options.memory:
         return of_memory(found, options.quick)
     if options.cold_start:

@@ -50,7 +50,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (MODULES, "qat quantizable quantized"),
     ],
     "torch.utils": [
-        ("iterate over indices, torch.randperm(count).split(batch), and index the data with them", "data"),
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
         ("write what is to be drawn into files of your own", "tensorboard"),
         (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
@@ -58,6 +57,11 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch.serialization": [
         ("checksums are always written, mapped files are never written to, and storages are always there", """
             get_crc32_options set_crc32_options get_default_mmap_options set_default_mmap_options skip_data"""),
+    ],
+    "torch.utils.data": [
+        ("PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset", """IterDataPipe
+            MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe argument_validation runtime_validation
+            runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
     ],
     "torch.cuda": [
         (STREAMS, """Stream Event ExternalStream current_stream default_stream set_stream stream StreamContext CUDAGraph

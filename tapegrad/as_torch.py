@@ -126,6 +126,8 @@ def install() -> Installed:
     Raises:
         RuntimeError: PyTorch, or tapegrad under its name, was imported before.
     """
+    if _inherited:
+        return _inherited.pop()
     found = sys.modules.get("torch")
     if isinstance(found, Stand):
         raise RuntimeError("tapegrad stands in for torch already; remove() of what install() gave ends it")
@@ -135,3 +137,17 @@ def install() -> Installed:
             "others tapegrad's; call install() first of all, or run the program by python -m tapegrad SCRIPT"
         )
     return Installed()
+
+
+def is_installed() -> bool:
+    """Whether tapegrad stands in for torch in this process."""
+    return any(isinstance(finder, Finder) for finder in sys.meta_path)
+
+
+_inherited: list[Installed] = []
+
+
+def inherit() -> None:
+    """Install tapegrad as torch in a process that was started by one where it is; the script may do so again, once."""
+    if not is_installed():
+        _inherited.append(install())

@@ -24,6 +24,7 @@ from benchmarks import (
     fresh,
     lengths,
     lengths_jax,
+    loading,
     memory,
     operators,
     plot,
@@ -471,3 +472,12 @@ def test_the_command_measures_memory(monkeypatch, tmp_path, capsys):
     numbers = run_command(monkeypatch, tmp_path, "--memory")
     assert list(numbers["memory_mib"][memory.STEP]) == [*OURS, JAX_JIT]
     assert "peak memory" in capsys.readouterr().out
+
+
+# -- loaders -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.ring("full")
+def test_loaders_are_measured():
+    found = loading.measured("tapegrad", "rows of tensors", quick=True)
+    assert found["first batch"] > 0 and found["samples per second"] > 0

@@ -202,6 +202,12 @@ def use(stream: str) -> None:
     default_generator.take(_stream(default_generator.stream.root))
 
 
+@public("random", out=False, asks="nobody")
+def in_use() -> str:
+    """Which random numbers seeds stand for: ``"jax"`` or ``"pytorch"``; see ``use``."""
+    return _in_use[0]
+
+
 def stream_of(function: str, generator: Any) -> Any:
     """The stream of a generator; of the default one for None.
 

@@ -1,7 +1,8 @@
 """Tools around tensors that need nothing but their public surface."""
 
-from tapegrad.absent import refusing
+from tapegrad.declaring import on_demand
 from tapegrad.utils import _python_dispatch, checkpoint, dlpack, hooks
 from tapegrad.utils.swapping import swap_tensors
 
-__getattr__ = refusing(__name__)
+__getattr__, __dir__ = on_demand(__name__, data="tapegrad.utils.data")
+del on_demand

@@ -1,0 +1,48 @@
+"""``torch.utils.data``: datasets, in which order their samples are taken, and loaders, which make batches of them."""
+
+from tapegrad.absent import refusing
+from tapegrad.utils.data import dataloader, dataset, distributed, sampler
+from tapegrad.utils.data.dataloader import DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info
+from tapegrad.utils.data.dataset import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from tapegrad.utils.data.distributed import DistributedSampler
+from tapegrad.utils.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+__getattr__ = refusing(__name__)
+
+__all__ = [
+    "BatchSampler",
+    "ChainDataset",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "DistributedSampler",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "StackDataset",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+    "random_split",
+]

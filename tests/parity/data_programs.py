@@ -1,0 +1,98 @@
+"""Datasets and functions of the tests of ``utils.data`` that workers import: on tapegrad, and on PyTorch."""
+
+import os
+import random
+import signal
+import time
+
+import numpy as np
+import torch as pytorch
+
+import tapegrad
+from tapegrad.utils.data import segments
+
+LARGE = 10_000
+"""Numbers in a row that goes through shared memory."""
+
+
+class Drawn:
+    """Samples that say by whom they were read, and what was drawn: index, worker, numbers of three kinds."""
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, index):
+        info = self.torch.utils.data.get_worker_info()
+        assert info.dataset is self and info.num_workers == 2
+        return index, info.id, info.seed, self.torch.rand(2), random.random(), np.random.rand()
+
+
+class Stream:
+    """As many samples as each worker has: three and five."""
+
+    def __iter__(self):
+        worker = self.torch.utils.data.get_worker_info()
+        first = 0 if worker is None else 10 * worker.id
+        return iter(range(first, first + 3 + first // 5))
+
+    def __len__(self):
+        return 3
+
+
+class OurDrawn(Drawn, tapegrad.utils.data.Dataset):
+    torch = tapegrad
+
+
+class TheirDrawn(Drawn, pytorch.utils.data.Dataset):
+    torch = pytorch
+
+
+class OurStream(Stream, tapegrad.utils.data.IterableDataset):
+    torch = tapegrad
+
+
+class TheirStream(Stream, pytorch.utils.data.IterableDataset):
+    torch = pytorch
+
+
+class Rows:
+    """Large rows of NumPy; some indices make trouble."""
+
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        if index == 101:
+            raise KeyError("no such row")
+        if index == 102:
+            os._exit(3)
+        if index == 103:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if index == 104:
+            time.sleep(60)
+        if index == 105:
+            return Stubborn()
+        return np.full(LARGE, index, np.float32)
+
+
+class Stubborn:
+    def __reduce__(self):
+        raise ValueError("I stay here")
+
+
+def as_it_is(batch):
+    return batch
+
+
+def where_it_lies(batch):
+    """A batch, and how many segments this worker has made for it, and made again to send it."""
+    made = tapegrad.utils.data.default_collate(batch)
+    before = list(segments.made)
+    _, sent = segments.packed(made)
+    segments.made.extend(sent)
+    return made, len(before), sent == before, os.environ["JAX_PLATFORMS"]
+
+
+def fail_in_one(worker_id):
+    if worker_id == 1:
+        raise ValueError(f"not worker {worker_id}")
