@@ -27,11 +27,11 @@ FLOORS = [
     ["ops"],
     ["functions"],
     ["autograd"],
-    ["func", "compiler", "interop"],
+    ["amp", "func", "compiler", "interop"],
     ["utils"],
     ["nn", "optim", "testing"],
     [
-        "_C", "_ops", "accelerator", "backends", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
+        "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
         "profiler", "random", "signal", "special",
     ],
     ["__init__"],

@@ -3,7 +3,8 @@
 Note [What public() does]
 ``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: modes, and
 arguments whose class overrides functions (``__torch_function__``), get the call; arguments of types that PyTorch does
-not take are refused in its words (Note [The gate] in ``parser.py``); ``out=`` writes the result into a given tensor.
+not take are refused in its words (Note [The gate] in ``parser.py``); arguments are cast under autocast (Note [Autocast]
+in ``amp/casting.py``); ``out=`` writes the result into a given tensor.
 The function itself then only translates PyTorch's spelling into operators of the table. Which types have passed is
 remembered, and where the function raises, the gate is asked again: PyTorch would have found what is wrong with an
 argument before.
@@ -82,6 +83,9 @@ TENSOR = ("Tensor", Tensor)
 
 out_writers: list[Callable] = []
 """What calls a function and writes its result into the tensor given as ``out=``; ``inplace_out.py`` puts it here."""
+
+casters: list[Callable] = []
+"""What casts the arguments of a call where ``modes.autocast`` says so; ``amp/casting.py`` puts it here."""
 
 WITHOUT_OUT = frozenset("""
 adjoint argwhere bincount broadcast_to channel_shuffle chunk count_nonzero diag_embed diagflat diagonal diagonal_scatter
@@ -168,6 +172,7 @@ def wrapped(
     """
     takes = Signature(function, name, out_allowed, kind, called)
     known, late, overridable, classes = takes.known, takes.late, asks != "nobody", asks == "all"
+    called = takes.called
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -185,6 +190,11 @@ def wrapped(
                 if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
                     with switched(torch_function=False):
                         return wrapper(*args, **kwargs)
+            if overriding.active and thread.modes.autocast:
+                cast = casters[0](called, args, kwargs)
+                if cast is not None:
+                    with switched(autocast=()):
+                        return wrapper(*cast[0], **cast[1])
         try:
             if not kwargs:
                 return function(*args)
