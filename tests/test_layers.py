@@ -29,7 +29,8 @@ FLOORS = [
     ["autograd"],
     ["amp", "func", "compiler", "interop"],
     ["utils"],
-    ["nn", "optim", "testing"],
+    ["nn", "testing"],
+    ["optim"],
     [
         "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
         "profiler", "random", "signal", "special",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 
 from tapegrad.amp.casting import NAMES, state
-from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float64
 from tapegrad.functions.cuda import is_available as is_cuda_available
 from tapegrad.functions.parser import type_name
@@ -153,7 +153,8 @@ def autocast_decrement_nesting() -> int:
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warn_once(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning)
+    text = f"torch.{name} is deprecated. Please use torch.{instead} instead."
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
 def is_autocast_cpu_enabled() -> bool:
@@ -285,6 +286,32 @@ class autocast:
                 return func(*args, **kwargs)
 
         return inside
+
+
+class Settings:
+    """What autocast does at a time, for a block that runs later."""
+
+    def __init__(self) -> None:
+        self.casts, self.dtypes, self.cache_enabled = thread.modes.autocast, state.dtypes, state.cache_enabled
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """A block in which it does what it did then; what is cast in it is not kept afterwards."""
+        before, cache = Settings(), state.cache
+        if self.casts == before.casts:
+            yield
+            return
+        overriding.admit(contexts=1)
+        self._set({})
+        try:
+            yield
+        finally:
+            before._set(cache)
+            overriding.admit(contexts=-1)
+
+    def _set(self, cache: dict) -> None:
+        thread.modes = thread.modes.replace(autocast=self.casts)
+        state.dtypes, state.cache_enabled, state.cache = self.dtypes, self.cache_enabled, cache
 
 
 def _check_string(device_type: Any) -> None:

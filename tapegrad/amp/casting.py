@@ -17,13 +17,16 @@ keeps its own, which it makes itself, or it would begin with what was cast befor
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 from tapegrad.execution.deferred import recording
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, float64
+from tapegrad.functions.einsum import explicit
 from tapegrad.functions.registry import casters
 from tapegrad.tape.modes import carried, thread
 from tapegrad.tensor.tensor import Tensor
@@ -61,7 +64,7 @@ carried.append(state)
 LOWER_CPU = frozenset("""
     addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
     conv_transpose3d linalg_matmul linalg_multi_dot linalg_vecdot linear matmul mm prelu scaled_dot_product_attention
-    corrcoef cov einsum tensordot
+    corrcoef cov lstm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
 """.split())  # noqa: SIM905
 """Functions that compute in the lower precision on a CPU. The last line has those that do because what they call does."""
 
@@ -74,7 +77,7 @@ FLOAT32_CPU = frozenset("""
     grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div l1_loss linalg_cholesky linalg_cholesky_ex
     linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv
     linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-    linalg_tensorsolve linear_cross_entropy lu_solve margin_ranking_loss max_pool3d max_pool3d_with_indices max_unpool1d
+    linalg_tensorsolve linear_cross_entropy lu_solve margin_ranking_loss max_unpool1d
     max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nanquantile nll_loss nll_loss2d orgqr
     ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d reflection_pad2d replication_pad1d
     replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft svd trace triangular_solve
@@ -85,10 +88,13 @@ FLOAT32_CPU = frozenset("""
 WIDEST_CPU = frozenset("cat concat concatenate stack index_copy hstack vstack row_stack dstack column_stack".split())  # noqa: SIM905
 """Functions that take arguments of several dtypes, and compute in the widest."""
 
+LIKE_STATE = frozenset("gru gru_cell lstm_cell".split())  # noqa: SIM905
+"""Functions that multiply in the lower precision on a CPU, and go on in the dtype of the state that they are given."""
+
 LOWER_CUDA = frozenset("""
     addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d einsum gru_cell linalg_matmul linalg_multi_dot linalg_vecdot linear lstm_cell matmul mm mv prelu
-    rnn_relu_cell rnn_tanh_cell scaled_dot_product_attention corrcoef cov
+    conv_transpose3d einsum gru gru_cell linalg_matmul linalg_multi_dot linalg_vecdot linear lstm lstm_cell matmul mm
+    mv prelu rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell scaled_dot_product_attention corrcoef cov
 """.split())  # noqa: SIM905
 
 FLOAT32_CUDA = frozenset("""
@@ -133,10 +139,16 @@ def widest(low: dtype, tensors: Iterable[Tensor]) -> dtype:
     return found
 
 
+def like_state(low: dtype, tensors: Iterable[Tensor]) -> dtype:
+    """The dtype to cast to in a function whose second tensor is a state."""
+    _, state, *_ = tensors
+    return float32 if state.dtype is float32 else low
+
+
 Policy = Callable[[dtype, Iterable[Tensor]], dtype]
 
 _LISTS: dict[str, tuple[tuple[frozenset[str], Policy], ...]] = {
-    "cpu": ((LOWER_CPU, lower), (FLOAT32_CPU, to_float32), (WIDEST_CPU, widest)),
+    "cpu": ((LOWER_CPU, lower), (FLOAT32_CPU, to_float32), (WIDEST_CPU, widest), (LIKE_STATE, like_state)),
     "cuda": ((LOWER_CUDA, lower), (FLOAT32_CUDA, to_float32), (WIDEST_CUDA, widest)),
 }
 POLICIES: dict[str, dict[str, Policy]] = {
@@ -147,14 +159,48 @@ POLICIES: dict[str, dict[str, Policy]] = {
 
 def policy_of(device: str, name: str, args: tuple, kwargs: dict[str, Any]) -> Policy | None:
     """What the arguments of a call are cast to, or None if they stay as they are."""
-    if device == "cpu" and name == "pad":
-        pad, mode = _given(args, kwargs, 1, "pad"), _given(args, kwargs, 2, "mode")
-        return to_float32 if mode in PADS and len(pad) in PADS[mode] else None
+    if device == "cpu" and name in DEPENDING:
+        return DEPENDING[name](*args, **kwargs)
     return POLICIES.get(device, {}).get(name)
 
 
-def _given(args: tuple, kwargs: dict[str, Any], position: int, name: str) -> Any:
-    return args[position] if len(args) > position else kwargs.get(name, ())
+def _of_pad(input: Any, pad: Any = (), mode: Any = "constant", value: Any = None) -> Policy | None:
+    return to_float32 if mode in PADS and len(pad) in PADS[mode] else None
+
+
+def _of_pool(input: Any, *args: Any, return_indices: bool = False, **kwargs: Any) -> Policy | None:
+    return None if return_indices or (len(args) > 5 and args[5]) else to_float32
+
+
+def _of_einsum(*args: Any) -> Policy | None:
+    """In two operands, which are the last one and the product of the others, something has to be summed."""
+    if len(args) < 2 or not isinstance(args[0], str):
+        return lower
+    operands = args[1] if isinstance(args[1], (tuple, list)) else args[1:]
+    inputs, output = explicit(args[0], tuple([operand.shape for operand in operands])).split("->")
+    *others, last = [
+        {letter for letter, length in zip(term, operand.shape, strict=True) if length != 1}
+        for term, operand in zip(inputs.split(","), operands, strict=True)
+    ]
+    return lower if set().union(*others) & last - set(output) else None
+
+
+def _of_tensordot(a: Any, b: Any, dims: Any = 2, **options: Any) -> Policy | None:
+    """All dimensions summed is a product of vectors, which are not on the list."""
+    if isinstance(dims, int):
+        return lower if math.prod(a.shape[: a.ndim - dims]) * math.prod(b.shape[dims:]) != 1 else None
+    free = [
+        [length for dim, length in enumerate(one.shape) if dim not in own and dim - one.ndim not in own]
+        for one, own in zip((a, b), dims, strict=False)
+        if isinstance(own, (tuple, list))
+    ]
+    return lower if math.prod(chain(*free)) != 1 or not free else None
+
+
+DEPENDING: dict[str, Callable[..., Policy | None]] = {
+    "pad": _of_pad, "max_pool3d": _of_pool, "einsum": _of_einsum, "tensordot": _of_tensordot,
+}  # fmt: skip
+"""Functions for which it depends on the arguments."""
 
 
 # -- casting -------------------------------------------------------------------------------------------------------------
