@@ -17,11 +17,9 @@ keeps its own, which it makes itself, or it would begin with what was cast befor
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import Any
 
 from tapegrad.execution.deferred import recording
@@ -101,7 +99,7 @@ FLOAT32_CUDA = frozenset("""
     acos arccos asin arcsin binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity
     cross_entropy cumprod cumsum dist erfinv exp expm1 group_norm hinge_embedding_loss huber_loss kl_div l1_loss
     layer_norm linalg_matrix_norm linalg_norm linalg_vector_norm log log10 log1p log2 log_softmax logsumexp
-    margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss norm nuclear_norm pdist
+    margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss norm pdist
     poisson_nll_loss pow prod reciprocal renorm rms_norm rsqrt sinh smooth_l1_loss soft_margin_loss softmax softmin
     softplus sum tan triplet_margin_loss interpolate
 """.split())  # noqa: SIM905
@@ -185,20 +183,8 @@ def _of_einsum(*args: Any) -> Policy | None:
     return lower if set().union(*others) & last - set(output) else None
 
 
-def _of_tensordot(a: Any, b: Any, dims: Any = 2, **options: Any) -> Policy | None:
-    """All dimensions summed is a product of vectors, which are not on the list."""
-    if isinstance(dims, int):
-        return lower if math.prod(a.shape[: a.ndim - dims]) * math.prod(b.shape[dims:]) != 1 else None
-    free = [
-        [length for dim, length in enumerate(one.shape) if dim not in own and dim - one.ndim not in own]
-        for one, own in zip((a, b), dims, strict=False)
-        if isinstance(own, (tuple, list))
-    ]
-    return lower if math.prod(chain(*free)) != 1 or not free else None
-
-
 DEPENDING: dict[str, Callable[..., Policy | None]] = {
-    "pad": _of_pad, "max_pool3d": _of_pool, "einsum": _of_einsum, "tensordot": _of_tensordot,
+    "pad": _of_pad, "max_pool3d": _of_pool, "einsum": _of_einsum,
 }  # fmt: skip
 """Functions for which it depends on the arguments."""
 

@@ -75,7 +75,7 @@ def _binary(name: str, run: Callable) -> Callable:
 
     def function(self: Sequence[Tensor], other: Any) -> Any:
         of_tensors = isinstance(other, (list, tuple)) and bool(other) and isinstance(other[0], Tensor)
-        return run(name if of_tensors else numbers, self, _factor(other))
+        return run(name if of_tensors and run is _new else numbers, self, _factor(other))
 
     return function
 
