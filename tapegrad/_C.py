@@ -26,7 +26,6 @@ from tapegrad.autograd.graph_task import (
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
 from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad.errors import LinAlgError as _LinAlgError
-from tapegrad.functions.casting import _is_any_autocast_enabled
 from tapegrad.functions.conversion import _parse_to
 from tapegrad.functions.subclass import (
     DisableTorchFunction,

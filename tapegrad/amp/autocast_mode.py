@@ -27,7 +27,7 @@ _KINDS = (
 )
 
 
-# -- what is set ---------------------------------------------------------------------------------------------------------
+# -- what is set -------------------------------------------------------------------------------------------------------
 
 
 def _checked(function: str, device_type: Any) -> str:
@@ -94,7 +94,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
 
 def _enable(kind: str, enabled: bool) -> None:
     others = [pair for pair in thread.modes.autocast if pair[0] != kind]
-    own = [(kind, state.dtypes[kind])] if enabled else []
+    own = [(kind, state().dtypes[kind])] if enabled else []
     thread.modes = thread.modes.replace(autocast=tuple(sorted([*others, *own], key=lambda pair: pair[0])))
 
 
@@ -107,7 +107,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
     kind = _checked("get_autocast_dtype", device_type)
     if kind not in NAMES:
         raise RuntimeError("unsupported scalarType")
-    return state.dtypes[kind]
+    return state().dtypes[kind]
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
@@ -117,7 +117,7 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
         raise TypeError(
             f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type_name(dtype)}"
         )
-    state.dtypes = state.dtypes | {kind: dtype}
+    state().dtypes = state().dtypes | {kind: dtype}
     if any(name == kind for name, _ in thread.modes.autocast):
         _enable(kind, True)
 
@@ -127,29 +127,29 @@ _Dtype = dtype
 
 def is_autocast_cache_enabled() -> bool:
     """Whether weights that were cast are kept."""
-    return state.cache_enabled
+    return state().cache_enabled
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Keep weights that were cast, in this thread, or not."""
-    state.cache_enabled = enabled
+    state().cache_enabled = enabled
 
 
 def clear_autocast_cache() -> None:
     """Forget weights that were cast."""
-    state.cache.clear()
+    state().cache.clear()
 
 
 def autocast_increment_nesting() -> int:
     """Count a context more; how many the thread is in."""
-    state.nesting += 1
-    return state.nesting
+    state().nesting += 1
+    return state().nesting
 
 
 def autocast_decrement_nesting() -> int:
     """Count a context less; how many the thread is in."""
-    state.nesting -= 1
-    return state.nesting
+    state().nesting -= 1
+    return state().nesting
 
 
 def _deprecated(name: str, instead: str) -> None:
@@ -193,7 +193,7 @@ def set_autocast_gpu_dtype(dtype: dtype) -> None:
     set_autocast_dtype("cuda", dtype)
 
 
-# -- contexts ------------------------------------------------------------------------------------------------------------
+# -- contexts ----------------------------------------------------------------------------------------------------------
 
 
 class autocast:
@@ -230,7 +230,7 @@ class autocast:
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
-        self._cache_enabled = state.cache_enabled if cache_enabled is None else cache_enabled
+        self._cache_enabled = state().cache_enabled if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._is_possible()
 
     def _is_possible(self) -> bool:
@@ -251,7 +251,7 @@ class autocast:
         return False
 
     def __enter__(self) -> Self:
-        self.prev_cache_enabled = state.cache_enabled
+        self.prev_cache_enabled = state().cache_enabled
         self.prev = is_autocast_enabled(self.device)
         self.prev_fastdtype = get_autocast_dtype(self.device)
         overriding.admit(contexts=1)
@@ -288,16 +288,16 @@ class autocast:
         return inside
 
 
-class Settings:
+class AutocastSettings:
     """What autocast does at a time, for a block that runs later."""
 
     def __init__(self) -> None:
-        self.casts, self.dtypes, self.cache_enabled = thread.modes.autocast, state.dtypes, state.cache_enabled
+        self.casts, self.dtypes, self.cache_enabled = thread.modes.autocast, state().dtypes, state().cache_enabled
 
     @contextmanager
     def again(self) -> Iterator[None]:
         """A block in which it does what it did then; what is cast in it is not kept afterwards."""
-        before, cache = Settings(), state.cache
+        before, cache = AutocastSettings(), state().cache
         if self.casts == before.casts:
             yield
             return
@@ -311,7 +311,7 @@ class Settings:
 
     def _set(self, cache: dict) -> None:
         thread.modes = thread.modes.replace(autocast=self.casts)
-        state.dtypes, state.cache_enabled, state.cache = self.dtypes, self.cache_enabled, cache
+        state().dtypes, state().cache_enabled, state().cache = self.dtypes, self.cache_enabled, cache
 
 
 def _check_string(device_type: Any) -> None:
@@ -329,7 +329,7 @@ def _exit_autocast(mode: autocast) -> None:
     mode.__exit__(None, None, None)
 
 
-# -- custom functions ----------------------------------------------------------------------------------------------------
+# -- custom functions --------------------------------------------------------------------------------------------------
 
 
 def _cast(value: Any, device_type: str, dtype: dtype) -> Any:

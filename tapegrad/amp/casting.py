@@ -1,10 +1,10 @@
 """What autocast does to the arguments of public functions, and which functions it does it to.
 
 Note [Autocast]
-``modes.autocast`` says for which types of devices arguments are cast, and to which dtype. Like all modes it is a part of
-what plans and compiled steps are found by. The casts are made where public functions are entered (``casters`` in
-``functions/registry.py``), on the way that modes and overriding classes take too, so that nobody looks where autocast is
-off; and not where plans are made, since PyTorch's lists name functions, and the operators behind them are ours. A
+``modes.autocast`` says for which types of devices arguments are cast, and to which dtype. Like all modes it is a part
+of what plans and compiled steps are found by. The casts are made where public functions are entered (``caster`` in
+``functions/registry.py``), on the way that modes and overriding classes take too, so that nobody looks where autocast
+is off; and not where plans are made, since PyTorch's lists name functions, and the operators behind them are ours. A
 function on a list is called again with its arguments cast, and with autocast off: what it calls is part of it. One
 that is on no list runs as it is, and the functions that it calls are asked themselves. A cast is ``Tensor.to``, so it
 is recorded, mapped, captured and deferred like any other operator, and gradients reach the tensor that was cast.
@@ -17,16 +17,15 @@ keeps its own, which it makes itself, or it would begin with what was cast befor
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, float64
 from tapegrad.functions.einsum import explicit
-from tapegrad.functions.registry import casters
-from tapegrad.tape.modes import carried, thread
+from tapegrad.functions.registry import caster
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 NAMES = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "maia", "xla", "ipu", "privateuseone")
@@ -35,7 +34,7 @@ NAMES = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "maia", "xla", "ipu", "priv
 BFLOAT16_FIRST = ("cpu", "hpu", "maia", "xla")
 
 
-class State(threading.local):
+class State:
     """What a thread has set besides its modes.
 
     Attributes:
@@ -45,26 +44,27 @@ class State(threading.local):
         cache: what was cast, by identity: a weak reference to it, the capture it belongs to, the result.
     """
 
-    cache_enabled = True
-    nesting = 0
-
     def __init__(self) -> None:
+        self.cache_enabled, self.nesting = True, 0
         self.dtypes: dict[str, dtype] = {name: bfloat16 if name in BFLOAT16_FIRST else float16 for name in NAMES}
         self.cache: dict[int, tuple[weakref.ref[Tensor], Any, Tensor]] = {}
 
 
-state = State()
-carried.append(state)
+def state() -> State:
+    """That of the calling thread."""
+    if thread.autocast is None:
+        thread.autocast = State()
+    return thread.autocast
 
 
-# -- lists ---------------------------------------------------------------------------------------------------------------
+# -- lists -------------------------------------------------------------------------------------------------------------
 
 LOWER_CPU = frozenset("""
     addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
     conv_transpose3d linalg_matmul linalg_multi_dot linalg_vecdot linear matmul mm prelu scaled_dot_product_attention
     corrcoef cov lstm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
 """.split())  # noqa: SIM905
-"""Functions that compute in the lower precision on a CPU. The last line has those that do because what they call does."""
+"""Functions that compute in the lower precision on a CPU; those in the last line because what they call does."""
 
 FLOAT32_CPU = frozenset("""
     adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d binary_cross_entropy
@@ -189,7 +189,7 @@ DEPENDING: dict[str, Callable[..., Policy | None]] = {
 """Functions for which it depends on the arguments."""
 
 
-# -- casting -------------------------------------------------------------------------------------------------------------
+# -- casting -----------------------------------------------------------------------------------------------------------
 
 
 def cast_arguments(name: str, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
@@ -217,7 +217,7 @@ def cast_arguments(name: str, args: tuple, kwargs: dict[str, Any]) -> tuple[tupl
     return None
 
 
-casters.append(cast_arguments)
+caster.fill(cast_arguments)
 
 
 def _tensors(items: Iterable[Any]) -> list[Tensor]:
@@ -247,14 +247,13 @@ def _cast(item: Any, device: str, to: dtype, low: dtype) -> Any:
 def _cast_tensor(tensor: Tensor, to: dtype, low: dtype) -> Tensor:
     """A tensor in another dtype; of a weight the one that was made before. See Note [Weights that were cast]."""
     kept = to is low and tensor.dtype is float32 and tensor.requires_grad and tensor.is_leaf and not tensor._is_view()
-    if not (kept and state.cache_enabled) or thread.modes.level:
+    if not (kept and state().cache_enabled) or thread.modes.level:
         return tensor.to(to)
-    captures = recording.program.captures
-    owner = recording.program if captures else None
-    known = state.cache.get(id(tensor))
+    owner = capturing.by
+    known = state().cache.get(id(tensor))
     if known is not None and known[0]() is tensor and known[1] is owner and known[2].dtype is to:
         return known[2]
     result = tensor.to(to)
     if thread.modes.grad:
-        state.cache[id(tensor)] = weakref.ref(tensor), owner, result
+        state().cache[id(tensor)] = weakref.ref(tensor), owner, result
     return result

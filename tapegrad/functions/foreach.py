@@ -204,7 +204,7 @@ def _foreach_powsum(self: Sequence[Tensor], ord: Any = 2, dtype: dtype_class | N
     return tuple([tensor.abs().pow(ord).sum(dtype=dtype) for tensor, in _columns(self)])
 
 
-# -- what GradScaler is made of ------------------------------------------------------------------------------------------
+# -- what GradScaler is made of ----------------------------------------------------------------------------------------
 
 
 @public("torch", out=False)

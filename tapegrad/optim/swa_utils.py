@@ -32,7 +32,7 @@ def _is_inexact(one: Tensor) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Tensors, Tensors, Any], None]:
-    """A function for ``AveragedModel(multi_avg_fn=)``: the average becomes ``decay`` of itself and the rest of the model.
+    """A function for ``AveragedModel(multi_avg_fn=)``: ``decay`` of the average, and the rest of the model.
 
     Args:
         decay: how much of the average stays, from 0 to 1.
@@ -275,8 +275,8 @@ def _cosine(t: float) -> float:
 
 
 __all__ = [
-    "AveragedModel",
     "SWALR",
+    "AveragedModel",
     "get_ema_avg_fn",
     "get_ema_multi_avg_fn",
     "get_swa_avg_fn",

@@ -28,17 +28,20 @@ def matrix(lib, rows=3, columns=3, **options):
     return lib.linspace(-1, 1, rows * columns, **options).reshape(rows, columns).detach()
 
 
-# -- lists ---------------------------------------------------------------------------------------------------------------
+# -- lists -------------------------------------------------------------------------------------------------------------
 
 LISTED = {name.removeprefix("aten::").partition(".")[0]
           for name in torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCPU")}  # fmt: skip
-ALSO = """__rmatmul__ chain_matmul corrcoef cov einsum hstack linalg.matmul linalg.multi_dot nn.functional.pad masked.prod
+ALSO = """
+__rmatmul__ chain_matmul corrcoef cov einsum hstack linalg.matmul linalg.multi_dot nn.functional.pad masked.prod
 nn.functional.cross_entropy nn.functional.max_unpool1d nn.functional.multi_head_attention_forward tensordot vstack
 nn.functional.softmax nn.functional.layer_norm nn.functional.gelu nn.functional.avg_pool2d add mul sum pow mv addmv dot
-linalg.vector_norm exp bernoulli""".split()  # noqa: SIM905
+linalg.vector_norm exp bernoulli
+""".split()  # noqa: SIM905
 KNOWN = [name for name in ENTRIES
          if {name.replace("nn.functional.", "").replace(".", "_"), name.partition(".")[0]} & LISTED
-         or name.rpartition(".")[2] in LISTED or any(name == one or name.startswith(f"{one}_") for one in ALSO)]  # fmt: skip
+         or name.rpartition(".")[2] in LISTED
+         or any(name == one or name.startswith(f"{one}_") for one in ALSO)]  # fmt: skip
 OTHERWISE = {
     "tensordot": "where all is summed PyTorch takes dot, which is on no list",
     "masked.prod": "of a number alone PyTorch does nothing",
@@ -135,7 +138,7 @@ def test_layers(layer):
     assert mine == theirs
 
 
-# -- gradients, nesting, weights -------------------------------------------------------------------------------------------
+# -- gradients, nesting, weights ---------------------------------------------------------------------------------------
 
 
 def trained(lib, **options):
@@ -415,7 +418,7 @@ def test_what_is_said(line):
             warnings.simplefilter("always")
             try:
                 result = str(eval(line, {"lib": lib}))
-            except Exception as error:  # noqa: BLE001 - compared
+            except Exception as error:
                 result = type(error).__name__, str(error)
         return result, [(one.category, str(one.message).partition(" (Triggered")[0]) for one in given]
 
@@ -423,7 +426,7 @@ def test_what_is_said(line):
     assert mine == theirs
 
 
-# -- scales --------------------------------------------------------------------------------------------------------------
+# -- scales ------------------------------------------------------------------------------------------------------------
 
 
 class OwnScaling:

@@ -10,8 +10,8 @@ pytestmark = pytest.mark.parity
 
 NAMES = sorted(name for name in dir(torch) if name.startswith("_foreach_"))
 OPERANDS = {
-    "add": ["1.5", "ys", "[1.5, 2]", "lib.tensor(2.0)", "ys, alpha=2", "lib.tensor(2.0), alpha=3", "[]", "ys[:1]", "'a'",
-            "1, alpha=2", "lib.ones(2)"],
+    "add": ["1.5", "ys", "[1.5, 2]", "lib.tensor(2.0)", "ys, alpha=2", "lib.tensor(2.0), alpha=3", "[]", "ys[:1]",
+            "'a'", "1, alpha=2", "lib.ones(2)"],
     "sub": ["1.5", "ys", "[1.5, 2]", "ys, alpha=2", "ys[:1]"],
     "mul": ["1.5", "ys", "[1.5, 2]", "lib.tensor(2.0)", "lib.ones(2)", "[2.0]"],
     "div": ["1.5", "ys", "[1.5, 2]", "lib.tensor(2.0)", "ys[:1]"],
@@ -22,7 +22,8 @@ OPERANDS = {
     "clamp_min": ["0.7", "ys", "[0.6, 0.7]"],
     "lerp": ["ys, 0.3", "ys, [0.3, 0.4]", "ys, zs", "ys[:1], 0.3", "ys, [0.3]"],
     "addcmul": ["ys, zs", "ys, zs, 2", "ys, zs, [2, 3.5]", "ys, zs, value=2", "ys, zs, lib.tensor([2, 3.5])",
-                "ys, zs, lib.ones(3)", "ys, zs, lib.ones(2, 2)", "ys, zs[:1]", "ys, zs, [2.0]", "ys, zs, scalars=[1, 2]"],
+                "ys, zs, lib.ones(3)", "ys, zs, lib.ones(2, 2)", "ys, zs[:1]", "ys, zs, [2.0]",
+                "ys, zs, scalars=[1, 2]"],
     "addcdiv": ["ys, zs", "ys, zs, 2", "ys, zs, [2, 3.5]", "ys[:1], zs"],
     "copy_": ["ys", "ys[:1]"],
     "mm": ["zs"],
@@ -32,10 +33,18 @@ OPERANDS = {
 CALLS = [
     f"{name}({', '.join(filter(None, ('xs', operands)))})"
     for name in NAMES
-    for operands in OPERANDS.get(name.removeprefix("_foreach_"), OPERANDS.get(name.removeprefix("_foreach_")[:-1], [""]))
-] + ["_foreach_pow(2.0, xs)", "_foreach_abs([])", "_foreach_abs_([])", "_foreach_abs(1)", "_foreach_add_(xs, 1j)",
-     "_foreach_max([lib.ones(0)])", "_foreach_add(self=xs, other=ys)", "_foreach_add(self=xs, scalars=[1, 2])"]  # fmt: skip
-
+    for operands in OPERANDS.get(name[9:], OPERANDS.get(name[9:-1], [""]))
+]
+CALLS += """
+_foreach_pow(2.0, xs)
+_foreach_abs([])
+_foreach_abs_([])
+_foreach_abs(1)
+_foreach_add_(xs, 1j)
+_foreach_max([lib.ones(0)])
+_foreach_add(self=xs, other=ys)
+_foreach_add(self=xs, scalars=[1, 2])
+""".strip().splitlines()
 
 NO_GRADIENTS = ("lib.tensor([2, 3.5])", "_copy_", "_powsum", "_maximum_", "_minimum_")
 """What PyTorch has no derivatives for."""

@@ -1,0 +1,85 @@
+"""What tensors are besides their elements: compared before a call is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tapegrad.compiler.capture import Seen, hooks_of
+from tapegrad.compiler.reachable import KEPT
+from tapegrad.tensor.tensor import Tensor
+
+
+def _hook_ids(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(map(id, hooks_of(tensor)))
+
+
+class TensorGuard:
+    """What a tensor was when a call began."""
+
+    __slots__ = ("tensor", "spec", "storage", "edge", "offset", "hooks", "grad", "attributes")
+
+    def __init__(self, seen: Seen) -> None:
+        tensor = self.tensor = seen.tensor
+        self.spec, self.edge, self.offset = seen.spec, seen.edge, seen.offset
+        self.storage, self.hooks = tensor._storage, _hook_ids(tensor)
+        self.attributes = tensor.__dict__.keys() - KEPT
+        self.grad = None if seen.grad is None else seen.grad._spec
+
+    def change(self) -> str | None:
+        """What is not what it was, in words."""
+        tensor, grad = self.tensor, self.tensor._grad
+        spec = None if grad is None else grad._spec
+        what = f"a tensor of shape {list(tensor.shape)}"
+        if tensor._spec is not self.spec:
+            return f"{what} was {self.spec} and is {tensor._spec}"
+        if spec is not self.grad:
+            return f"the gradient of {what} was {self.grad} and is {spec}"
+        if tensor._storage is not self.storage or tensor._edge is not self.edge:
+            return f"{what} lies in another memory, or has another history"
+        if (tensor._offset, tensor._view_bits) != self.offset or _hook_ids(tensor) != self.hooks:
+            return f"{what} shows other elements, or has other hooks"
+        if tensor.__dict__.keys() - KEPT != self.attributes:
+            return f"{what} has other attributes"
+        return None
+
+    @property
+    def simple(self) -> bool:
+        """Whether nothing is set on the tensor but what ``TensorGuards.unchanged`` looks at."""
+        inside = self.tensor.__dict__
+        special = self.spec.window or self.edge is not None or self.hooks or self.attributes
+        graded = "_grad" in inside and "_accumulator" not in inside
+        return not (special or graded or inside.keys() & {"_hooks", "_leaf_hooks"})
+
+
+class TensorGuards:
+    """What some tensors were when a call began."""
+
+    __slots__ = ("ids", "_guards", "_simple", "_graded", "_others")
+
+    def __init__(self, seen: Iterable[Seen]) -> None:
+        guards = self._guards = [TensorGuard(one) for one in seen]
+        self.ids = frozenset(id(guard.tensor) for guard in guards)
+        self._others = [guard for guard in guards if not guard.simple]
+        self._simple: list[tuple] = []
+        self._graded: list[tuple] = []
+        for tensor, guard in ((guard.tensor, guard) for guard in guards if guard.simple):
+            inside = tensor.__dict__
+            if "_accumulator" in inside:  # it is, or was, a leaf of a graph
+                inside.setdefault("_grad", None)
+                self._graded.append((inside, guard.grad))
+            self._simple.append((tensor, guard.spec, guard.storage, inside, len(inside)))
+
+    def unchanged(self) -> bool:
+        """Whether nothing has changed; quicker than to find out what."""
+        for tensor, spec, storage, inside, size in self._simple:  # attributes are added, but never taken away
+            if tensor._spec is not spec or tensor._storage is not storage or len(inside) != size or tensor._edge:
+                return self.changed() is None
+        for inside, spec in self._graded:
+            grad, node = inside["_grad"], inside["_accumulator"]()
+            if (grad if grad is None else grad._spec) is not spec or (node is not None and node.hook_slots is not None):
+                return self.changed() is None
+        return all(guard.change() is None for guard in self._others)
+
+    def changed(self) -> str | None:
+        """What has changed, in words; None if nothing has."""
+        return next((change for change in (guard.change() for guard in self._guards) if change is not None), None)
