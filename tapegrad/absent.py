@@ -47,7 +47,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch.utils": [
         ("iterate over indices, torch.randperm(count).split(batch), and index the data with them", "data"),
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
-        ("write what is to be drawn into files of your own", "tensorboard"),
         (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
     ],
     "torch.cuda": [

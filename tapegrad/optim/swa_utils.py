@@ -115,8 +115,8 @@ class AveragedModel(Module):
     >>> for number in (1.0, 3.0):
     ...     _ = torch.nn.init.constant_(model.weight, number)
     ...     averaged.update_parameters(model)
-    >>> averaged(torch.ones(1))
-    tensor([2.], grad_fn=<ViewBackward0>)
+    >>> averaged(torch.ones(1)).detach()
+    tensor([2.])
     """
 
     n_averaged: Tensor
