@@ -27,9 +27,14 @@ from tapegrad.tensor.tensor import Tensor as Tensor
 _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
+from tapegrad.amp.grad_scaler import GradScaler as GradScaler
 __version__: _str
 from tapegrad import absent as absent
 from tapegrad import accelerator as accelerator
+from tapegrad import amp as amp
+from tapegrad.amp.autocast_mode import autocast as autocast
+from tapegrad.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting
+from tapegrad.amp.autocast_mode import autocast_increment_nesting as autocast_increment_nesting
 from tapegrad import autograd as autograd
 from tapegrad import backends as backends
 bfloat16: _dtype
@@ -39,12 +44,14 @@ from tapegrad.execution.promotion import can_cast as can_cast
 cdouble: _dtype
 cfloat: _dtype
 chalf: _dtype
+from tapegrad.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from tapegrad.interop.compare import compare as compare
 from tapegrad.compiler.step import compile as compile
 from tapegrad import compiler as compiler
 complex128: _dtype
 complex32: _dtype
 complex64: _dtype
+from tapegrad import cpu as cpu
 from tapegrad import cuda as cuda
 from tapegrad import declaring as declaring
 from tapegrad.execution.modes import deferred as deferred
@@ -72,6 +79,9 @@ from tapegrad.interop.arrays import from_jax_array as from_jax_array
 from tapegrad import func as func
 from tapegrad import functional as functional
 from tapegrad import functions as functions
+from tapegrad.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from tapegrad.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from tapegrad.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from tapegrad.execution.devices import get_default_device as get_default_device
 from tapegrad.execution.dtypes import get_default_dtype as get_default_dtype
 from tapegrad.execution.modes import get_execution as get_execution
@@ -90,6 +100,9 @@ int8: _dtype
 from tapegrad import interop as interop
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from tapegrad.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from tapegrad.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+from tapegrad.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from tapegrad.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from tapegrad.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from tapegrad.errors import is_warn_always_enabled as is_warn_always_enabled
 from tapegrad import jit as jit
@@ -111,6 +124,12 @@ from tapegrad import random as random
 from tapegrad.serialization.saving import save as save
 from tapegrad import serialization as serialization
 from tapegrad.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from tapegrad.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
+from tapegrad.amp.autocast_mode import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from tapegrad.amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from tapegrad.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
+from tapegrad.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
+from tapegrad.amp.autocast_mode import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tapegrad.execution.devices import set_default_device as set_default_device
 from tapegrad.execution.dtypes import set_default_dtype as set_default_dtype
 from tapegrad.execution.modes import set_execution as set_execution
@@ -143,6 +162,10 @@ LongTensor: _type[Tensor]
 ShortTensor: _type[Tensor]
 from tapegrad.functions.storages import TypedStorage as TypedStorage
 from tapegrad.functions.storages import UntypedStorage as UntypedStorage
+def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+    """Multiply tensors by a number, and write 1 into another if one was not finite."""
+def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float | Tensor, scale_backoff_factor: _float | Tensor, growth_interval: _int) -> Tensor:
+    """Make a scale smaller where something infinite was found; larger after so many times without."""
 def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Tensors, each padded with zeros at the end of dimension ``dim`` and cut into as many chunks, of which those with"""
 def _conj(input: Tensor | _Number) -> Tensor:
@@ -155,6 +178,377 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_
     """The loss of each sequence, and the logarithms from which it and its gradient are computed."""
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How Dirichlet samples ``x`` move with ``alpha``, over ``1 - x``; ``total`` is the sum of the parameters."""
+def _foreach_abs(self: Sequence[Tensor]) -> Any:
+    """``abs`` of each tensor of a list: new tensors."""
+def _foreach_abs_(self: Sequence[Tensor]) -> Any:
+    """``abs`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_acos(self: Sequence[Tensor]) -> Any:
+    """``acos`` of each tensor of a list: new tensors."""
+def _foreach_acos_(self: Sequence[Tensor]) -> Any:
+    """``acos`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_add(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``add`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_add(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``add`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_add(self: Sequence[Tensor], other: Tensor, *, alpha: _Scalar = ...) -> Any:
+    """``add`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_add(self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = ...) -> Any:
+    """``add`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_add_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``add`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_add_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``add`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_add_(self: Sequence[Tensor], other: Tensor, *, alpha: _Scalar = ...) -> Any:
+    """``add`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_add_(self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = ...) -> Any:
+    """``add`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_addcdiv(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``addcdiv`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_addcdiv(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor) -> Any:
+    """``addcdiv`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_addcdiv(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Scalar = ...) -> Any:
+    """``addcdiv`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_addcdiv_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``addcdiv`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_addcdiv_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor) -> Any:
+    """``addcdiv`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_addcdiv_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Scalar = ...) -> Any:
+    """``addcdiv`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_addcmul(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``addcmul`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_addcmul(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor) -> Any:
+    """``addcmul`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_addcmul(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Scalar = ...) -> Any:
+    """``addcmul`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_addcmul_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``addcmul`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_addcmul_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor) -> Any:
+    """``addcmul`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_addcmul_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Scalar = ...) -> Any:
+    """``addcmul`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_asin(self: Sequence[Tensor]) -> Any:
+    """``asin`` of each tensor of a list: new tensors."""
+def _foreach_asin_(self: Sequence[Tensor]) -> Any:
+    """``asin`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_atan(self: Sequence[Tensor]) -> Any:
+    """``atan`` of each tensor of a list: new tensors."""
+def _foreach_atan_(self: Sequence[Tensor]) -> Any:
+    """``atan`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_ceil(self: Sequence[Tensor]) -> Any:
+    """``ceil`` of each tensor of a list: new tensors."""
+def _foreach_ceil_(self: Sequence[Tensor]) -> Any:
+    """``ceil`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_clamp_max(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``clamp_max`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_clamp_max(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``clamp_max`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_clamp_max(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``clamp_max`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_clamp_max_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``clamp_max`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_clamp_max_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``clamp_max`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_clamp_max_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``clamp_max`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_clamp_min(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``clamp_min`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_clamp_min(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``clamp_min`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_clamp_min(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``clamp_min`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_clamp_min_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``clamp_min`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_clamp_min_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``clamp_min`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_clamp_min_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``clamp_min`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_clone(self: Sequence[Tensor], *, memory_format: _memory_format | None = ...) -> Results:
+    """Copies of the tensors of a list."""
+def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: _bool = ...) -> list[Tensor]:
+    """Write to each tensor of a list what another one has."""
+def _foreach_cos(self: Sequence[Tensor]) -> Any:
+    """``cos`` of each tensor of a list: new tensors."""
+def _foreach_cos_(self: Sequence[Tensor]) -> Any:
+    """``cos`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_cosh(self: Sequence[Tensor]) -> Any:
+    """``cosh`` of each tensor of a list: new tensors."""
+def _foreach_cosh_(self: Sequence[Tensor]) -> Any:
+    """``cosh`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_div(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``div`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_div(self: Sequence[Tensor], other: Tensor) -> Any:
+    """``div`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_div(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``div`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_div(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``div`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_div_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``div`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_div_(self: Sequence[Tensor], other: Tensor) -> Any:
+    """``div`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_div_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``div`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_div_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``div`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_erf(self: Sequence[Tensor]) -> Any:
+    """``erf`` of each tensor of a list: new tensors."""
+def _foreach_erf_(self: Sequence[Tensor]) -> Any:
+    """``erf`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_erfc(self: Sequence[Tensor]) -> Any:
+    """``erfc`` of each tensor of a list: new tensors."""
+def _foreach_erfc_(self: Sequence[Tensor]) -> Any:
+    """``erfc`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_exp(self: Sequence[Tensor]) -> Any:
+    """``exp`` of each tensor of a list: new tensors."""
+def _foreach_exp_(self: Sequence[Tensor]) -> Any:
+    """``exp`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_expm1(self: Sequence[Tensor]) -> Any:
+    """``expm1`` of each tensor of a list: new tensors."""
+def _foreach_expm1_(self: Sequence[Tensor]) -> Any:
+    """``expm1`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_floor(self: Sequence[Tensor]) -> Any:
+    """``floor`` of each tensor of a list: new tensors."""
+def _foreach_floor_(self: Sequence[Tensor]) -> Any:
+    """``floor`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_frac(self: Sequence[Tensor]) -> Any:
+    """``frac`` of each tensor of a list: new tensors."""
+def _foreach_frac_(self: Sequence[Tensor]) -> Any:
+    """``frac`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_lerp(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Scalar) -> Any:
+    """``lerp`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_lerp(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Number]) -> Any:
+    """``lerp`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_lerp(self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]) -> Any:
+    """``lerp`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_lerp_(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Scalar) -> Any:
+    """``lerp`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_lerp_(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Number]) -> Any:
+    """``lerp`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_lerp_(self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]) -> Any:
+    """``lerp`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_lgamma(self: Sequence[Tensor]) -> Any:
+    """``lgamma`` of each tensor of a list: new tensors."""
+def _foreach_lgamma_(self: Sequence[Tensor]) -> Any:
+    """``lgamma`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_log(self: Sequence[Tensor]) -> Any:
+    """``log`` of each tensor of a list: new tensors."""
+def _foreach_log10(self: Sequence[Tensor]) -> Any:
+    """``log10`` of each tensor of a list: new tensors."""
+def _foreach_log10_(self: Sequence[Tensor]) -> Any:
+    """``log10`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_log1p(self: Sequence[Tensor]) -> Any:
+    """``log1p`` of each tensor of a list: new tensors."""
+def _foreach_log1p_(self: Sequence[Tensor]) -> Any:
+    """``log1p`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_log2(self: Sequence[Tensor]) -> Any:
+    """``log2`` of each tensor of a list: new tensors."""
+def _foreach_log2_(self: Sequence[Tensor]) -> Any:
+    """``log2`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_log_(self: Sequence[Tensor]) -> Any:
+    """``log`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_max(self: Sequence[Tensor]) -> Results:
+    """The largest element of each tensor of a list."""
+@overload
+def _foreach_maximum(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``maximum`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_maximum(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``maximum`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_maximum(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``maximum`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_maximum_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``maximum`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_maximum_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``maximum`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_maximum_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``maximum`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_minimum(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``minimum`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_minimum(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``minimum`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_minimum(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``minimum`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_minimum_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``minimum`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_minimum_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``minimum`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_minimum_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``minimum`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> Results:
+    """The product of each matrix of a list with that of another."""
+@overload
+def _foreach_mul(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``mul`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_mul(self: Sequence[Tensor], other: Tensor) -> Any:
+    """``mul`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_mul(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``mul`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_mul(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``mul`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_mul_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``mul`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_mul_(self: Sequence[Tensor], other: Tensor) -> Any:
+    """``mul`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_mul_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Any:
+    """``mul`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_mul_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``mul`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_neg(self: Sequence[Tensor]) -> Any:
+    """``neg`` of each tensor of a list: new tensors."""
+def _foreach_neg_(self: Sequence[Tensor]) -> Any:
+    """``neg`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_norm(self: Sequence[Tensor], ord: _Scalar = ..., dtype: _dtype | None = ...) -> Results:
+    """The norm of each tensor of a list, as of a vector."""
+@overload
+def _foreach_pow(self: _Scalar, exponent: Sequence[Tensor]) -> Any:
+    """``pow`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_pow(self: Sequence[Tensor], exponent: _Scalar) -> Any:
+    """``pow`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_pow(self: Sequence[Tensor], exponent: Sequence[_Number]) -> Any:
+    """``pow`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_pow(self: Sequence[Tensor], exponent: Sequence[Tensor]) -> Any:
+    """``pow`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_pow_(self: Sequence[Tensor], exponent: _Scalar) -> Any:
+    """``pow`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_pow_(self: Sequence[Tensor], exponent: Sequence[_Number]) -> Any:
+    """``pow`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_pow_(self: Sequence[Tensor], exponent: Sequence[Tensor]) -> Any:
+    """``pow`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_powsum(self: Sequence[Tensor], ord: _Scalar = ..., dtype: _dtype | None = ...) -> Results:
+    """The sum of the powers of the absolute elements, for each tensor of a list."""
+def _foreach_reciprocal(self: Sequence[Tensor]) -> Any:
+    """``reciprocal`` of each tensor of a list: new tensors."""
+def _foreach_reciprocal_(self: Sequence[Tensor]) -> Any:
+    """``reciprocal`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_round(self: Sequence[Tensor]) -> Any:
+    """``round`` of each tensor of a list: new tensors."""
+def _foreach_round_(self: Sequence[Tensor]) -> Any:
+    """``round`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_rsqrt(self: Sequence[Tensor]) -> Any:
+    """``rsqrt`` of each tensor of a list: new tensors."""
+def _foreach_rsqrt_(self: Sequence[Tensor]) -> Any:
+    """``rsqrt`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_sigmoid(self: Sequence[Tensor]) -> Any:
+    """``sigmoid`` of each tensor of a list: new tensors."""
+def _foreach_sigmoid_(self: Sequence[Tensor]) -> Any:
+    """``sigmoid`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_sign(self: Sequence[Tensor]) -> Any:
+    """``sign`` of each tensor of a list: new tensors."""
+def _foreach_sign_(self: Sequence[Tensor]) -> Any:
+    """``sign`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_sin(self: Sequence[Tensor]) -> Any:
+    """``sin`` of each tensor of a list: new tensors."""
+def _foreach_sin_(self: Sequence[Tensor]) -> Any:
+    """``sin`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_sinh(self: Sequence[Tensor]) -> Any:
+    """``sinh`` of each tensor of a list: new tensors."""
+def _foreach_sinh_(self: Sequence[Tensor]) -> Any:
+    """``sinh`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_sqrt(self: Sequence[Tensor]) -> Any:
+    """``sqrt`` of each tensor of a list: new tensors."""
+def _foreach_sqrt_(self: Sequence[Tensor]) -> Any:
+    """``sqrt`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_sub(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``sub`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_sub(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``sub`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_sub(self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = ...) -> Any:
+    """``sub`` of each tensor of a list: new tensors."""
+@overload
+def _foreach_sub_(self: Sequence[Tensor], scalar: _Scalar) -> Any:
+    """``sub`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_sub_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Any:
+    """``sub`` of each tensor of a list: the tensors themselves, written to."""
+@overload
+def _foreach_sub_(self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = ...) -> Any:
+    """``sub`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_tan(self: Sequence[Tensor]) -> Any:
+    """``tan`` of each tensor of a list: new tensors."""
+def _foreach_tan_(self: Sequence[Tensor]) -> Any:
+    """``tan`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_tanh(self: Sequence[Tensor]) -> Any:
+    """``tanh`` of each tensor of a list: new tensors."""
+def _foreach_tanh_(self: Sequence[Tensor]) -> Any:
+    """``tanh`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_trunc(self: Sequence[Tensor]) -> Any:
+    """``trunc`` of each tensor of a list: new tensors."""
+def _foreach_trunc_(self: Sequence[Tensor]) -> Any:
+    """``trunc`` of each tensor of a list: the tensors themselves, written to."""
+def _foreach_zero_(self: Sequence[Tensor]) -> list[Tensor]:
+    """Write zeros to each tensor of a list."""
 def _make_dual(primal: Tensor, tangent: Tensor, level: _int) -> Tensor:
     """``make_dual`` as classes of the user's see it."""
 @overload

@@ -16,7 +16,6 @@ MODULES = (
     "parameters yourself"
 )
 PACKAGES = "there are no archives of code; torch.save keeps what a module has learnt, and Python packages keep code"
-AUTOCAST = "there is no automatic mixed precision; cast with .to(torch.bfloat16) where it is wanted"
 STREAMS = "XLA orders what is computed, there are no streams; to read a value, as item() does, is to wait for it"
 MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
 SYSTEM = "what it does for PyTorch's own machinery has no counterpart here"
@@ -32,10 +31,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             q_zero_point"""),
         (DISTRIBUTED, "distributed multiprocessing futures"),
         (PACKAGES, "package hub"),
-        (AUTOCAST, """amp autocast GradScaler is_autocast_enabled set_autocast_enabled get_autocast_dtype
-            set_autocast_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype
-            set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype is_autocast_cache_enabled
-            set_autocast_cache_enabled clear_autocast_cache autocast_increment_nesting autocast_decrement_nesting"""),
         ("there are no distributions; torch.randn, rand, multinomial, poisson and their like draw", "distributions"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
@@ -43,7 +38,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax", """export fx
             onnx library"""),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
-        ("jax has no such device; torch.accelerator tells what there is", "mps xpu mtia cpu"),
+        ("jax has no such device; torch.accelerator tells what there is", "mps xpu mtia"),
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
@@ -51,7 +46,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     ],
     "torch.utils": [
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
-        ("write what is to be drawn into files of your own", "tensorboard"),
         (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
     ],
     "torch.serialization": [
@@ -71,7 +65,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             utilization
             memory_usage reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats
             set_per_process_memory_fraction MemPool"""),
-        (AUTOCAST, "amp"),
         (DISTRIBUTED, "nccl can_device_access_peer ipc_collect"),
         ("jax.local_devices()[0].device_kind names the device", """get_device_name get_device_properties
             get_device_capability get_arch_list get_gencode_flags"""),

@@ -29,13 +29,13 @@ FLOORS = [
     ["ops"],
     ["functions"],
     ["autograd"],
-    ["func", "compiler", "interop"],
+    ["amp", "func", "compiler", "interop"],
     ["utils"],
-    ["nn", "optim", "testing"],
-    ["serialization"],
+    ["nn", "testing"],
+    ["optim", "serialization"],
     [
-        "_C", "_ops", "accelerator", "backends", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
-        "profiler", "random", "signal", "special",
+        "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked",
+        "overrides", "profiler", "random", "signal", "special",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
@@ -298,8 +298,9 @@ def doors_listed():
     return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
 
 
-TWICE_IN_PYTORCH = {"Identity", "Node", "profile"}
-"""Classes that PyTorch has two of: nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops."""
+TWICE_IN_PYTORCH = {"GradScaler", "Identity", "Node", "autocast", "profile"}
+"""Classes that PyTorch has two of: nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and,
+of ``amp``, those for one device."""
 
 
 def classes_with_one_name(package):

@@ -29,6 +29,7 @@ from tapegrad.functions import (
     factorizations,
     factory,
     fft,
+    foreach,
     fractional,
     function_modes,
     gathering,

@@ -3,7 +3,8 @@
 Note [What public() does]
 ``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: modes, and
 arguments whose class overrides functions (``__torch_function__``), get the call; arguments of types that PyTorch does
-not take are refused in its words (Note [The gate] in ``parser.py``); ``out=`` writes the result into a given tensor.
+not take are refused in its words (Note [The gate] in ``parser.py``); arguments are cast under autocast (Note [Autocast]
+in ``amp/casting.py``); ``out=`` writes the result into a given tensor.
 The function itself then only translates PyTorch's spelling into operators of the table. Which types have passed is
 remembered, and where the function raises, the gate is asked again: PyTorch would have found what is wrong with an
 argument before.
@@ -89,6 +90,9 @@ TENSOR = ("Tensor", Tensor)
 
 out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="functions/inplace_out.py")
 """What calls a function and writes its result into the tensor given as ``out=``."""
+
+caster: Door[Callable[..., Any]] = Door("caster", filled_by="amp/casting.py")
+"""What casts the arguments of a call where ``modes.autocast`` says so."""
 
 IN_PLACE: dict[str, InPlace] = {}
 """What is particular about in-place variants, by the methods that they belong to; ``inplace.py`` declares them."""
@@ -176,6 +180,7 @@ def wrapped(
     """
     takes = Signature(function, name, kind, called, out)
     known, late, overridable, classes = takes.known, takes.late, asks != "nobody", asks == "all"
+    called = takes.called
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -193,6 +198,11 @@ def wrapped(
                 if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
                     with switched(torch_function=False):
                         return wrapper(*args, **kwargs)
+            if overriding.active and thread.modes.autocast:
+                cast = caster.content(called, args, kwargs)
+                if cast is not None:
+                    with switched(autocast=()):
+                        return wrapper(*cast[0], **cast[1])
         try:
             if not kwargs:
                 return function(*args)

@@ -26,7 +26,7 @@ from tapegrad.tensor.tensor import Tensor
 FILES = {
     "__init__": "torch",
     "accelerator": "accelerator",
-    "cuda": "cuda",
+    "cuda/__init__": "cuda",
     "fft": "fft",
     "linalg": "linalg",
     "masked": "masked",

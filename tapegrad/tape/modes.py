@@ -35,6 +35,8 @@ class Modes:
     which is ``grad_enabled``. ``deferred`` says whether kernels are (Note [Deferred programs] in
     ``execution/deferred.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``;
     and always in a process that was ``forked`` (Note [Forks] in ``execution/forks.py``).
+    ``autocast`` has the types of devices for which arguments are cast, each with the dtype (Note [Autocast] in
+    ``amp/casting.py``).
     Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the user's program are kept:
     Note [Positions] in ``positions.py``).
 
@@ -48,7 +50,7 @@ class Modes:
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
         "function_modes", "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving",
         "subgradient", "grad_enabled", "level", "deferred", "deferred_enabled", "forked",
-        "detecting", "recording",
+        "detecting", "recording", "autocast",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -69,6 +71,7 @@ class Modes:
         "level": 0,
         "deferred": False,
         "forked": False,
+        "autocast": (),
     }
     _interned: dict[tuple, Modes] = {}
     _replaced: dict[tuple, Modes] = {}
@@ -93,6 +96,7 @@ class Modes:
     deferred: bool
     deferred_enabled: bool
     forked: bool
+    autocast: tuple[tuple[str, Any], ...]
     detecting: bool
     recording: bool
 
@@ -182,6 +186,7 @@ class _Thread(threading.local):
         grad_off: where grad mode was switched off, if that is recorded.
         levels: the function transforms that are running, the innermost last; ``modes.level`` says how many there are.
             See Note [Levels] in ``tensor/lifted.py``.
+        autocast: what is set of autocast besides the mode, once somebody asks (``amp/casting.py``).
     """
 
     modes = Modes.of()
@@ -197,6 +202,7 @@ class _Thread(threading.local):
     backward_call: Any = None
     grad_off: Any = None
     levels: tuple = ()
+    autocast: Any = None
 
     def __init__(self) -> None:
         self.duals: list = []

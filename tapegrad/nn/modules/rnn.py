@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any, ClassVar
 
+from tapegrad.functions.casting import _is_any_autocast_enabled
 from tapegrad.functions.creation import empty, zeros
 from tapegrad.functions.recurrent import (
     gru,
@@ -174,7 +175,7 @@ class RNNBase(Module):
             RuntimeError: its number of dimensions, or of features, is wrong.
         """
         dtype = getattr(self, self._flat_weights_names[0]).dtype
-        if input.dtype is not dtype:
+        if input.dtype is not dtype and not _is_any_autocast_enabled():
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
                 f"input.to({dtype}), or convert model: model.to({input.dtype})"

@@ -1,4 +1,4 @@
-"""What a checkpointed function finds around it, and must find again: random numbers, and the default device."""
+"""What a checkpointed function finds around it, and must find again: random numbers, the default device, autocast."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad.amp.autocast_mode import AutocastSettings
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.host import has_accelerator
 from tapegrad.functions.generator import default_generator, fork_rng, get_rng_state, set_rng_state
@@ -99,12 +100,12 @@ class Surroundings:
     def __init__(self, preserve_rng_state: bool) -> None:
         stream = default_generator.stream
         self.rng_state = (stream, stream.mark()) if preserve_rng_state else None
-        self.device = get_default_device()
+        self.device, self.autocast = get_default_device(), AutocastSettings()
 
     @contextmanager
     def again(self) -> Iterator[None]:
         """A block in which all is as it was then. Afterwards random numbers go on as if it had not been."""
-        with fork_rng(enabled=self.rng_state is not None), self.device:
+        with fork_rng(enabled=self.rng_state is not None), self.device, self.autocast.again():
             if self.rng_state is not None:
                 stream, mark = self.rng_state
                 default_generator.take(stream)
