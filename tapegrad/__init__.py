@@ -84,6 +84,7 @@ __getattr__, __dir__ = on_demand(
     compare="tapegrad.interop.compare",
     compile="tapegrad.compiler.step",
     compiler="tapegrad.compiler",
+    distributions="tapegrad.distributions",
     func="tapegrad.func",
     install="tapegrad.as_torch",
     jit="tapegrad.jit",

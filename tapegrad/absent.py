@@ -36,7 +36,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             set_autocast_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype
             set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype is_autocast_cache_enabled
             set_autocast_cache_enabled clear_autocast_cache autocast_increment_nesting autocast_decrement_nesting"""),
-        ("there are no distributions; torch.randn, rand, multinomial, poisson and their like draw", "distributions"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
         ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),

@@ -29,7 +29,7 @@ FLOORS = [
     ["autograd"],
     ["func", "compiler", "interop"],
     ["utils"],
-    ["nn", "optim", "testing"],
+    ["distributions", "nn", "optim", "testing"],
     [
         "_C", "_ops", "accelerator", "backends", "cuda", "fft", "functional", "jit", "linalg", "masked", "overrides",
         "profiler", "random", "signal", "special",
@@ -59,6 +59,7 @@ UNKNOWN = {
     "engine": ["jax", "numpy"],
     "nn": ["tapegrad.tape.node", "tapegrad.engine"],
     "optim": ["tapegrad.tape.node", "tapegrad.engine"],
+    "distributions": ["tapegrad.tape", "tapegrad.engine", "tapegrad.ops"],
 }
 """What a room must never know, though it stands above."""
 
