@@ -44,7 +44,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
+        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
 
     @property
     def variance(self) -> Tensor:

@@ -155,11 +155,14 @@ class Wishart(ExponentialFamily):
     def rsample(self, sample_shape: Sequence[int] = Size(), max_try_correction: int | None = None) -> Tensor:
         """Samples through which gradients flow; those that came out singular are drawn again.
 
+        PyTorch throws the first ones away; so that the numbers of a seed are the same, this is done here, too.
+
         Args:
             sample_shape: see ``Distribution``.
             max_try_correction: how often, at most; 10 by default.
         """
         tries = 10 if max_try_correction is None else max_try_correction
+        self._bartlett_sampling(sample_shape)
         sample = self._bartlett_sampling(sample_shape)
         is_singular = self._are_singular(sample)
         if is_singular.any():
