@@ -50,7 +50,7 @@ class Binomial(GivenByOdds):
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         shape = self._keep_odds(probs, logits, total_count=total_count)
-        self.total_count = self.total_count.type_as(self._param)
+        self.total_count: Any = vars(self)["total_count"].type_as(self._param)
         super().__init__(shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

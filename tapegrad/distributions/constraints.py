@@ -159,7 +159,7 @@ class _DependentProperty(property, _Dependent):
 class _IndependentConstraint(Constraint):
     """A constraint that holds if another one does along all of the last dimensions."""
 
-    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: Any) -> None:
         _check_is_constraint(base_constraint)
         if not isinstance(reinterpreted_batch_ndims, int):
             kind = type(reinterpreted_batch_ndims).__name__

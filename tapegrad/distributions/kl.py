@@ -57,7 +57,7 @@ _KL_REGISTRY: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
 _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 
-def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
+def register_kl(type_p: Any, type_q: Any) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
     """A decorator: the function that computes the divergence of these classes, and of what is derived from them.
 
     Raises:
@@ -302,16 +302,16 @@ def _check_events(p: Any, q: Any, names: str) -> None:
 def _to_normal(p: Any, q: Any, log_det: Tensor, columns: Iterable[Tensor]) -> Tensor:
     """``q`` by its Cholesky factor; ``p`` by the logarithm of its determinant, and columns that make its covariance."""
     factor = q._unbroadcasted_scale_tril
-    trace = sum(_squared(solve_triangular(factor, one, upper=False)) for one in columns)
+    trace: Any = sum(_squared(solve_triangular(factor, one, upper=False)) for one in columns)
     distance = _batch_mahalanobis(factor, q.loc - p.loc)
     return 0.5 * (2 * _half_log_det(factor) - log_det + trace + distance - p.event_shape[0])
 
 
 def _to_low_rank(p: Any, q: Any, log_det: Tensor, columns: Iterable[Tensor]) -> Tensor:
     """The same with a ``q`` of low rank: see Note [The capacitance matrix] in ``lowrank_multivariate_normal.py``."""
-    factor, diag, capacitance = *q._low_rank, q._capacitance_tril
+    (factor, diag), capacitance = q._low_rank, q._capacitance_tril
     solved = solve_triangular(capacitance, factor.mT / diag.unsqueeze(-2), upper=False)
-    trace = sum(_squared(one * diag.rsqrt().unsqueeze(-1)) - _squared(solved @ one) for one in columns)
+    trace: Any = sum(_squared(one * diag.rsqrt().unsqueeze(-1)) - _squared(solved @ one) for one in columns)
     distance = _batch_lowrank_mahalanobis(factor, diag, q.loc - p.loc, capacitance)
     log_det = _batch_lowrank_logdet(factor, diag, capacitance) - log_det
     return 0.5 * (log_det + trace + distance - p.event_shape[0])

@@ -232,8 +232,8 @@ class ComposeTransform(Transform):
 
     >>> import tapegrad as torch
     >>> t = ComposeTransform([AffineTransform(1.0, 2.0), ExpTransform()])
-    >>> t.inv(t(torch.tensor([0.0, 1.0])))
-    tensor([0., 1.])
+    >>> t(torch.tensor([-0.5, 0.5]))
+    tensor([1.0000, 7.3891])
     """
 
     _settings = ("parts",)
@@ -416,10 +416,10 @@ class ReshapeTransform(Transform):
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def forward_shape(self, shape: Any) -> Any:
-        return self._exchanged(Size(shape), self.in_shape, self.out_shape)
+        return self._exchanged(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        return self._exchanged(Size(shape), self.out_shape, self.in_shape)
+        return self._exchanged(shape, self.out_shape, self.in_shape)
 
     @staticmethod
     def _exchanged(shape: Any, old: Any, new: Any) -> Any:
@@ -428,7 +428,7 @@ class ReshapeTransform(Transform):
         cut = len(shape) - len(old)
         if shape[cut:] != old:
             raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
-        return shape[:cut] + new
+        return Size((*shape[:cut], *new))
 
 
 class ExpTransform(_Plain):
@@ -454,6 +454,11 @@ class ExpTransform(_Plain):
         return x
 
 
+def _equal(one: Any, other: Any) -> bool:
+    same = one == other
+    return bool(same.all() if isinstance(same, Tensor) else same)
+
+
 class PowerTransform(Transform):
     """``y = x ** exponent``, of positive numbers.
 
@@ -476,7 +481,7 @@ class PowerTransform(Transform):
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PowerTransform) and self.exponent.eq(other.exponent).all().item()
+        return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -586,11 +591,6 @@ class AbsTransform(_Plain):
 
     def _inverse(self, y: Tensor) -> Tensor:
         return y
-
-
-def _equal(one: Any, other: Any) -> bool:
-    same = one == other
-    return same.all().item() if isinstance(same, Tensor) else same
 
 
 class AffineTransform(Transform):
