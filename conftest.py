@@ -69,8 +69,12 @@ import pytest  # noqa: E402 - the environment comes first
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
 from tapegrad import caches  # noqa: E402
-from tapegrad.execution import deferred as pending  # noqa: E402
-from tapegrad.execution import host, programs, tiering  # noqa: E402
+from tapegrad.execution import (  # noqa: E402
+    deferred,
+    host,
+    programs,
+    tiering,
+)
 from tests import rings  # noqa: E402
 
 pytest.register_assert_rewrite("harness", "oracles")
@@ -138,12 +142,12 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(autouse=True)
 def execution(request):
-    """When operators are computed: "immediate" or "deferred". What a test leaves pending is not run."""
+    """When operators are computed: "immediate" or "deferred". What a test leaves deferred is not run."""
     once = request.node.get_closest_marker("once") is not None
     how = "immediate" if once else getattr(request, "param", CHOSEN[0])
     tapegrad.set_execution(how)
     yield how
-    pending.recording.__init__()
+    deferred.recording.__init__()
     tapegrad.set_execution("immediate")
 
 
@@ -209,17 +213,17 @@ def resident():
 class KernelCalls:
     """The names of the kernels that were run, by themselves or in programs."""
 
-    def __init__(self, run_pending):
-        self.names, self.in_program, self.run_pending = [], False, run_pending
+    def __init__(self, run_recorded):
+        self.names, self.in_program, self.run_recorded = [], False, run_recorded
 
     def clear(self):
-        """Begin anew; what is pending counts as run before."""
-        self.run_pending()
+        """Begin anew; what is deferred counts as run before."""
+        self.run_recorded()
         self.names.clear()
 
     def read(self):
-        """The names since then; what is pending is run."""
-        self.run_pending()
+        """The names since then; what is deferred is run."""
+        self.run_recorded()
         return list(self.names)
 
     def counted(self, kernel):
@@ -252,14 +256,15 @@ def kernel_calls(monkeypatch):
     """The calls of kernels that are made from here on, and of all that are recorded."""
     from tapegrad.execution.kernel import Kernel
 
-    calls, make = KernelCalls(pending.run_pending), Kernel.__init__
+    calls, make = KernelCalls(deferred.run_recorded), Kernel.__init__
 
     def counting(kernel, *args, **keywords):
         make(kernel, *args, **keywords)
         kernel.run = calls.counted(kernel)
 
     monkeypatch.setattr(Kernel, "__init__", counting)
-    monkeypatch.setattr(pending, "runners", [calls.counted_program(pending.runners[0])])
+    runner = deferred.program_runner
+    monkeypatch.setattr(runner, "content", calls.counted_program(runner.content))
     return calls
 
 

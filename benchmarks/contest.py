@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad.execution.deferred import settled
+from tapegrad.execution.values import materialized
 from tapegrad.tensor.tensor import value_of
 
 IMMEDIATE, DEFERRED, COMPILED = "tapegrad immediate", "tapegrad deferred", "tapegrad compiled"
@@ -125,7 +125,7 @@ def ours(workload: Workload, mode: str) -> Running:
 def _wait(tensors: list) -> object:
     """Return when tensors and their gradients are there: for hundreds of them, ``to_arrays`` would take too long."""
     wanted = [*tensors, *(tensor.grad for tensor in tensors if tensor.grad is not None)]
-    return jax.block_until_ready([settled(value_of(tensor)) for tensor in wanted])
+    return jax.block_until_ready([materialized(value_of(tensor)) for tensor in wanted])
 
 
 def pytorch(workload: Workload, mode: str) -> Running:

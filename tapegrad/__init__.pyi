@@ -50,6 +50,7 @@ from tapegrad import declaring as declaring
 from tapegrad.execution.modes import deferred as deferred
 from tapegrad.execution.devices import device as device
 from tapegrad import dispatch as dispatch
+from tapegrad import doors as doors
 double: _dtype
 from tapegrad.execution.dtypes import dtype as dtype
 e: _float
@@ -462,7 +463,7 @@ def ceil_(input: Tensor) -> Tensor:
 def celu(input: Tensor, alpha: _Scalar = ...) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
 def celu_(input: Tensor, alpha: _Scalar = ...) -> Tensor:
-    """``nn.functional.celu`` with ``inplace=True``."""
+    """In-place version of ``celu``."""
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
 def channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
@@ -1604,7 +1605,7 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
 def rrelu(input: Tensor, lower: _Scalar = ..., upper: _Scalar = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """``input`` where positive, else ``slope * input``, with the mean of the bounds for the slope."""
 def rrelu_(input: Tensor, lower: _Scalar = ..., upper: _Scalar = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
-    """``nn.functional.rrelu`` with ``inplace=True``."""
+    """In-place version of ``rrelu``."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``1 / sqrt(x)``."""
 def rsqrt_(input: Tensor) -> Tensor:
@@ -1652,7 +1653,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int | Tensor) 
 def selu(input: Tensor) -> Tensor:
     """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
 def selu_(input: Tensor) -> Tensor:
-    """``nn.functional.selu`` with ``inplace=True``."""
+    """In-place version of ``selu``."""
 def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of a type class (or its name, ``"torch.DoubleTensor"``) the default dtype."""
 def set_float32_matmul_precision(precision: _str) -> None:
@@ -1816,7 +1817,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = ...) -> Tensor:
 def threshold(input: Tensor, threshold: _Scalar, value: _Scalar, *, out: Tensor | None = ...) -> Tensor:
     """``input`` where above the threshold, ``value`` elsewhere."""
 def threshold_(input: Tensor, threshold: _Scalar, value: _Scalar) -> Tensor:
-    """``nn.functional.threshold`` with ``inplace=True``."""
+    """In-place version of ``threshold``."""
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """``input`` laid side by side; counts belong to the last dimensions, missing ones are 1."""
 def to_dlpack(data: Any) -> Any:

@@ -272,7 +272,7 @@ class Memory:
         self.bytes = sum(len(cache) * cache.nbytes for cache in caches) + weights
 
     def tend(self) -> None:
-        """Forget what is too much, turn if it is time, and settle when to look again."""
+        """Forget what is too much, turn if it is time, and say when to look again."""
         if self._tending:  # what is freed may have a finalizer that computes
             return
         self._tending = True  # without a lock: two threads that do this at once do no harm

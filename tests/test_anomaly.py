@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.autograd import nonfinite_checks
 from tapegrad.autograd.currencies import Values
+from tapegrad.autograd.nonfinite import checks as nonfinite_checks
 from tapegrad.engine import Engine
 from tapegrad.execution import nonfinite
 from tapegrad.tape.modes import thread

@@ -25,11 +25,11 @@ def test_an_applier_is_straight_line_code():
         "x0, = saved",
         "value0 = x0._value if x0._spec is spec0 else node._checked_value(x0, 0)",
         "if thread.modes.deferred:",
-        "return bound(grad0, value0)",
+        "return dispatcher(grad0, value0)",
         "try:",
         "return backward(grad0, value0)",
         "except TypeError:",
-        "return bound(grad0, value0)",
+        "return dispatcher(grad0, value0)",
     ]
 
 
@@ -56,7 +56,7 @@ def test_gradients_that_pass_unchanged_cost_no_kernel():
     assert source(z)[-1] == "return (grad0, grad0, )"
     assert source(x + torch.ones(2))[-1] == "return (grad0, None, )"
     for other in (x + leaf(1.0), x + leaf(1.0).double(), x - y):  # summed, cast, negated
-        assert source(other)[-1] == "return bound(grad0)"
+        assert source(other)[-1] == "return dispatcher(grad0)"
     seed = torch.ones(2)
     z.backward(seed)
     x.grad.add_(1)

@@ -21,7 +21,7 @@ SAMPLES = [(0.5, -1.0, 1.0), (2.0, 0.25, -1.0), (-0.75, 1.5, 1.0)]
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
     monkeypatch.setattr(programs, "SEEN_ENOUGH", 2)
-    programs._structures.clear(), programs._recent.clear(), batching.machine.cache.clear()
+    programs._programs.clear(), programs._recent.clear(), batching.machine.cache.clear()
     programs.reset_stats()
 
 
@@ -267,7 +267,7 @@ def test_programs_with_a_kernel_that_jax_cannot_map_are_not(batches):
     def asked(x):
         return jax.pure_callback(lambda x: -np.asarray(x), jax.ShapeDtypeStruct((), np.float32), x)
 
-    negated = Kernel(asked, name="negated", wide=False).bind()
+    negated = Kernel(asked, name="negated", wide=False).dispatcher()
     x = torch.tensor(2.0)
     for _ in range(3):
         with torch.deferred():

@@ -11,7 +11,7 @@ import pytest
 import tapegrad as torch
 from tapegrad import caches
 from tapegrad.caches import Cache, Interned, Memory, remembered, weigh
-from tapegrad.execution import deferred as pending
+from tapegrad.execution import deferred
 from tapegrad.execution.dtypes import float32
 from tapegrad.interop import from_jax
 from tapegrad.tensor.spec import Spec
@@ -292,7 +292,7 @@ def test_what_only_a_plan_holds_is_freed_with_it(no_gc, cache_limit):
     torch.execution.clear_caches()
     assert plan() is not None and kernel() is not None
     del y
-    pending.run_pending()
+    deferred.run_recorded()
     torch.execution.clear_caches()
     assert plan() is None and kernel() is None
 
@@ -401,12 +401,12 @@ def test_plans_of_an_operator_are_found_again(cache_limit):
     ]  # fmt: skip
     for program in programs:
         program(), program(), program()
-    pending.run_pending()
+    deferred.run_recorded()
     caches.memory._turn()
     before = torch.execution.stats()
     for program in programs:
         program()
-    pending.run_pending()
+    deferred.run_recorded()
     after = torch.execution.stats()
     assert [after.kinds[kind] for kind in ("plans", "specs", "views")] == [
         before.kinds[kind] for kind in ("plans", "specs", "views")

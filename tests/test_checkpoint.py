@@ -5,13 +5,16 @@ import functools
 import pickle
 import weakref
 
+import jax.numpy as jnp
 import pytest
 
 import tapegrad as torch
+from tapegrad.interop import from_jax
 from tapegrad.nn import functional as F
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.overloads import OWN, identity_of
 from tapegrad.tape.modes import thread
+from tapegrad.utils._python_dispatch import TorchDispatchMode
 from tapegrad.utils.checkpoint import checkpoint, checkpoint_sequential, create_selective_checkpoint_contexts
 
 recorded = functools.partial(checkpoint, use_reentrant=False)
@@ -242,6 +245,18 @@ def test_the_default_device_is_found_again():
 def test_operators_of_our_own_have_a_namespace():
     assert sorted(OWN - set(TABLE)) == []
     assert str(identity_of(TABLE["shift"], (torch.ones(2),))) == "tapegrad.shift.default"
+
+
+def test_functions_of_jax_have_a_name_too():
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    with Mode():
+        out = from_jax(jnp.sin)(torch.zeros(2))
+    assert (seen, out.tolist()) == (["tapegrad.sin.default"], [0.0, 0.0])
 
 
 def test_names_are_copied_and_pickled_as_themselves():

@@ -16,7 +16,8 @@ from benchmarks.cold_start import COLD, Fresh, measured
 from tapegrad.execution import host
 from tapegrad.execution.persistent import persistent_cache, platform_caches
 from tapegrad.functions.registry import NAMESPACES, TENSOR, Signature
-from tapegrad.ops.operator import TABLE, general
+from tapegrad.ops.kinds import general
+from tapegrad.ops.operator import TABLE
 from tapegrad.ops.signatures import parameters_of
 
 pytestmark = pytest.mark.once("processes of their own")
@@ -136,7 +137,7 @@ def test_declarations_are_still_checked():
 def test_which_arguments_must_be_tensors():
     for name, function in NAMESPACES["torch"].items():
         if inspect.isfunction(function) and hasattr(function, "__wrapped__"):
-            found = Signature(function.__wrapped__, name, True)
+            found = Signature(function.__wrapped__, name)
             parameters = [p for p in inspected(function.__wrapped__).values() if p.kind < p.KEYWORD_ONLY]
             flags = tuple(p.annotation in TENSOR for p in parameters)
             assert found.tensors == (flags if any(flags) else ())

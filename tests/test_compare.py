@@ -11,10 +11,11 @@ from kinks import GRADIENTS, KINKS
 import tapegrad as torch
 from tapegrad.autograd import forward_ad
 from tapegrad.autograd.subgradient import conventions
-from tapegrad.ops.conventions import CONVENTIONS
-from tapegrad.ops.operator import TABLE, Elementwise
+from tapegrad.ops.kinds import Elementwise
+from tapegrad.ops.operator import TABLE
 
 X = np.array([1.0, 2.0, 3.0], "float32")
+CONVENTIONS = {name: op.convention for name, op in TABLE.items() if op.convention is not None}
 
 
 class Unlisted(Elementwise):

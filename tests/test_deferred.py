@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import deferred as pending
-from tapegrad.execution import programs
+from tapegrad.execution import deferred, programs
 from tapegrad.execution.host import array_of
+from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import value_of, wrap
 from tapegrad.utils.checkpoint import checkpoint
@@ -35,7 +35,7 @@ NUMBERS = [0.5, -1.5, 2.0]
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
     monkeypatch.setattr(programs, "SEEN_ENOUGH", 2)
-    programs._structures.clear(), programs._recent.clear()
+    programs._programs.clear(), programs._recent.clear()
     programs.reset_stats()
     return torch.execution.stats
 
@@ -44,10 +44,10 @@ def leaf(*numbers):
     return torch.tensor(numbers or NUMBERS, requires_grad=True)
 
 
-def is_pending(tensor):
+def is_deferred(tensor):
     """Whether a tensor's value is not computed yet."""
     value = value_of(tensor)
-    return type(value) is pending.DeferredValue and value.program is not None
+    return type(value) is DeferredValue and value.program is not None
 
 
 def numbers_of(results):
@@ -203,7 +203,7 @@ def test_under_the_users_jit(program):
         np.testing.assert_allclose(one, other.detach().numpy(), rtol=1e-6)
 
 
-def test_a_trace_that_ends_leaves_nothing_pending():
+def test_a_trace_that_ends_leaves_nothing_deferred():
     """What depends on the trace is computed in it; what does not is no part of it."""
     kept, ones = [], torch.ones(3)
 
@@ -217,7 +217,7 @@ def test_a_trace_that_ends_leaves_nothing_pending():
     assert function(jnp.ones(3)).tolist() == [2, 2, 2] and kept[0].tolist() == [2, 2, 2]
 
 
-# -- what is pending ---------------------------------------------------------------------------------------------------
+# -- what is deferred --------------------------------------------------------------------------------------------------
 
 
 def test_shapes_and_dtypes_are_known_and_nothing_is_computed():
@@ -226,8 +226,8 @@ def test_shapes_and_dtypes_are_known_and_nothing_is_computed():
         y = (x @ x).double()
         assert (y.shape, y.dtype, y.ndim, x.numel(), len(x), x.stride()) == ((), torch.float64, 0, 3, 3, (1,))
         assert x.requires_grad and x.grad_fn.name() == "MulBackward0" and x.device.type == "cpu"
-        assert is_pending(x) and is_pending(y)
-    assert not is_pending(x) and not is_pending(y)
+        assert is_deferred(x) and is_deferred(y)
+    assert not is_deferred(x) and not is_deferred(y)
 
 
 READERS = {
@@ -258,7 +258,7 @@ def test_reading_computes(read):
     expected = read(torch.tensor(NUMBERS) * 2)
     with torch.deferred():
         x = torch.tensor(NUMBERS) * 2
-        assert is_pending(x)
+        assert is_deferred(x)
         assert read(x) == expected
 
 
@@ -266,16 +266,16 @@ def test_the_end_of_a_backward_computes():
     with torch.deferred():
         x = leaf()
         loss = (x * x).sum()
-        assert is_pending(loss)
+        assert is_deferred(loss)
         loss.backward()
-        assert not is_pending(loss) and not is_pending(x.grad)
+        assert not is_deferred(loss) and not is_deferred(x.grad)
 
 
 def test_the_end_of_the_block_computes_also_after_an_exception():
     with pytest.raises(KeyError), torch.deferred():
         x = torch.ones(3) * 2
         raise KeyError
-    assert not is_pending(x) and torch.get_execution() == "immediate"
+    assert not is_deferred(x) and torch.get_execution() == "immediate"
 
 
 def test_blocks_and_settings_nest():
@@ -285,11 +285,11 @@ def test_blocks_and_settings_nest():
         assert torch.get_execution() == "deferred"
         torch.set_execution("immediate")
         y = x + 1
-        assert not is_pending(y) and torch.get_execution() == "immediate"
+        assert not is_deferred(y) and torch.get_execution() == "immediate"
         torch.set_execution("deferred")
         z = y + 1
-        assert is_pending(z)
-    assert torch.get_execution() == "immediate" and not is_pending(z)
+        assert is_deferred(z)
+    assert torch.get_execution() == "immediate" and not is_deferred(z)
     torch.set_execution("immediate")  # for threads to come, too
 
 
@@ -377,9 +377,9 @@ def test_other_numbers_are_no_other_structure(fresh):
 
 def test_what_nobody_holds_is_not_materialised(monkeypatch):
     """Saved values that are used up inside a program are never given back by XLA: here the loss and a gradient are."""
-    run, wanted_of_each = pending.runners[0], []
+    run, wanted_of_each = deferred.program_runner.content, []
     note = lambda program, wanted: wanted_of_each.append(wanted) or run(program, wanted)
-    monkeypatch.setattr(pending, "runners", [note])
+    monkeypatch.setattr(deferred.program_runner, "content", note)
     with torch.deferred():
         x = leaf()
         y = x
@@ -461,10 +461,10 @@ def test_a_kernel_alone_is_not_compiled_as_a_program(fresh):
 def test_a_program_that_grows_too_long_is_run(monkeypatch, fresh):
     with torch.deferred():
         x = torch.zeros(3)
-        for _ in range(pending.LONGEST + 2):
+        for _ in range(deferred.LONGEST + 2):
             x = x + 1
-        assert len(pending.recording.program.values) < 10
-        assert x.tolist() == [pending.LONGEST + 2] * 3
+        assert len(deferred.recording.program.values) < 10
+        assert x.tolist() == [deferred.LONGEST + 2] * 3
 
 
 def test_what_is_remembered_is_bounded(cache_limit, fresh):
@@ -565,7 +565,7 @@ def test_an_error_in_a_hook_leaves_what_was_recorded():
 
 
 def test_a_program_that_fails_leaves_no_poisoned_values(monkeypatch):
-    """What was pending when running failed is computed by itself when it is read."""
+    """What was deferred when running failed is computed by itself when it is read."""
 
     def fail(program, wanted):
         raise MemoryError
@@ -574,7 +574,7 @@ def test_a_program_that_fails_leaves_no_poisoned_values(monkeypatch):
         x = torch.ones(3) * 2
         y = x + 1
         with monkeypatch.context() as broken:
-            broken.setattr(pending, "runners", [fail])
+            broken.setattr(deferred.program_runner, "content", fail)
             with pytest.raises(RuntimeError, match="bad_alloc"):
                 y.tolist()
         z = y * 2
@@ -587,7 +587,7 @@ def test_anomaly_mode_runs_at_once():
         with pytest.raises(RuntimeError, match="(?s)SqrtBackward0.*nan"):
             (x.sqrt() * 0).sum().backward()
         assert torch.get_execution() == "deferred"
-        assert not is_pending(x * 2)
+        assert not is_deferred(x * 2)
     assert not thread.modes.deferred
 
 
@@ -619,7 +619,7 @@ def test_pending_values_are_taken_where_operators_run_at_once():
         torch.set_execution("deferred")
         y = x + 1
         thread.modes = thread.modes.replace(deferred=False)
-        assert is_pending(y) and (y * x).tolist() == [6, 6, 6]
+        assert is_deferred(y) and (y * x).tolist() == [6, 6, 6]
         thread.modes = thread.modes.replace(deferred=True)
 
 
@@ -638,8 +638,8 @@ def test_each_thread_has_a_program_and_what_was_set_holds_for_new_ones():
     torch.set_execution("deferred")
     x = torch.ones(3) * 2
     assert in_a_thread(torch.get_execution) == "deferred"
-    assert in_a_thread(lambda: len(pending.recording.program.code)) == 0
-    assert is_pending(x)
+    assert in_a_thread(lambda: len(deferred.recording.program.code)) == 0
+    assert is_deferred(x)
     torch.set_execution("immediate")
     assert in_a_thread(torch.get_execution) == "immediate"
     with torch.deferred():
@@ -655,7 +655,7 @@ def test_values_are_handed_from_thread_to_thread():
     z = y * 3
     assert z.tolist() == [3.0, -9.0, 12.0]
     w = in_a_thread(lambda: z * y)  # the thread ends, and what it recorded was not run
-    assert is_pending(w)
+    assert is_deferred(w)
     w.sum().backward()
     torch.set_execution("immediate")
     assert w.tolist() == [3.0, 27.0, 48.0] and x.grad.tolist() == [12.0, -36.0, 48.0]

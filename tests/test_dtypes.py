@@ -41,18 +41,16 @@ def test_other_things_are_not(x):
         dtypes.as_dtype(x)
 
 
-def test_a_change_of_the_default_dtype_is_announced():
+def test_a_change_of_the_default_dtype_is_announced(monkeypatch):
     seen = []
 
     def announce():
         seen.append(dtypes.get_default_dtype())
 
-    dtypes.on_default_dtype_change.append(announce)
-    try:
-        for d in (dtypes.float32, dtypes.float64, dtypes.float64, dtypes.float32):
-            dtypes.set_default_dtype(d)
-    finally:
-        dtypes.on_default_dtype_change.remove(announce)
+    forget = dtypes.default_dtype_listener.content
+    monkeypatch.setattr(dtypes.default_dtype_listener, "content", lambda: (forget(), announce()))
+    for d in (dtypes.float32, dtypes.float64, dtypes.float64, dtypes.float32):
+        dtypes.set_default_dtype(d)
     assert seen == [dtypes.float64, dtypes.float32]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from fake_nodes import Floats, Leaf, Scale, chain, run
 
-from tapegrad.engine import GraphTask, InputBuffer, ReadyQueue
+from tapegrad.engine import GraphTask, InputBuffer
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR
 
 pytestmark = pytest.mark.once("fake nodes, no operators")
@@ -131,7 +131,7 @@ def test_a_node_must_return_one_gradient_for_each_edge():
         run(root)
 
 
-# -- what waits: buffer, queue, dependencies ---------------------------------------------------------------------------
+# -- what waits: buffer, dependencies ----------------------------------------------------------------------------------
 
 
 def test_input_buffer_sums_by_slot():
@@ -147,31 +147,6 @@ def test_input_buffer_never_writes_into_what_it_was_given():
     buffer.accumulate(0, first, lambda a, b: [a[0] + b[0]])
     buffer.accumulate(0, second, lambda a, b: [a[0] + b[0]])
     assert (first, second, buffer) == ([1.0], [2.0], [[3.0]])
-
-
-def drained(queue):
-    return [queue.pop_task() for _ in range(len(queue))]
-
-
-def test_ready_queue_puts_shutdown_first_then_depth_then_sequence_number():
-    queue = ReadyQueue()
-    early, late = Scale("early", []), Scale("late", [])
-    queue.push(early, InputBuffer(), 0)
-    queue.push(late, InputBuffer(), 0)
-    queue.push(early, InputBuffer(), 2)
-    queue.push(late, InputBuffer(), 1)
-    queue.push_shutdown()
-    tasks = drained(queue)
-    assert tasks[0].is_shutdown
-    assert [(task.depth, task.node) for task in tasks[1:]] == [(2, early), (1, late), (0, late), (0, early)]
-    assert not any(task.is_shutdown for task in tasks[1:])
-
-
-def test_ready_queue_keeps_the_order_of_arrival_among_equals():
-    queue, leaves = ReadyQueue(), [Leaf() for _ in range(5)]
-    for leaf in leaves:
-        queue.push(leaf, InputBuffer(), 0)
-    assert [task.node for task in drained(queue)] == leaves
 
 
 def counted(root):

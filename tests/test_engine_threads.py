@@ -142,18 +142,18 @@ def test_without_multithreading_everything_runs_on_the_calling_thread():
     assert log == [("top", name_of(None)), ("below", name_of(None))]
 
 
-def test_a_bound_call_stays_on_the_calling_thread():
+def test_a_call_on_a_single_thread_stays_on_the_calling_thread():
     log, asked = [], []
 
-    def bound():
+    def single_thread():
         asked.append(True)
         return True
 
     top = At("a", "top", [Leaf()], log)
-    Engine().execute([(top, 0)], [1.0], False, False, True, [], Floats(), bound)
+    Engine().execute([(top, 0)], [1.0], False, False, True, [], Floats(), single_thread)
     assert log == [("top", name_of(None))] and asked
     asked.clear()
-    Engine().execute([(Scale("top", [Leaf()]), 0)], [1.0], False, False, True, [], Floats(), bound)
+    Engine().execute([(Scale("top", [Leaf()]), 0)], [1.0], False, False, True, [], Floats(), single_thread)
     assert asked == []  # nothing would have left it anyway
 
 

@@ -13,9 +13,9 @@ from samples import all_samples
 import tapegrad as torch
 from tapegrad import ops
 from tapegrad.autograd import gradcheck, gradgradcheck
-from tapegrad.autograd.analytical_jacobian import check_like
 from tapegrad.autograd.gradcheck import GradcheckError
-from tapegrad.autograd.numerical_jacobian import derivatives, perturbable
+from tapegrad.autograd.gradcheck.analytical_jacobian import check_like
+from tapegrad.autograd.gradcheck.numerical_jacobian import derivatives, perturbable
 from tapegrad.ops.operator import TABLE
 
 for module in pkgutil.iter_modules(ops.__path__):

@@ -15,7 +15,7 @@ from instants import at_each_instant
 
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.tape.modes import thread
 
 ROUNDS = 40
@@ -167,7 +167,7 @@ def at_each(monkeypatch):
             work, check = make()
 
             def checked():
-                assert engine.current_task is None and not recording.program.captures and not thread.result_watchers
+                assert engine.current_task is None and capturing.by is None and not thread.result_watchers
                 assert thread.modes is modes
                 check()
 

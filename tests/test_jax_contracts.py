@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import deferred
+from tapegrad.execution import deferred, values
 from tapegrad.execution.kernel import Kernel
 
 pytestmark = pytest.mark.once("jax is asked, and nothing else")
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.once("jax is asked, and nothing else")
 
 @pytest.mark.parametrize("wide", [False, True], ids=["32 bits", "64 bits"])
 def test_a_jitted_function_refuses_what_is_no_array_by_type_error(wide):
-    """Runners and kernels give it what may be pending, and settle that only then (``settled_values``)."""
+    """Runners and kernels give it what may be deferred, and materialize that only then (``materialize_or_raise``)."""
     ran = []
     double = jax.jit(lambda x, y: (ran.append(True), x + y)[1], inline=True)
     dtype = np.dtype("float64" if wide else "float32")
-    stranger = deferred.pending(deferred.Program(), 0, deferred.aval((2,), dtype))
+    stranger = values.deferred_value(deferred.Program(), 0, values.aval((2,), dtype))
     with jax.enable_x64(wide):
         array = jnp.ones(2, dtype)
         for _ in range(2):  # before and after it has been compiled
@@ -39,7 +39,7 @@ def test_a_jitted_function_refuses_what_is_no_array_by_type_error(wide):
 
 
 def test_a_jitted_function_has_the_function_it_was_made_of():
-    """Values that are no arrays are given that (``run_bound``, ``Kernel.bind``)."""
+    """Values that are no arrays are given that (``dispatched``, ``Kernel.dispatcher``)."""
 
     def double(x):
         return x + x
@@ -122,7 +122,7 @@ def test_python_specialises_the_append_of_a_list():
 
 def test_a_list_holds_what_it_holds_once():
     """Which results are still wanted, and whose memory may be used again, is told by reference counts."""
-    held = [object.__new__(deferred.DeferredValue)]
+    held = [object.__new__(values.DeferredValue)]
     assert not any(deferred._held(held))
     other = held[0]
     assert any(deferred._held(held)) and other is held[0]

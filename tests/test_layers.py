@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tapegrad.doors import Door
+
 pytestmark = pytest.mark.once("reads the source")
 
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
     ["__future__", "absent", "errors", "version"],
-    ["as_torch", "caches", "declaring"],
+    ["as_torch", "caches", "declaring", "doors"],
     ["tape"],
     ["engine"],
     ["execution"],
@@ -41,15 +43,39 @@ FLOORS = [
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [
-    "overloads", "signatures", "operator", "assignment", "checks", "comparison", "conversion", "random", "dropout",
+    "facts", "overloads", "signatures", "saved_fields", "operator", "kinds", "foreign", "conventions", "assignment",
+    "checks", "comparison", "conversion", "random", "dropout",
     "elementwise", "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scans", "matmul",
     "einsum", "activations", "losses", "convolving", "convolution", "resampling", "pooling", "patches", "normalization",
     "embedding", "attention", "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions",
     "solving", "lu", "ldl", "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr",
     "pseudoinverse", "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins",
-    "adjoints", "foreign", "levels", "conventions", "page", "__main__",
+    "adjoints", "levels", "page", "__main__",
 ]  # fmt: skip
-"""Inside ``ops`` there is an order too: a module imports only from those before it."""
+
+ORDERS = {
+    "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
+    "dispatch": [
+        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
+        "plan", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
+    ],
+    "ops": OPS,
+    "autograd": [
+        "running", "currencies", "backward_cache", "graph_log", "source_lines", "grad_mode", "forward_ad",
+        "function_node", "edges", "differentiate", "graph_task", "variable", "function_forward", "function_mapped",
+        "function_call", "function_levels", "function", "saved_tensors", "mutation", "multi_grad_hooks", "subgradient",
+        "graph", "backward_hook",  # from here on: what backward does not share
+        "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
+        "profiler_util",
+    ],
+    "compiler": [
+        "trace_rules", "code", "places", "reachable", "guards", "moving", "stand_ins",  # what Python reaches
+        "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
+        "leaving", "reading", "programs", "replay",  # how it is done again
+        "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step",
+    ],
+}  # fmt: skip
+"""Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it."""
 
 JAX_ROOMS = {"execution", "ops", "interop", "demo"}
 """Where arrays are computed with. All others pass the seam (or compare us with jax on purpose)."""
@@ -63,19 +89,20 @@ UNKNOWN = {
 }
 """What a room must never know, though it stands above."""
 
+PROGRAMS = ["deferred", "programs", "partition", "batching", "loop_carry", "step_executable"]
+CLIENTS = {**{name: {"compiler"} for name in PROGRAMS}, "calls": {"dispatch"}, "excerpt": {"autograd"}}
+"""What of ``execution/`` is seen by those rooms outside only: programs by the compiler, the code that emits a call by
+what writes runners and appliers, and what can be recorded again as it was by the cache of backward passes."""
+
 
 @dataclass(frozen=True)
 class Import:
-    """One import: of ``target`` (a dotted name) in ``module``.
-
-    ``lazy`` if it stands inside a function; ``typing`` if only type checkers see it.
-    """
+    """One import: of ``target`` (a dotted name) in ``module``; ``lazy`` if it stands inside a function."""
 
     module: str
     target: str
     line: int
     lazy: bool = False
-    typing: bool = False
 
     def __str__(self):
         return f"{self.module}:{self.line} imports {self.target}"
@@ -97,21 +124,20 @@ def imports_of(name, path, modules):
     """
     found = []
 
-    def visit(node, lazy, typing):
+    def visit(node, lazy):
         if isinstance(node, ast.Import):
-            found.extend(Import(name, alias.name, node.lineno, lazy, typing) for alias in node.names)
+            found.extend(Import(name, alias.name, node.lineno, lazy) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = absolute(node, name, path)
             targets = [f"{base}.{alias.name}" for alias in node.names]
             targets = {target if target in modules else base for target in targets}
-            found.extend(Import(name, target, node.lineno, lazy, typing) for target in sorted(targets))
+            found.extend(Import(name, target, node.lineno, lazy) for target in sorted(targets))
         found.extend(Import(name, home, line) for _, home, line in on_demand(node))
         lazy = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        typing = typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
         for child in ast.iter_child_nodes(node):
-            visit(child, lazy, typing)
+            visit(child, lazy)
 
-    visit(ast.parse(path.read_text()), False, False)
+    visit(ast.parse(path.read_text()), False)
     return found
 
 
@@ -141,7 +167,7 @@ def floor_of(name):
 
 
 def check_direction(imports, package):
-    """Upward imports, imports between rooms of one floor, imports against the order inside ``ops``."""
+    """Upward imports, imports between rooms of one floor, imports against the order inside a room."""
     for one in imports:
         if one.target.split(".")[0] != package:
             continue
@@ -149,22 +175,27 @@ def check_direction(imports, package):
             unknown = one.target if floor_of(one.target) is None else one.module
             yield f"{unknown} is in no room; say in tests/test_layers.py where it belongs"
         elif room_of(one.module) == room_of(one.target):
-            if room_of(one.module) == "ops" and not in_order(one.module, one.target):
-                yield f"{one}: against the order inside ops"
+            if not in_order(one.module, one.target):
+                yield f"{one}: against the order inside {room_of(one.module)}"
         elif floor_of(one.target) >= floor_of(one.module):
             yield f"{one}: upward"
 
 
 def in_order(module, target):
-    name, other = module.split(".")[-1], target.split(".")[-1]
-    return name not in OPS or other not in OPS or OPS.index(other) < OPS.index(name)
+    order, one, other = ORDERS.get(room_of(module), []), wing_of(module), wing_of(target)
+    return one == other or one not in order or other not in order or order.index(other) < order.index(one)
+
+
+def wing_of(name):
+    """A module of a room, or the folder inside of it that a module is in; None for the room itself."""
+    return (*name.split("."), None, None)[2]
 
 
 def check_cycles(imports, package):
-    """Modules that import one another; what only type checkers see is no import."""
+    """Modules that import one another, be it for type checkers only."""
     graph = {}
     for one in imports:
-        if one.target.split(".")[0] == package and not one.typing:
+        if one.target.split(".")[0] == package:
             graph.setdefault(one.module, set()).add(one.target)
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -196,7 +227,16 @@ def check_unknown(imports, package):
                 yield f"{one}: which it must never know"
 
 
-CHECKS = [check_direction, check_cycles, check_lazy, check_jax, check_unknown]
+def check_seam(imports, package):
+    """Programs and what they are made of: see ``CLIENTS``, and Note [Values] in ``execution/values.py``."""
+    for one in imports:
+        name, *rest = one.target.removeprefix(f"{package}.execution.").split(".")
+        inside = one.target.startswith(f"{package}.execution.") and not rest
+        if inside and name in CLIENTS and room_of(one.module) not in {"execution", *CLIENTS[name]}:
+            yield f"{one}: ask execution/values.py, or a kernel"
+
+
+CHECKS = [check_direction, check_cycles, check_lazy, check_jax, check_unknown, check_seam]
 
 
 @cache
@@ -221,6 +261,69 @@ def private_names(package):
                     yield f"{name}:{node.lineno} uses {ast.unparse(node)}"
 
 
+REGISTERS = {"NAMESPACES", "PROPERTIES", "RULES", "inherited_state", "memory"}
+"""Tables to which any room further down may add something of its own when it is imported."""
+
+
+def doors_of(package):
+    """For each door its name and its module as a path, and the module by which it says to be filled."""
+    for name, path in modules_of(package).items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("Door["):
+                filled_by = {key.arg: key.value.value for key in node.value.keywords}["filled_by"]
+                assert node.value.args[0].value == node.target.id, f"{name}:{node.lineno}"
+                yield node.target.id, str(path.relative_to(package)), filled_by
+
+
+def handed_up(package):
+    """What modules put into imported objects when they are imported themselves: its name there, and how; the module."""
+    for path in modules_of(package).values():
+        tree = ast.parse(path.read_text())
+        imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        imported = {alias.asname or alias.name for node in imports for alias in node.names}
+        for node in tree.body:
+            called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+            if called and isinstance(node.value.func, ast.Attribute):
+                *owner, method = ast.unparse(node.value.func).split(".")
+                given = owner[0] in imported and method in ("fill", "append", "update", "extend", "add", "insert")
+                if given and owner[0] not in REGISTERS:
+                    yield owner[-1], method, str(path.relative_to(package))
+
+
+def doors_listed():
+    """The table of doors in the account of the house."""
+    text = (PACKAGE / "README.md").read_text().partition("## Doors")[2].partition("## ")[0]
+    rows = [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in text.splitlines() if "`" in line]
+    return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
+
+
+TWICE_IN_PYTORCH = {"Identity", "Node", "profile"}
+"""Classes that PyTorch has two of: nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops."""
+
+
+def classes_with_one_name(package):
+    """For each name of several classes where they are."""
+    found = {}
+    for name, path in modules_of(package).items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(f"{name}:{node.lineno}")
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
+NAMES_OF_PROGRAMS = {"DeferredValue", "recording.program"}
+
+
+def deferred_values(package):
+    """Where the rooms above the seam name what tells values apart."""
+    for name, path in modules_of(package).items():
+        source, inside = path.read_text(), room_of(name) in {"execution", *CLIENTS["deferred"]}
+        if not inside and any(word in source for word in NAMES_OF_PROGRAMS):
+            for node in ast.walk(ast.parse(source)):
+                if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) in NAMES_OF_PROGRAMS:
+                    yield f"{name}:{node.lineno} names {ast.unparse(node)}"
+
+
 def replaced_by_modules(package):
     """What is imported on demand, but has the name of another module: whoever imports that puts it in its place."""
     modules = modules_of(package)
@@ -240,6 +343,37 @@ def test_no_private_names_of_jax():
     assert list(private_names(PACKAGE)) == []
 
 
+def test_values_are_opaque_above_the_seam():
+    assert list(deferred_values(PACKAGE)) == []
+
+
+def test_doors_are_listed_and_filled_by_whom_they_say():
+    doors = list(doors_of(PACKAGE))
+    assert sorted(doors) == sorted(doors_listed())
+    assert sorted(handed_up(PACKAGE)) == sorted((name, "fill", filled_by) for name, _, filled_by in doors)
+
+
+def test_no_class_has_the_name_of_another():
+    assert classes_with_one_name(PACKAGE).keys() == TWICE_IN_PYTORCH
+
+
+def test_classes_with_one_name_are_found(tmp_path):
+    package = house(tmp_path, tape="class A: pass", engine="class B:\n  class A: pass")
+    assert classes_with_one_name(package) == {"A": ["house.engine:2", "house.tape:1"]}
+
+
+def test_a_door_is_filled_once():
+    door = Door("example", filled_by="somewhere.py")
+    with pytest.raises(RuntimeError, match=r"'example' is empty: somewhere\.py has to be imported"):
+        door.content()
+    door.fill(int)
+    assert door.content() == 0
+    with pytest.raises(RuntimeError, match=r"'example' is filled already: by somewhere\.py"):
+        door.fill(float)
+    with pytest.raises(AttributeError, match="contents"):
+        door.contents
+
+
 def test_no_module_takes_the_place_of_what_is_imported_on_demand():
     assert list(replaced_by_modules(PACKAGE)) == []
 
@@ -249,9 +383,10 @@ def test_every_room_is_on_the_list():
     assert {room_of(name) for name in modules_of(PACKAGE)} - known == set()
 
 
-def test_every_module_of_ops_has_its_place():
-    names = {path.stem for path in (PACKAGE / "ops").glob("*.py")} - {"__init__"}
-    assert names - set(OPS) == set()
+@pytest.mark.parametrize("room", ORDERS)
+def test_every_module_has_its_place_in_the_order_of_its_room(room):
+    names = {wing_of(name) for name in modules_of(PACKAGE) if room_of(name) == room} - {None}
+    assert names == set(ORDERS[room])
 
 
 # -- the checker itself can fail ---------------------------------------------------------------------------------------
@@ -282,6 +417,7 @@ def house(root, **files):
         (check_cycles, {"tape__a": "import house.tape.b", "tape__b": "from house.tape import a"}, "cycle"),
         (check_cycles, {"nn__a": "from . import b", "nn__b": "from . import c", "nn__c": "from .a import x"}, "cycle"),
         (check_cycles, {"tape": "from house import tape"}, "cycle"),
+        (check_cycles, {"nn__a": "from . import b", "nn__b": "if TYPE_CHECKING:\n    from . import a"}, "cycle"),
         (check_lazy, {"nn": "def f():\n    from house import tape", "tape": ""}, "house.nn:2 imports house.tape"),
         (check_lazy, {"nn": "class A:\n    def f(self):\n        import house.tape", "tape": ""}, "inside a function"),
         (check_jax, {"ops__scans": "from jax._src import core"}, "not public"),
@@ -292,6 +428,10 @@ def house(root, **files):
         (check_unknown, {"tape__node": "from numpy import ndarray"}, "must never know"),
         (check_unknown, {"nn__module": "from house.tape import node", "tape__node": ""}, None),
         (check_unknown, {"nn__module": "from tapegrad.tape.node import Node"}, "must never know"),
+        (check_seam, {"tensor": "from house.execution.deferred import x", "execution__deferred": ""}, "or a kernel"),
+        (check_seam, {"autograd": "from house.execution import calls", "execution__calls": ""}, "ask execution/values"),
+        (check_seam, {"compiler": "import house.execution.programs", "execution__programs": ""}, None),
+        (check_seam, {"dispatch": "import house.execution.calls", "execution__calls": ""}, None),
     ],
 )  # fmt: skip
 def test_the_checker_finds(tmp_path, check, files, complaint):
@@ -305,6 +445,21 @@ def test_the_checker_finds(tmp_path, check, files, complaint):
 def test_the_checker_finds_private_names(tmp_path):
     package = house(tmp_path, ops="import jax\ny = jax._src.core.Tracer\nz = jax.numpy.sin.__name__")
     assert list(private_names(package)) == ["house.ops:2 uses jax._src"]
+
+
+def test_the_checker_finds_deferred_values(tmp_path):
+    source = "from house.execution.values import DeferredValue\nif type(x) is DeferredValue:\n  recording.program.run()"
+    package = house(tmp_path, tensor=source, execution__values=source, compiler=source)
+    assert list(deferred_values(package)) == [
+        "house.tensor:2 names DeferredValue", "house.tensor:3 names recording.program",
+    ]  # fmt: skip
+
+
+def test_the_checker_finds_what_is_handed_up(tmp_path):
+    source = "from house import tape\nfrom house.tape import doors, NAMESPACES, Watcher\ntape.doors.fill(1)\n"
+    source += "doors.append(2)\nNAMESPACES.update(x=3)\nown = []\nown.append(4)\nWatcher()\n"
+    package = house(tmp_path, tape="", engine=source)
+    assert list(handed_up(package)) == [("doors", "fill", "engine.py"), ("doors", "append", "engine.py")]
 
 
 def test_the_checker_finds_modules_in_the_place_of_names(tmp_path):
@@ -321,7 +476,7 @@ def test_a_tidy_house_has_no_complaints(tmp_path):
         execution__kernel="import jax",
         ops__operator="import jax.numpy as jnp\nfrom house.tape import node",
         ops__scan="from house.ops.operator import linear\nfrom house.ops import operator",
-        nn__modules="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house.nn import functional",
+        nn__modules="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import house.tape.node",
         nn__functional="from .modules import Linear\nclass A:\n    import math",
         __main__="import house",
     )

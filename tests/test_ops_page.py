@@ -1,8 +1,10 @@
 """The page of operators, and what it says of complex numbers."""
 
+import ast
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -11,8 +13,10 @@ from oracles import Case, flowing, gradients, weights
 from samples import all_samples
 
 import tapegrad
+from tapegrad.ops.facts import FACTS
+from tapegrad.ops.kinds import elementwise
 from tapegrad.ops.operator import TABLE
-from tapegrad.ops.page import families, page
+from tapegrad.ops.page import families, page, variants
 
 pytestmark = pytest.mark.once("nothing is computed")
 
@@ -29,6 +33,34 @@ def test_it_is_printed():
     row = "| `mul(x, y)` | elementwise | `x: y; y: x` | `x, y` | elementwise kind | yes | yes | MulBackward0 |"
     assert row in printed
     assert printed.count("\n## ") + printed.startswith("## ") == len(list(families()))
+
+
+def test_variants_stand_with_the_operator_that_they_are_variants_of():
+    assert set(variants()) <= set(TABLE)
+    assert "\npow: pow_number, number_pow, power\n" in page()
+    assert "\nrsub: rsub_number, rsub_scaled, rsub_number_scaled\n" in page()
+
+
+METHODS = {"check", "output_strides", "materialize"}
+"""What a kind says by a method, and never for one operator alone."""
+
+
+def set_later():
+    """Assignments to facts of operators in modules of the package, outside functions and classes."""
+    for path in sorted(Path(tapegrad.__file__).parent.rglob("*.py")):
+        statements = [node for node in ast.parse(path.read_text()).body if isinstance(node, (ast.Assign, ast.For))]
+        for node in [node for statement in statements for node in ast.walk(statement)]:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FACTS | METHODS:
+                yield f"{path.stem}:{node.lineno} sets {ast.unparse(node)}"
+
+
+def test_facts_are_declared_and_never_set_later():
+    assert list(set_later()) == []
+
+
+def test_what_is_no_fact_of_operators_is_refused():
+    with pytest.raises(TypeError, match=r"formulas for \['keeps_layuot'\]"):
+        elementwise(keeps_layuot=True)(lambda x: x)
 
 
 def first_samples():

@@ -10,7 +10,8 @@ from samples import Sample, array
 import tapegrad as torch
 from tapegrad.engine import Engine, GraphTask, InputBuffer
 from tapegrad.ops import operator
-from tapegrad.ops.operator import Elementwise, Operator, conj, elementwise, general, linear, multilinear
+from tapegrad.ops.kinds import Elementwise, conj, elementwise, general, linear, multilinear
+from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.storage import Counter
 
@@ -269,6 +270,6 @@ def test_a_mode_that_is_not_restored(monkeypatch):
 
 
 def test_an_accumulator_that_replaces(monkeypatch):
-    monkeypatch.setattr("tapegrad.dispatch.nodes.add_values", lambda left, right: right)
+    monkeypatch.setattr("tapegrad.dispatch.accumulation.add_values", lambda left, right: right)
     with pytest.raises(AssertionError):
         test_tiny.test_gradients_accumulate_over_calls()

@@ -8,7 +8,7 @@ import pytest
 
 import tapegrad as torch
 from tapegrad.execution.deferred import recording, wanted_of
-from tapegrad.execution.loop_carry import KEPT_BYTES, kept
+from tapegrad.execution.loop_carry import KEPT_BYTES, extra_outputs
 from tapegrad.execution.partition import cut, run_through, specialized
 
 pytestmark = pytest.mark.once("functions of programs")
@@ -106,14 +106,14 @@ def test_what_goes_through_a_loop_is_computed_once():
     cell = lambda h, c: (((c + 1) * c) @ w, c * 0.5 + h)
     short, long = (recorded(lambda steps=steps: states(steps, cell=cell)) for steps in (12, 24))
     assert flops(*long) > 3 * flops(*short)
-    assert flops(*long, kept(*long)) < 2.5 * flops(*short, kept(*short))
+    assert flops(*long, extra_outputs(*long)) < 2.5 * flops(*short, extra_outputs(*short))
 
 
 def test_only_what_is_read_twice_on_the_way_from_one_period_to_the_next_is_kept():
     def names(program):
         code, wanted, inputs = recorded(program)
         calls = [call for call, *_ in code for _ in range(call.count)]
-        return [calls[slot].kernel.name for slot in kept(code, wanted, inputs)]
+        return [calls[slot].kernel.name for slot in extra_outputs(code, wanted, inputs)]
 
     w = torch.full((4, 4), 0.1)
     x = torch.ones(4)
@@ -145,8 +145,8 @@ def test_only_what_is_read_twice_on_the_way_from_one_period_to_the_next_is_kept(
 
 def test_what_takes_much_memory_is_not_kept():
     width = KEPT_BYTES // 4 // 8
-    assert kept(*recorded(lambda: states(12, width // 4)))
-    assert not kept(*recorded(lambda: states(12, width)))
+    assert extra_outputs(*recorded(lambda: states(12, width // 4)))
+    assert not extra_outputs(*recorded(lambda: states(12, width)))
 
 
 def test_equal_pieces_compute_the_same():

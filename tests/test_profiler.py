@@ -8,7 +8,8 @@ import weakref
 import pytest
 
 import tapegrad as torch
-from tapegrad.autograd import profiler, profiler_recorder
+from tapegrad.autograd.profiling import profile as profiler
+from tapegrad.autograd.profiling import recorder as profiler_recorder
 from tapegrad.ops.elementwise import mul
 from tapegrad.tape.modes import thread
 

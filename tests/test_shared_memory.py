@@ -14,7 +14,7 @@ from instants import at_each_instant
 
 import tapegrad as torch
 from tapegrad.compiler.capture import DataDependentError
-from tapegrad.execution.deferred import DeferredValue
+from tapegrad.execution.values import DeferredValue
 from tapegrad.interop import to_jax
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import value_of

@@ -10,9 +10,9 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import plan as plans
-from tapegrad.dispatch import structures
-from tapegrad.dispatch.structures import Structure, pattern_of
+from tapegrad.dispatch import kernels, structures
+from tapegrad.dispatch.patterns import pattern_of
+from tapegrad.dispatch.structures import Structure
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host_tier.rules import Unwritable
@@ -77,13 +77,13 @@ def test_what_depends_on_more_than_is_known_has_no_structure():
 def traced(monkeypatch):
     """The shapes of the calls whose kernels are traced from here on, with numbers for lengths."""
     forget_plans()
-    shapes, abstract = [], plans.abstract
+    shapes, abstract = [], kernels.abstract
 
     def noting(function, arguments):
         shapes.append([argument[0] for argument in arguments if isinstance(argument, tuple)])
         return abstract(function, arguments)
 
-    monkeypatch.setattr(plans, "abstract", noting)
+    monkeypatch.setattr(kernels, "abstract", noting)
     return shapes
 
 
@@ -250,7 +250,7 @@ def test_gradients_of_the_table_are_right_at_lengths_that_they_were_not_traced_w
     lengths = [sized(sample, lambda n, k=k: n + k * n if n > 1 else n) for k in (1, 2, 4)]
     positions = differentiated(sample)
     with monkeypatch.context() as patch:
-        patch.setattr(plans, "fit_of", lambda op, specs, settings: None)
+        patch.setattr(kernels, "fit_of", lambda op, specs, settings: None)
         forget_plans()
         try:
             expected = results_and_gradients(op, *lengths[2], positions)

@@ -21,8 +21,9 @@ from fake_nodes import Act, run
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
 from tapegrad.caches import Interned
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode, leaf_edge
-from tapegrad.dispatch.plan import Kernels
+from tapegrad.dispatch.accumulation import AccumulateGrad, leaf_edge
+from tapegrad.dispatch.kernels import Kernels
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.execution.devices import device
 from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.ops.elementwise import sin
@@ -553,7 +554,8 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import threading
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 
 engine._workers = lambda: True
 for node_class in (OperatorNode, AccumulateGrad):
@@ -596,7 +598,7 @@ def tell():
 atexit.register(tell)  # it is called after those that are registered later
 
 import tapegrad as torch
-from tapegrad.execution.deferred import run_pending
+from tapegrad.execution.deferred import run_recorded
 
 torch.set_execution(sys.argv[1])
 x = torch.ones(600, 600)
@@ -604,7 +606,7 @@ x = torch.ones(600, 600)
 found = []
 for _ in range(16):
     found.append((x @ x).tanh())
-run_pending()
+run_recorded()
 raise KeyboardInterrupt
 """
 

@@ -23,8 +23,8 @@ from tapegrad.dispatch import SavedTensor
 
 __getattr__, __dir__ = on_demand(
     __name__,
-    DeviceType="tapegrad.autograd.profiler_util",
-    ProfilerActivity="tapegrad.autograd.profiler_session",
+    DeviceType="tapegrad.autograd.profiling.events",
+    ProfilerActivity="tapegrad.autograd.profiling.session",
     _profiler_enabled="tapegrad.autograd.profiler",
     functional="tapegrad.autograd.functional",
     kineto_available="tapegrad.autograd.profiler",

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from tapegrad.autograd.nonfinite_checks import OFF, Checked, Checks, check_operator, read_forward
+from tapegrad.autograd.nonfinite.checks import OFF, Checked, Checks, check_operator, read_forward
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.source_lines import refresh, watch
 from tapegrad.tape.modes import thread

@@ -15,9 +15,13 @@ lists, got by mapping an ``attrgetter`` over the nodes. Where anything differs t
 errors.
 
 Only plain passes are remembered: from one root to all leaves, which accumulate or are asked for (``autograd.grad``),
-with nothing but operators' nodes between. The first time that a pass looks as one before (``Kind``) the engine runs it
-under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and more
+with nothing but operators' nodes between. The first time that a pass looks as one before (``PassKind``) the engine runs
+it under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and more
 rarely.
+
+Without all this, a step of the perceptron of single numbers (``benchmarks/workloads.py``) takes Python 1.4 times as
+long, a chain of multiplications 1.0 to 1.3 times, a loop of LSTM cells up to 1.2 times, and a net of few large
+operators as long as with it.
 """
 
 from __future__ import annotations
@@ -34,11 +38,11 @@ from typing import Any, cast
 from tapegrad.autograd.currencies import RecordedValues
 from tapegrad.autograd.running import engine
 from tapegrad.caches import Cache, weigh
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
-from tapegrad.execution.deferred import Program, Traced, pending, recording
-from tapegrad.execution.devices import only_device
+from tapegrad.execution.excerpt import Excerpt, ProgramPlace, Unrepeatable, present_place
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor
@@ -59,15 +63,12 @@ versions, counter, version = attrgetter("versions"), attrgetter("_counter"), att
 edge_of_leaf, view_of_leaf = attrgetter("variable._edge"), attrgetter("variable._view")
 
 
-SEED = -1
-"""In place of a slot: what arrives is what the pass began with."""
-
 
 class Unlike(Exception):
     """A graph is not as the one that was remembered."""
 
 
-MISFITS = Unlike, RuntimeError, AttributeError, IndexError, KeyError
+MISFITS = Unlike, Unrepeatable, RuntimeError, AttributeError, IndexError, KeyError
 """What is raised where a graph is looked at that is not as expected. The user sees what the engine says of it."""
 
 
@@ -75,26 +76,15 @@ class CachedBackward:
     """What a backward pass recorded, and all that must be as it was for it to record the same again.
 
     Attributes:
-        code: the instructions; ``count``: how many results they have.
-        first: how many results the program had before.
         ways, leaf_ways: how the operators' nodes are found, in the order in which they ran, and the leaves.
-        results: for each leaf where its gradient is, and what is known of it; a slot below ``first`` was there before.
+        excerpt: the instructions; its results are the gradients of the leaves.
     """
 
-    def __init__(self, observed: Observed, program: Program, first: int, length: int, inputs: int, seed: Any) -> None:
-        self.code = program.code[length:]
-        self.first, self.count = first, program.size - first
+    def __init__(self, observed: Observed, since: ProgramPlace, seed: Any) -> None:
         nodes, leaves = observed.nodes, [leaf for leaf, _ in observed.arrived]
         self._note_graph(nodes, leaves)
-        self._note_saved(nodes, program, seed, inputs)
-        self.results = [self._note_result(program, grad, seed) for _, grad in observed.arrived]
-
-    @staticmethod
-    def _note_result(program: Program, grad: Any, seed: Any) -> tuple[int, Any]:
-        slot = SEED if grad is seed else None if grad is None else program.known(grad)
-        if slot is None or (slot < 0 and grad is not seed):
-            raise Unlike
-        return slot, getattr(grad, "aval", None)
+        self._note_saved(nodes)
+        self.excerpt = Excerpt(since, self._values(nodes, seed), [grad for _, grad in observed.arrived], seed)
 
     def _note_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
         """How the nodes are wired: one edge for each by which it is found, and where the others lead."""
@@ -120,8 +110,8 @@ class CachedBackward:
         self.plans = list(map(plan, nodes))
         self._check_graph(nodes, leaves)
 
-    def _note_saved(self, nodes: list[OperatorNode], program: Program, seed: Any, inputs: int) -> None:
-        """Where in the program all is that the nodes read.
+    def _note_saved(self, nodes: list[OperatorNode]) -> None:
+        """How all is found that the nodes read.
 
         Of most nodes what was saved is read as it is: the values of plain tensors, those in the storages of tensors
         that had been written to before, and what is no tensor. Other nodes are asked for what they saved (``careful``).
@@ -144,17 +134,6 @@ class CachedBackward:
             for node in compress(nodes, self.versioned)
             for item in cast(tuple, node.saved)[: len(node.versions)]
         ]
-        values = self._values(nodes, seed)
-        slots = [program.known(value) for value in values]
-        if any(slot is not None and slot >= self.first for slot in slots):
-            raise Unlike  # a window was read anew while the nodes ran
-        self.inner = [slot is not None and slot >= 0 for slot in slots]
-        self.inner_slots = [slot for slot in slots if slot is not None and slot >= 0]
-        outer = [index for index, slot in enumerate(slots) if slot is not None and slot < 0]
-        outer.sort(key=lambda index: -(slots[index] or 0))  # in the order in which the program came to know them
-        self.outer, self.outer_slots = outer, [slots[index] for index in outer]
-        if not {-1 - number for number in range(inputs, len(program.inputs))} <= set(self.outer_slots):
-            raise Unlike  # the program has an input that came from elsewhere
 
     def _values(self, nodes: list[OperatorNode], seed: Any) -> list[Any]:
         """All that the nodes read, and the seed."""
@@ -214,24 +193,16 @@ class CachedBackward:
         if not like:
             raise Unlike
 
-    def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], program: Program, seed: Any) -> bool:
-        """Whether what the nodes saved is where it was in the program; arrays get the slots that they would get."""
-        if program.size != self.first:
+    def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], place: ProgramPlace, seed: Any) -> bool:
+        """Whether what the nodes saved is where it was in the program."""
+        if not self.excerpt.begins_at(place):
             return False
         savers = list(compress(nodes, self.savers))
         if list(map(output_storages, savers)).count(None) != len(savers) or not may_accumulate_last(nodes, leaves):
             return False
         try:
-            values = self._values(nodes, seed)
-            places = map(program.values.__getitem__, self.inner_slots)
-            if not all(map(is_, compress(values, self.inner), places)):
-                return False
-            outer = list(map(values.__getitem__, self.outer))
-            slots = list(map(program.slots.get, map(id, outer)))
-            if slots != self.outer_slots:  # numbers are found otherwise, and arrays may be new
-                slots = [slot or program.operand(value) for slot, value in zip(slots, outer, strict=True)]
-            return slots == self.outer_slots and program.size == self.first  # no window had to be read again
-        except (*MISFITS, Traced):
+            return self.excerpt.fits(place, self._values(nodes, seed))
+        except MISFITS:
             return False
 
     def release(self, nodes: list[OperatorNode]) -> None:
@@ -239,13 +210,6 @@ class CachedBackward:
         deque(map(setattr, compress(nodes, self.releasing), repeat("saved"), repeat(thread.backward_call)), maxlen=0)
         for number in self.with_numbers:
             nodes[number].release_variables()
-
-    def record(self, program: Program, seed: Any) -> list[Any] | None:
-        """Extend the program, and return the gradient of each leaf; None if a finalizer has used it meanwhile."""
-        made = {slot: pending(program, slot, aval) for slot, aval in self.results if slot >= self.first}
-        if not program.extend(self.first, self.code, self.count, made):
-            return None
-        return [seed if slot < 0 else program.values[slot] for slot, _ in self.results]
 
 
 def is_ordinary(node: OperatorNode) -> bool:
@@ -284,7 +248,7 @@ class Observed(RecordedValues):
         return results
 
 
-class Kind:
+class PassKind:
     """Passes that look alike before their nodes are looked at.
 
     Attributes:
@@ -309,36 +273,36 @@ _kinds = Cache("backward passes")
 _remembering = threading.RLock()
 
 
-def kind_of(key: tuple) -> Kind:
+def kind_of(key: tuple) -> PassKind:
     """The kind with this key."""
-    return _kinds.get(key) or _kinds.keep(key, Kind())
+    return _kinds.get(key) or _kinds.keep(key, PassKind())
 
 
-def remember(kind: Kind, new: CachedBackward) -> None:
+def remember(kind: PassKind, new: CachedBackward) -> None:
     """Keep a pass, in place of the first of its kind if there are too many."""
     with _remembering:
         kind.passes = [*kind.passes[1 - MOST_ALIKE :], new]
     weigh(new, NODE * len(new.plans))
 
 
-def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound: Callable[[], bool]) -> Any:
+def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single_thread: Callable[[], bool]) -> Any:
     """Run the pass from ``edge`` if it is known, or to get to know it; it is on values, and the thread's outermost.
 
     Returns:
         The gradients at ``targets``; an empty list if there are none, and the leaves have accumulated. None if the pass
         was not run: the engine is to do it.
     """
-    program, (root, output_nr) = recording.program, edge
-    if only_device() is None or program.captures or not isinstance(root, OperatorNode):
+    place, (root, output_nr) = present_place(), edge
+    if place is None or not isinstance(root, OperatorNode):
         return None
-    kind = kind_of((thread.modes, program.size, root.plan, output_nr))
+    kind = kind_of((thread.modes, place.size, root.plan, output_nr))
     for known in kind.passes:
         try:
             nodes, leaves = known.nodes_from(root)
         except Unlike:
             continue
-        if are_ends(targets, leaves) and known.fits(nodes, leaves, program, seed):
-            grads = known.record(program, seed)
+        if are_ends(targets, leaves) and known.fits(nodes, leaves, place, seed):
+            grads = known.excerpt.append(place, seed)
             if grads is None:
                 return None
             next_task_id()  # the call counts as one of the engine's
@@ -352,23 +316,21 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound:
     found = graph_of(root)
     if found is None or not are_ends(targets, found[1]) or not may_accumulate_last(*found):
         return None
-    return observe(kind, edge, seed, keep_graph, targets, bound)
+    return observe(kind, edge, seed, keep_graph, targets, single_thread)
 
 
 def observe(
-    kind: Kind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], bound: Callable[[], bool]
+    kind: PassKind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single_thread: Callable[[], bool]
 ) -> list[Any]:
     """Have the engine run the pass, and remember it if that is possible."""
-    program, seen = recording.program, Observed()
-    length, first, inputs = len(program.code), program.size, len(program.inputs)
-    program.held = True
+    since, seen = cast(ProgramPlace, present_place()), Observed()
+    since.hold(True)
     try:
-        engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), bound)
+        engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), single_thread)
         with suppress(*MISFITS):
-            if recording.program is program:
-                remember(kind, CachedBackward(seen, program, first, length, inputs, seed))
+            remember(kind, CachedBackward(seen, since, seed))
     finally:
-        program.held = False
+        since.hold(False)
         if not keep_graph:
             for node in seen.nodes:
                 node.release_variables()

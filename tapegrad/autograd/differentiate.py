@@ -18,11 +18,11 @@ from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
-from tapegrad.execution.deferred import run_pending
 from tapegrad.execution.host import is_traced, ones
+from tapegrad.execution.modes import run_recorded
 from tapegrad.functions.registry import asked, overridden, overriding
+from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
-from tapegrad.ops.operator import cast, zeros_of
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
@@ -307,8 +307,10 @@ def run_backward(
             if seed is not None and seed.dtype is not spec.dtype:
                 seed = cast(seed, dtype=spec.dtype)
             inputs.append(None if seed is None else currency.seed(seed))
-        bound = partial(are_traced, roots, seeds)
-        captured = execute(root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, bound)
+        traced = partial(are_traced, roots, seeds)
+        captured = execute(
+            root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, traced
+        )
         for index, value in enumerate(captured):
             if value is None and not allow_unused:
                 raise RuntimeError(source_lines.unused(index, targets[index], roots))
@@ -373,7 +375,7 @@ def execute(
     accumulate_grad: bool,
     outputs: list[Edge],
     currency: Any,
-    bound: Callable[[], bool],
+    single_thread: Callable[[], bool],
 ) -> list[Any]:
     """Run the engine, or what is remembered of a pass before: Note [Remembered passes].
 
@@ -385,15 +387,17 @@ def execute(
     try:
         thread.backward_call = here()
         if plain:
-            captured = backward_cache.run(roots[0], seeds[0], keep_graph, outputs, bound)
+            captured = backward_cache.run(roots[0], seeds[0], keep_graph, outputs, single_thread)
         if captured is None:
-            captured = engine.execute(roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, bound)
+            captured = engine.execute(
+                roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, single_thread
+            )
     finally:
         thread.backward_call = outer
     if engine.current_task is None:
         memory.steps += 1
         if not thread.modes.level:
-            run_pending()
+            run_recorded()
     return captured
 
 

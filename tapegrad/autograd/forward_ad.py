@@ -85,7 +85,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     return _make_dual(tensor, tangent, level)
 
 
-@public("torch", out=False)
+@public("torch")
 def _make_dual(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
     """``make_dual`` as classes of the user's see it."""
     check_tangent(tensor, tangent, level)
@@ -123,7 +123,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     return UnpackedDualTensor(*_unpack_dual(tensor, level))
 
 
-@public("torch", out=False)
+@public("torch")
 def _unpack_dual(dual: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
     """``unpack_dual`` as classes of the user's see it."""
     primal = renamed(alias(primal_of(dual)), "torch::autograd::Identity")

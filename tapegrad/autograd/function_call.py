@@ -6,7 +6,7 @@ See Note [Custom functions] in ``function_node.py``.
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from tapegrad.autograd.function_forward import give_tangents, tangents_of
@@ -19,9 +19,8 @@ from tapegrad.autograd.function_node import (
     reset,
     restore_grad,
 )
-from tapegrad.autograd.profiler_recorder import run_recorded
+from tapegrad.dispatch.accumulation import gradient_edge, node_made
 from tapegrad.dispatch.levels import live
-from tapegrad.dispatch.nodes import gradient_edge, node_made
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
@@ -72,8 +71,10 @@ def run_function(cls: Any, args: tuple, with_setup: bool) -> Any:
         node_made(node)
     tangents = tangents_of(args) if modes.forward_level >= 0 and modes.forward_grad else None
     if modes.intercepted:
-        owner = node if recorded else None
-        output = run_recorded(cls.__name__, args, owner, run_forward, cls, node, args, with_setup)
+        run = partial(run_forward, cls, node, args, with_setup)
+        for watcher in reversed(thread.function_watchers):
+            run = partial(watcher, cls.__name__, args, node if recorded else None, run)
+        output = run()
     else:
         output = run_forward(cls, node, args, with_setup)
     raw = output if isinstance(output, tuple) else (output,)

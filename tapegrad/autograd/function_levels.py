@@ -127,13 +127,13 @@ def apply(function: Any, args: tuple) -> Any:
     if level.maps:
         return apply_to_examples(function, leaves, spec, level)
     here = [at(leaf, level) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return run_function(Recorded(function, level, away_from(leaves, level)), unflatten(here, spec), True)
+    return run_function(FunctionCall(function, level, away_from(leaves, level)), unflatten(here, spec), True)
 
 
 # -- grad and jvp ------------------------------------------------------------------------------------------------------
 
 
-class Recorded:
+class FunctionCall:
     """One call of a custom function at a level that differentiates; ``run_function`` takes it for a function.
 
     Args:

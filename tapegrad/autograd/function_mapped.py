@@ -9,7 +9,7 @@ from typing import Any
 
 from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no_backward
 from tapegrad.dispatch.levels import lift, lower
-from tapegrad.ops.operator import broadcast_to
+from tapegrad.ops.kinds import broadcast_to
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor, value_of, version_of, write
 from tapegrad.tensor.trees import flatten, map_leaves, unflatten

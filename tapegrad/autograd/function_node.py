@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.autograd.running import engine
-from tapegrad.dispatch.nodes import WorkerOfDevice, fitters
+from tapegrad.dispatch.accumulation import WorkerOfDevice
+from tapegrad.dispatch.fitting import gradient_fitter
 from tapegrad.dispatch.saved import SavedTensor, second_backward
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import filled
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.hooks import HookDict, RemovableHandle, add_hook
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import Node, name_of
@@ -395,7 +396,7 @@ def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
     return grad
 
 
-fitters.append(fitted)
+gradient_fitter.fill(fitted)
 
 
 def reduced(grad: Tensor, shape: Sequence[int]) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import note_grad_switch
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, enliven
+from tapegrad.tensor.tensor import Tensor, count_write, counter_of, storage_to_write
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,7 +21,7 @@ def is_grad_enabled() -> bool:
     return thread.modes.grad_enabled
 
 
-@public("torch", out=False)
+@public("torch")
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
     return thread.modes.inference
@@ -36,7 +36,7 @@ def is_multithreading_enabled() -> bool:
     return thread.modes.multithreading
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_inference(input: Tensor) -> bool:
     """Whether a tensor was made in inference mode; see ``inference_mode``."""
     return input._spec.inference
@@ -332,7 +332,7 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
             )
         if version < 0:
             raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
-        enliven(tensor)
+        storage_to_write(tensor)
         counter_of(tensor).version = version
 
 

@@ -90,7 +90,7 @@ def _current_graph_task_execution_order() -> list[Node]:
 def remaining_order(task: GraphTask) -> list[Node]:
     """Play what is left of a backward call, on a copy of its dependencies and of its ready queue."""
     dependencies, tick = dict(task.dependencies), count().__next__
-    ready = [(-entry[3].sequence_nr, tick(), entry[3]) for entry in sorted(task.queue, key=lambda entry: entry[:3])]
+    ready = [(-entry[2].sequence_nr, tick(), entry[2]) for entry in sorted(task.ready, key=lambda entry: entry[:2])]
     node = task.root if task.node is None else task.node
     order = []
     while node is not None:

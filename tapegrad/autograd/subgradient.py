@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapegrad import functions  # noqa: F401 - declares every operator that the table names
 from tapegrad.autograd.grad_mode import F, ModeDecorator
-from tapegrad.ops.conventions import CONVENTIONS
+from tapegrad.ops.operator import TABLE
 from tapegrad.tape.modes import thread
 
 CHOICES = ("torch", "jax")
@@ -67,5 +67,7 @@ def conventions() -> str:
     >>> print(conventions().splitlines()[1])
     abs                        at 0, of real numbers: 0 | 1
     """
-    lines = (f"{name:26} {one.where}: {one.torch} | {one.jax}" for name, one in CONVENTIONS.items())
+    declared = [(op.name, op.convention) for op in TABLE.values() if op.convention is not None]
+    declared.sort(key=lambda pair: (not pair[1].kink, pair[0]))
+    lines = (f"{name:26} {one.where}: {one.torch} | {one.jax}" for name, one in declared)
     return "\n".join(["operator                   where they differ: PyTorch | jax", *lines])

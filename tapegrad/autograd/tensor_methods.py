@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autograd import differentiate
-from tapegrad.dispatch.nodes import separate, share_leaf_hooks
+from tapegrad.dispatch.accumulation import separate, share_leaf_hooks
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def backward(
     self: Tensor,
     gradient: Any = None,
@@ -40,7 +40,7 @@ def slots_of(tensor: Tensor) -> NodeHooks:
     return tensor._leaf_hooks
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Call ``hook`` with the gradient of this tensor whenever it is computed; what it returns replaces the gradient.
 
@@ -64,7 +64,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     return add_hook(self._hooks, hook)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Call ``hook`` with this leaf each time its ``.grad`` has been accumulated; it must return None.
 
@@ -87,7 +87,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return add_hook(present[0], hook)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf in ``.grad`` when it is computed; does nothing on a leaf.
 

@@ -1,39 +1,39 @@
-"""Cases: what is known of calls of one kind, and whether the next one can be replayed."""
+"""Cache entries: what is known of calls with one key, and whether the next one can be replayed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.compiler.cache_keys import Likeness
 from tapegrad.compiler.guards import Guards
-from tapegrad.compiler.kinds import Likeness
-from tapegrad.compiler.replay import Recorded, Replay
-from tapegrad.compiler.states import States
+from tapegrad.compiler.replay import RecordedCall, Replay
+from tapegrad.compiler.tensor_guards import TensorGuards
 
 PATIENCE = 4
-"""After so many calls of one kind in a row that can't be replayed, it is tried again only now and then."""
+"""After so many calls of one entry in a row that can't be replayed, it is tried again only now and then."""
 
 
 MOST_COURSES = 8
-"""So many courses of one kind of calls are remembered."""
+"""So many courses of one entry are remembered."""
 
 
 class Course(NamedTuple):
-    """What is known of calls that take one way through Python: see ``Case``."""
+    """What is known of calls that take one way through Python: see ``CacheEntry``."""
 
-    last: Recorded | None
+    last: RecordedCall | None
     guards: Guards | None
-    states: States | None
+    tensor_guards: TensorGuards | None
     replay: Replay | None
 
 
-class Case:
-    """Calls with arguments of the same kind, under the same modes.
+class CacheEntry:
+    """Calls with arguments that are alike, under the same modes.
 
     Attributes:
-        likeness: what such a call looks like, if that can be seen quickly; ``kind`` is that of the first one.
+        likeness: what such a call looks like, if that can be seen quickly; ``key`` is that of the first one.
         last: the last call that could be accounted for, and what Python reached after it (``guards``).
-        states: what the tensors of that call were before it.
+        tensor_guards: what the tensors of that call were before it.
         replay: how the next call is made without Python; None if that is not possible.
         reason: why it is not.
         moving, rigid: places in which it finds another number in each call; and those whose numbers Python must know.
@@ -43,11 +43,11 @@ class Case:
         accounted: whether the last call could be accounted for.
     """
 
-    def __init__(self, likeness: Likeness | None, kind: tuple) -> None:
-        self.likeness, self.kind = likeness, kind
-        self.last: Recorded | None = None
+    def __init__(self, likeness: Likeness | None, key: tuple) -> None:
+        self.likeness, self.key = likeness, key
+        self.last: RecordedCall | None = None
         self.guards: Guards | None = None
-        self.states: States | None = None
+        self.tensor_guards: TensorGuards | None = None
         self.replay: Replay | None = None
         self.reason = "it is the first call of its kind"
         self.runs = 0
@@ -62,26 +62,28 @@ class Case:
         """Why the next call can't be replayed; None if it can."""
         if self.replay is None:
             return self.reason
-        assert self.guards is not None and self.states is not None
-        if any(id(leaf) in self.states.ids for leaf in leaves):
+        assert self.guards is not None and self.tensor_guards is not None
+        if any(id(leaf) in self.tensor_guards.ids for leaf in leaves):
             return "one of its arguments is a tensor that it reaches otherwise, too"
-        return self.states.changed() or self.guards.changed() or self.replay.obstacle(leaves)
+        return self.tensor_guards.changed() or self.guards.changed() or self.replay.obstacle(leaves)
 
     def ready(self, leaves: Sequence[Any]) -> Replay | None:
         """How the next call, which looks like the last one, is made; None if something may have changed."""
-        replay, states, guards = self.replay, self.states, self.guards
-        if replay is None or states is None or guards is None or not states.ids.isdisjoint(map(id, leaves)):
+        replay, tensor_guards, guards = self.replay, self.tensor_guards, self.guards
+        if replay is None or tensor_guards is None or guards is None:
             return None
-        return replay if states.unchanged() and guards.unchanged() and replay.unobstructed(leaves) else None
+        if not (tensor_guards.ids.isdisjoint(map(id, leaves)) and tensor_guards.unchanged() and guards.unchanged()):
+            return None
+        return replay if replay.unobstructed(leaves) else None
 
     @property
     def course(self) -> Course:
         """What is known of the last call."""
-        return Course(self.last, self.guards, self.states, self.replay)
+        return Course(self.last, self.guards, self.tensor_guards, self.replay)
 
     @course.setter
     def course(self, course: Course) -> None:
-        self.last, self.guards, self.states, self.replay = course
+        self.last, self.guards, self.tensor_guards, self.replay = course
 
     def turn(self, leaves: list) -> str | None:
         """Take another course by which the next call can be made; why there is none."""
@@ -100,7 +102,7 @@ class Case:
             self.last = self.replay = None
         return obstacle
 
-    def known(self, new: Recorded) -> str | None:
+    def known(self, new: RecordedCall) -> str | None:
         """What makes a call that was made unlike the last one, or unlike one of another course."""
         unlike = "it is the first that was captured" if self.last is None else new.unlike(self.last)
         if unlike is None:

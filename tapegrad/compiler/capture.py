@@ -1,7 +1,7 @@
 """Recording one call of a function, to run it again without Python.
 
 Note [Captured calls]
-While a call is captured *all* that is computed is recorded, also what depends on nothing pending: reading the elements
+While a call is captured *all* that is computed is recorded, also what depends on nothing deferred: reading the elements
 of any tensor is refused, for Python could choose its way by them. Two kinds of things are noted on the way: the tensors
 that were there before (those that the function can reach, and their gradients; arguments of operators; targets of
 writes), each as it was before; and the generators from which random keys were taken. So where an input of the program
@@ -16,8 +16,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.execution.deferred import DeferredValue, Program, Traced, recording, run
+from tapegrad.execution.capturing import capturing
+from tapegrad.execution.deferred import Program, recording, run
 from tapegrad.execution.late import Check, Findings, joined, look, nothing
+from tapegrad.execution.values import DeferredValue, Traced
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor.shared import give_back
@@ -63,8 +65,8 @@ class Seen:
         self.offset, self.hooks = (tensor._offset, tensor._view_bits), tuple(hooks_of(tensor))
         storage = self.storage = tensor._storage
         self.own = tensor._value
-        live = storage is not None and storage.live
-        self.value = storage.value if live else tensor._value  # type: ignore[union-attr]
+        written = storage is not None and storage.written
+        self.value = storage.value if written else tensor._value  # type: ignore[union-attr]
         self.data_version = 0 if storage is None else storage.data_version
         self.current = self.own is not None and tensor._seen == self.data_version
         self.counter = None if storage is None else tensor._counter or storage.counter
@@ -78,8 +80,8 @@ class Seen:
         if tensor._edge is not self.edge:
             return "it has another history"
         storage = tensor._storage
-        settled = self.storage is None and storage is not None and not storage.live
-        if not (storage is self.storage or settled) or (tensor._offset, tensor._view_bits) != self.offset:
+        unwritten = self.storage is None and storage is not None and not storage.written
+        if not (storage is self.storage or unwritten) or (tensor._offset, tensor._view_bits) != self.offset:
             return "it lies in another memory"
         if tuple(hooks_of(tensor)) != self.hooks:
             return "it has other hooks"
@@ -92,7 +94,7 @@ class Seen:
         tensor._offset, tensor._view_bits = self.offset
         if tensor._grad is not self.grad:
             tensor._grad = self.grad
-        if storage is not None and storage.live and not storage.shared and storage.value is not self.value:
+        if storage is not None and storage.written and not storage.shared and storage.value is not self.value:
             storage.value = self.value
             storage.writes += 1  # never back: who has read what was written must read again
         if self.counter is not None:
@@ -121,8 +123,6 @@ class Capture(Program):
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
         "numbers", "moving", "running", "constants", "withholds", "_withheld", "_kept",
     )  # fmt: skip
-
-    captures = True
 
     def __init__(self, splits: bool) -> None:
         super().__init__()
@@ -288,10 +288,10 @@ def captured(capture: Capture, call: Callable[[], Any]) -> Any:
     modes, watchers, after = thread.modes, thread.result_watchers, Program()
     watching, inside = (*watchers, capture.watch), modes.replace(deferred=True, results_watched=True)
     try:
-        thread.result_watchers, thread.modes, recording.program = watching, inside, capture
+        thread.result_watchers, thread.modes, recording.program, capturing.by = watching, inside, capture, capture
         return call()
     finally:
-        recording.program = after if recording.program is capture else recording.program
+        recording.program, capturing.by = after if recording.program is capture else recording.program, None
         thread.result_watchers, left = watchers, thread.modes
         thread.modes = modes
         thread.modes = left.replace(deferred=modes.deferred_enabled, results_watched=modes.results_watched)

@@ -19,7 +19,7 @@ import numpy as np
 from tapegrad.compiler.places import (
     MISSING,
     Absent,
-    Attribute,
+    AttributeSlot,
     Binding,
     Cell,
     Code,
@@ -27,7 +27,7 @@ from tapegrad.compiler.places import (
     can_be_rebound,
     identity_of,
 )
-from tapegrad.compiler.reachable import DEFAULTS, Search
+from tapegrad.compiler.reachable import DEFAULTS, Reachable
 from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.tensor.tensor import Tensor
 
@@ -54,18 +54,19 @@ class Guards:
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
-        search = Search(roots)
-        self.tensors: list[Tensor] = search.tensors
-        self.unsure, self.names = search.unsure, search.names
-        self._kept, self._pinned = search.kept, search.pinned
-        self._places: list[tuple] = [tuple(place) for place in search.places if type(place.container) not in _SEQUENCES]
+        reachable = Reachable(roots)
+        self.tensors: list[Tensor] = reachable.tensors
+        self.unsure, self.names = reachable.unsure, reachable.names
+        self._kept, self._pinned = reachable.kept, reachable.pinned
+        places = reachable.places
+        self._places: list[tuple] = [tuple(place) for place in places if type(place.container) not in _SEQUENCES]
         self._lists: list[tuple] = []
         self._sets: list[tuple] = []
         self._keys: list[tuple] = []
         self._names: list[tuple] = []
         self._sizes: list[tuple] = []
-        self._arrays = [(array, _contents(array), name) for array, name in search.arrays]
-        for container, name in search.containers:
+        self._arrays = [(array, _contents(array), name) for array, name in reachable.arrays]
+        for container, name in reachable.containers:
             self._add(container, name)
         self._quick: _Quick | None = None
 
@@ -171,7 +172,7 @@ class Guards:
         defaults = {
             (id(place[0].owner), place[1]): place[2]
             for place in self._places
-            if type(place[0]) is Attribute and type(place[0].owner) is FunctionType
+            if type(place[0]) is AttributeSlot and type(place[0].owner) is FunctionType
         }
         for container, key, expected, _ in self._places:
             kind = type(container)
@@ -182,7 +183,7 @@ class Guards:
             elif kind is Code:
                 its = (defaults[id(container.function), descriptor] for descriptor in DEFAULTS)
                 quick.functions.append((container.function, expected, *its))
-            elif not (kind is Attribute and key in DEFAULTS):
+            elif not (kind is AttributeSlot and key in DEFAULTS):
                 quick.items.append((container, key, expected))
         return quick
 

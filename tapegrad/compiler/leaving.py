@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.compiler.side_effects import Effects, Made, Returned, Written
-from tapegrad.compiler.sources import Ref
-from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.compiler.histories import renewed
+from tapegrad.compiler.side_effects import NewTensor, Returned, SideEffects, WrittenMemory
+from tapegrad.compiler.sources import TensorSource
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 
@@ -15,7 +15,7 @@ from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 def memory_of(tensor: Tensor) -> Any:
     """What has the elements of a tensor: its storage, once that has been written to; before, itself."""
     storage = tensor._storage
-    return storage if storage is not None and storage.live else tensor
+    return storage if storage is not None and storage.written else tensor
 
 
 class Leaving:
@@ -26,27 +26,31 @@ class Leaving:
         arguments: those of the call that was captured.
     """
 
-    def __init__(self, effects: Effects, arguments: Sequence[Any]) -> None:
+    def __init__(self, effects: SideEffects, arguments: Sequence[Any]) -> None:
         self._drawn, self._returned = [one for one in effects.drawn if one.stream.has_keys], effects.returned
-        counters = {id(counter_of(one.ref.of)): one for one in effects.counted if one.ref.fixed}
+        counters = {id(counter_of(one.source.of)): one for one in effects.counted if one.source.fixed}
         self._memories: list[tuple[Storage, int, Counter, int]] = []
-        self._written: list[Written] = []
+        self._written: list[WrittenMemory] = []
         for one in effects.written:
-            memory = memory_of(one.ref.of) if one.ref.fixed and not one.ref.of._spec.window else None
+            memory = memory_of(one.source.of) if one.source.fixed and not one.source.of._spec.window else None
             if type(memory) is Storage:
                 counted = counters.pop(id(memory.counter), None)
                 self._memories.append((memory, one.slot, memory.counter, 0 if counted is None else counted.writes))
             else:
                 self._written.append(one)
-        self._counters = [(counter_of(one.ref.of), one.writes) for one in counters.values()]
-        self._counted = [one for one in effects.counted if not one.ref.fixed]
+        self._counters = [(counter_of(one.source.of), one.writes) for one in counters.values()]
+        self._counted = [one for one in effects.counted if not one.source.fixed]
         self._gradients = [
-            (ref.of, made.slot, made.spec) for ref, made in effects.graded if made is not None and _is_simple(ref, made)
+            (source.of, new.slot, new.spec)
+            for source, new in effects.graded
+            if new is not None and _is_simple(source, new)
         ]
         self._graded = [one for one in effects.graded if not _is_simple(*one)]
-        easy = all(now.kind == "result" and now.edge is None and now.of.simple for _, now in effects.bound)
-        self._places = [(ref.of.container, ref.of.key, now.of.slot, now.of.spec) for ref, now in effects.bound if easy]
-        self._bound = () if easy else effects.bound
+        easy = all(now.kind == "result" and now.edge is None and now.of.simple for _, now in effects.rebound)
+        self._places = [
+            (source.of.container, source.of.key, now.of.slot, now.of.spec) for source, now in effects.rebound if easy
+        ]
+        self._rebound = () if easy else effects.rebound
 
     def leave(self, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
         """Leave it behind, with these results, and give the leaves of what the call returns."""
@@ -65,11 +69,11 @@ class Leaving:
             self._leave_elsewhere(found, arguments)
         for leaf, slot, spec in self._gradients:
             leaf._grad = wrap(found[slot], spec)
-        for ref, made in self._graded:
-            ref.find(arguments)._grad = None if made is None else made.tensor(found)
+        for source, new in self._graded:
+            source.find(arguments)._grad = None if new is None else new.tensor(found)
         for container, key, slot, spec in self._places:
             container[key] = wrap(found[slot], spec)
-        if self._bound:
+        if self._rebound:
             self._bind(found, arguments)
         given: list[Any] = []
         for one in self._returned:
@@ -78,26 +82,26 @@ class Leaving:
 
     def _bind(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Give places that are rebound their new tensors."""
-        bound: list[Any] = []
-        for ref, now in self._bound:
-            bound.append(_given(now, found, arguments, bound))
-            ref.of.bind(bound[-1])
+        given: list[Any] = []
+        for source, now in self._rebound:
+            given.append(_given(now, found, arguments, given))
+            source.of.bind(given[-1])
 
     def _leave_elsewhere(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Write to what is another tensor in each call, or has no storage."""
-        for ref, slot in self._written:
-            memory = memory_of(ref.find(arguments))
+        for source, slot in self._written:
+            memory = memory_of(source.find(arguments))
             if isinstance(memory, Tensor):
                 memory._value = found[slot]
             else:
                 Storage.replace(memory, found[slot])  # in inference mode, if it was written to in that
-        for ref, writes in self._counted:
-            counter_of(ref.find(arguments)).version += writes
+        for source, writes in self._counted:
+            counter_of(source.find(arguments)).version += writes
 
 
-def _is_simple(ref: Ref, made: Made | None) -> bool:
+def _is_simple(source: TensorSource, new: NewTensor | None) -> bool:
     """Whether a gradient is a result as it is, of a tensor that is the same in each call."""
-    return ref.fixed and made is not None and made.simple
+    return source.fixed and new is not None and new.simple
 
 
 def _given(one: Returned, found: dict[int, Any], arguments: Sequence[Any], given: list[Any]) -> Any:
@@ -106,13 +110,3 @@ def _given(one: Returned, found: dict[int, Any], arguments: Sequence[Any], given
     if one.kind == "tensor":
         return one.of.find(arguments)
     return given[one.of] if one.kind == "again" else one.of
-
-
-def renewed(node: Any) -> OperatorNode:
-    """A node like one that is used up; each result has its own, for that remembers what becomes of the result."""
-    new: OperatorNode = object.__new__(type(node))
-    new.plan, new.saved, new.next_edges = node.plan, node.saved, node.next_edges
-    new.sequence_nr = node.sequence_nr
-    if "_numbers" in node.__dict__:
-        new._numbers = node._numbers
-    return new

@@ -3,7 +3,7 @@
 Note [Numbers that move]
 `self.t += 1`, `lr = schedule(step)`, `1 - beta ** t`: Python computes with numbers that each call finds in other places
 than the tensors, and that differ from call to call. Once that has been seen, the next captured call finds *stand-ins*
-there (``Moving``), for the time of the call. They compute like the numbers, and write down what is computed
+there (``stand_ins.py``), for the time of the call. They compute like the numbers, and write down what is computed
 (``Numbers``): a few operators of Python, which a replayed call computes again before its program is run. What goes into
 a kernel as a float becomes an input of the program. What Python chooses by (`if t % 10 == 0`) is a *condition*: where
 it does not hold, the call takes another *course*, for which there is another program (``cache_entry.py``).
@@ -19,16 +19,14 @@ from __future__ import annotations
 
 import math
 import operator
-import types
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from threading import Lock, get_ident
+from collections.abc import Callable, Sequence
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compiler.guards import Guards, alike
-from tapegrad.compiler.places import MISSING, Binding, Rebound, can_be_rebound, identity_of
+from tapegrad.compiler.guards import alike
+from tapegrad.compiler.places import Binding, Rebound
 from tapegrad.execution.dtypes import (
     BOOL,
     FLOATING,
@@ -40,7 +38,6 @@ from tapegrad.execution.dtypes import (
     float64,
     get_default_dtype,
 )
-from tapegrad.functions.registry import overriding
 from tapegrad.tape.positions import here
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import flatten, unflatten
@@ -89,9 +86,9 @@ class Numbers:
 
     def __init__(self) -> None:
         self.origins: list[tuple[Any, type]] = []
-        self.steps: list[tuple[Callable, tuple[Operand, ...]]] = []
+        self.steps: list[tuple[Callable, tuple[NumberOperand, ...]]] = []
         self.conditions: dict[int, Any] = {}
-        self.written: list[tuple[Binding, Operand]] = []
+        self.written: list[tuple[Binding, NumberOperand]] = []
         self.read: dict[int, Any] = {}
         self.values: list[Any] = []
         self.inputs: dict[int, int] = {}
@@ -117,7 +114,7 @@ class Numbers:
             for one in operands:
                 plain(one, ask=True)
             return value
-        self.steps.append((function, tuple(map(Operand.of_value, operands))))
+        self.steps.append((function, tuple(map(NumberOperand.of_value, operands))))
         self.values.append(value)
         register = len(self.values) - 1
         if type(value) is bool:
@@ -182,7 +179,7 @@ class Numbers:
             and all(_same_origin(*pair) for pair in zip(self.origins, other.origins, strict=True))
             and len(self.steps) == len(other.steps)
             and all(
-                a[0] is b[0] and len(a[1]) == len(b[1]) and all(map(Operand.same, a[1], b[1]))
+                a[0] is b[0] and len(a[1]) == len(b[1]) and all(map(NumberOperand.same, a[1], b[1]))
                 for a, b in zip(self.steps, other.steps, strict=True)
             )
             and self.conditions.keys() == other.conditions.keys()
@@ -224,18 +221,18 @@ def _as_float(number: int) -> float:
     return float(number)
 
 
-class Operand(NamedTuple):
+class NumberOperand(NamedTuple):
     """A register, or a constant."""
 
     moves: bool
     of: Any
 
     @classmethod
-    def of_value(cls, value: Any) -> Operand:
+    def of_value(cls, value: Any) -> NumberOperand:
         """What a value is that may move."""
         return cls(True, value._register) if type(value) is Moving else cls(False, value)
 
-    def same(self, other: Operand) -> bool:
+    def same(self, other: NumberOperand) -> bool:
         """Whether it is the same register, or the same constant."""
         return self.moves == other.moves and (self.of == other.of if self.moves else alike(self.of, other.of))
 
@@ -405,127 +402,3 @@ for _function in (math.floor, math.ceil, math.trunc):
     setattr(Moving, f"__{_function.__name__}__", _unary(_function))
 for _asking in (hash, repr, str, format, float, int, complex):
     setattr(Moving, f"__{_asking.__name__}__", _told(_asking))
-
-
-# -- stand-ins in places -----------------------------------------------------------------------------------------------
-
-
-def _by_name(function: Callable) -> Callable:
-    """A function of ``math`` that writes down what it is given."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        moving = next((arg for arg in args if type(arg) is Moving), None)
-        if moving is None or kwargs:
-            return function(*asked(args), **asked(kwargs)) if args else function(**kwargs)
-        return moving._numbers.compute(function, *args)
-
-    return call
-
-
-_MATH = types.ModuleType("math")
-for _key, _value in vars(math).items():
-    _scalar = isinstance(_value, types.BuiltinFunctionType) and _key not in ("fsum", "prod", "dist", "sumprod")
-    setattr(_MATH, _key, _by_name(_value) if _scalar else _value)
-_OF_MATH = {id(value): getattr(_MATH, key) for key, value in vars(math).items() if value is not getattr(_MATH, key)}
-
-
-class StandIns:
-    """Puts stand-ins in the places of numbers that move, for the time of a call.
-
-    Args:
-        reached: the places that the call can read.
-        moving: the identities of those whose numbers move.
-        numbers: what will write down what is computed from them.
-    """
-
-    def __init__(self, reached: Guards, moving: Collection[tuple], numbers: Numbers) -> None:
-        self.numbers = numbers
-        self._restored: list[tuple[Binding, Any]] = []
-        self._starts: dict[tuple, Moving] = {}
-        self._bindings: dict[tuple, Binding] = {}
-        for container, key, value, name in list(reached.all_places()):
-            if not can_be_rebound(container):
-                continue
-            binding = Binding(container, key, name)
-            if value is math or id(value) in _OF_MATH:
-                self._restored.append((binding, value))
-                binding.bind(_MATH if value is math else _OF_MATH[id(value)])
-            elif type(value) in NUMBERS and type(binding.find()) in NUMBERS:
-                self._bindings[binding.identity] = binding
-                if binding.identity in moving and binding.identity not in self._starts:
-                    started = self._starts[binding.identity] = numbers.begin(binding, binding.find())
-                    binding.bind(started)
-
-    def take_away(self, roots: list[tuple[Any, str]]) -> None:
-        """Put numbers where stand-ins are, wherever the call has left them, and note what it has left where."""
-        self.numbers.open = False
-        for identity, binding in self._bindings.items():
-            now = binding.find()
-            started = self._starts.get(identity)
-            if now is not started and (type(now) is Moving or (started is not None and type(now) in NUMBERS)):
-                self.numbers.written.append((binding, Operand.of_value(now)))
-            if started is not None and type(now) not in (*NUMBERS, Moving):
-                self.numbers.read[started._register] = f"the end of the call, where {binding} has no number"
-            if type(now) is Moving:
-                binding.bind(now._value)
-        for binding, value in reversed(self._restored):
-            if binding.find() is not MISSING:
-                binding.bind(value)
-        for container, key, value, name in list(Guards(roots).all_places()):
-            if type(value) is Moving and can_be_rebound(container):
-                Binding(container, key, name).bind(value._value)
-
-@contextmanager
-def standing_in(
-    reached: Guards, moving: Collection[tuple], numbers: Numbers, roots: list[tuple[Any, str]]
-) -> Iterator[None]:
-    """Have stand-ins in the places of numbers that move, in a block. Arguments may have them already."""
-    if not (moving or numbers.origins):
-        yield
-        return
-    alone = _standing.acquire(blocking=False)  # of two threads that share places one finds numbers in them
-    standing = StandIns(reached, moving if alone else (), numbers)
-    _calls.append(numbers)
-    overriding.admit(contexts=1)
-    try:
-        yield
-    finally:
-        _calls.remove(numbers)
-        overriding.admit(contexts=-1)
-        standing.take_away(roots)
-        if alone:
-            _standing.release()
-
-
-_standing = Lock()
-_calls: list[Numbers] = []
-"""The calls that are captured now with stand-ins."""
-
-
-def can_tell(reached: Guards) -> bool:
-    """Whether code asks for types and identities, by which it can tell stand-ins from numbers, or calls jax itself."""
-    if not reached.names.isdisjoint(_TELLING):
-        return True
-    return any(_is_of_jax(value) for _, _, value, _ in reached.all_places())
-
-
-def _is_of_jax(value: Any) -> bool:
-    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
-
-
-_TELLING = frozenset({"type", "__class__", "id"})
-
-
-def moved_numbers(reached: Guards) -> set[tuple]:
-    """The identities of places that have other numbers than they had."""
-    found = set()
-    for container, key, old, _ in reached.all_places():
-        if type(old) in NUMBERS and can_be_rebound(container):
-            try:
-                now = container[key]
-            except (KeyError, IndexError):
-                continue
-            if type(now) in NUMBERS and not alike(now, old):
-                found.add(identity_of(container, key))
-    return found

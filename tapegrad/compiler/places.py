@@ -39,7 +39,7 @@ class Cell:
         self.cell.cell_contents = value
 
 
-class Attribute:
+class AttributeSlot:
     """An attribute that is kept in a slot as a container, whose key is its descriptor."""
 
     __slots__ = ("owner",)
@@ -93,7 +93,7 @@ class Code:
         return self.function.__code__
 
 
-class Kind:
+class ClassOf:
     """The class of an object as a container."""
 
     __slots__ = ("thing",)
@@ -144,13 +144,13 @@ class Rebound(NamedTuple):
 
 def can_be_rebound(container: Any) -> bool:
     """Whether putting something else in its place is all that rebinding a place in this container does."""
-    return type(container) in (dict, OrderedDict, defaultdict, list, Cell, Attribute)
+    return type(container) in (dict, OrderedDict, defaultdict, list, Cell, AttributeSlot)
 
 
 def identity_of(container: Any, key: Any) -> tuple:
     """What two places have in common that are the same."""
     if isinstance(container, Cell):
         container = container.cell
-    elif isinstance(container, Attribute):
+    elif isinstance(container, AttributeSlot):
         container = container.owner
     return id(container), (key if type(key) in PLAIN else id(key))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.guards import alike
-from tapegrad.compiler.side_effects import Effects
-from tapegrad.compiler.sources import Source
+from tapegrad.compiler.leaving import memory_of
+from tapegrad.compiler.side_effects import SideEffects
+from tapegrad.compiler.sources import Input, TensorSources
 from tapegrad.execution.step_executable import StepExecutable
 
 
@@ -16,22 +18,41 @@ class Programs:
     """The programs of a function, by their instructions, wanted results, and reused memory."""
 
     def __init__(self) -> None:
-        self._wholes = Cache("compiled programs")
+        self._executables = Cache("compiled programs")
 
     def of(
-        self, capture: Capture, sources: Sequence[Source], effects: Effects, replaced: dict[int, int]
-    ) -> StepExecutable:
+        self, capture: Capture, inputs: Sequence[Input], effects: SideEffects, sources: TensorSources,
+        arguments: Sequence[Any],
+    ) -> StepExecutable:  # fmt: skip
         """The program of a captured call. A Python number that is not what it was becomes an input of it."""
-        code, numbers = capture.code, {i: source.of for i, source in enumerate(sources) if source.kind == "number"}
+        replaced = replaced_by(inputs, effects, sources, arguments)
+        code, numbers = capture.code, {i: one.of for i, one in enumerate(inputs) if one.kind == "number"}
         key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
-        entries: list[tuple[list[tuple], StepExecutable]] = self._wholes.get(key) or self._wholes.keep(key, [])
-        entry = next((entry for entry in entries if entry[0] == code), None)
-        if entry is not None:
-            same = {i: number for i, number in entry[1].constants.items() if alike(number, numbers[i])}
-            if len(same) == len(entry[1].constants):
-                return entry[1]
-            entries.remove(entry)
+        known: list[tuple[list[tuple], StepExecutable]] = self._executables.get(key) or self._executables.keep(key, [])
+        before = next((one for one in known if one[0] == code), None)
+        if before is not None:
+            same = {i: number for i, number in before[1].constants.items() if alike(number, numbers[i])}
+            if len(same) == len(before[1].constants):
+                return before[1]
+            known.remove(before)
             numbers = same
-        whole = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
-        entries.append((code, whole))
-        return whole
+        executable = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
+        known.append((code, executable))
+        return executable
+
+
+def replaced_by(
+    inputs: Sequence[Input], effects: SideEffects, sources: TensorSources, arguments: Sequence[Any]
+) -> dict[int, int]:
+    """For inputs that are memories which are written to: which result is put there."""
+    slots = {id(memory_of(sources.meant(one.source, arguments))): one.slot for one in effects.written}
+    for source, now in effects.rebound:
+        if now.kind == "result" and now.of.base is None:
+            slots[id(sources.meant(source, arguments))] = now.of.slot
+    replaced: dict[int, int] = {}
+    for position, (kind, of) in enumerate(inputs):
+        if kind == "storage" or (kind == "tensor" and not sources.meant(of, arguments)._spec.window):
+            slot = slots.get(id(memory_of(sources.meant(of, arguments))))
+            if slot is not None and slot not in replaced.values():
+                replaced[position] = slot
+    return replaced

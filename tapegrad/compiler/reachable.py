@@ -1,6 +1,6 @@
-"""The search for what a function can reach in Python. See Note [Guards] in ``guards.py``.
+"""What a function can reach in Python. See Note [Guards] in ``guards.py``.
 
-Note [The search]
+Note [What is reachable]
 Beginning with a function and its arguments, the search follows closures, defaults, the globals that code names, items
 of containers, and attributes that are named anywhere in the code that was found; in the end it knows every place from
 which that code could take something that was there before. Where it can't know, because an object is of a kind whose
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.compiler.code import Mentions, mentions
-from tapegrad.compiler.places import MISSING, Absent, Attribute, Called, Cell, Code, Kind, Place
+from tapegrad.compiler.places import MISSING, Absent, AttributeSlot, Called, Cell, ClassOf, Code, Place
 from tapegrad.compiler.trace_rules import (
     DYNAMIC,
     OF_TENSORS,
@@ -101,8 +101,8 @@ _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collectio
 KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
 
 
-class Search:
-    """All that can be reached from some objects. See Note [The search].
+class Reachable:
+    """All that can be reached from some objects. See Note [What is reachable].
 
     Attributes:
         places: where something was found that could be replaced.
@@ -224,7 +224,7 @@ class Search:
         yield Place(Code(function), None, code, name)
         yield from self._of_closure(function)
         for descriptor in DEFAULTS:
-            yield Place(Attribute(function), descriptor, descriptor.__get__(function), f"a default of {name}")
+            yield Place(AttributeSlot(function), descriptor, descriptor.__get__(function), f"a default of {name}")
         yield from self._named(function.__dict__, name)
         for variable in sorted(said.globals):
             yield from self._global(function, variable)
@@ -296,7 +296,7 @@ class Search:
                 yield from self._named(inside, name, every=getattr(type(thing), "_items_are_attributes", False))
         cls = type(thing)
         if cls is not Tensor:
-            self.places.append(Place(Kind(thing), None, cls, f"the class of {name}"))
+            self.places.append(Place(ClassOf(thing), None, cls, f"the class of {name}"))
             if cls not in self._classes:
                 self._classes.add(cls)
                 yield from self._of_class(cls, cls.__qualname__, made=not KINDS.isdisjoint(self.names))
@@ -373,7 +373,7 @@ class Search:
                              "whose state can't be compared")  # fmt: skip
             for descriptor in vars(base).values():
                 if isinstance(descriptor, types.MemberDescriptorType) and not library:
-                    box = Attribute(thing)
+                    box = AttributeSlot(thing)
                     yield Place(box, descriptor, box[descriptor], f"{name}.{descriptor.__name__}")
         yield from self._attributes(thing, name)
         if isinstance(thing, _CONTAINERS):

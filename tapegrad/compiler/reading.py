@@ -13,37 +13,37 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
-from tapegrad.compiler.side_effects import Effects
-from tapegrad.compiler.sources import Ref, Source
+from tapegrad.compiler.side_effects import SideEffects
+from tapegrad.compiler.sources import Input, TensorSource
 from tapegrad.execution.copies import copied
-from tapegrad.execution.deferred import DeferredValue
 from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import settle, value_of
+from tapegrad.tensor.tensor import materialize, value_of
 
 
-class Inputs:
-    """Reads the inputs of a program; how each of them is read is settled once.
+class Reading:
+    """Reads the inputs of a program; how each of them is read is decided once.
 
     Args:
-        sources: where they come from.
-        whole: the program, which says what is written over.
+        inputs: where they come from.
+        executable: the program, which says what is written over.
         effects: what a call leaves behind.
     """
 
-    def __init__(self, sources: Sequence[Source], whole: StepExecutable, effects: Effects) -> None:
-        self._constants = [of if kind in ("number", "constant") else None for kind, of in sources]
+    def __init__(self, inputs: Sequence[Input], executable: StepExecutable, effects: SideEffects) -> None:
+        self._constants = [of if kind in ("number", "constant") else None for kind, of in inputs]
         self._memories: list[tuple[int, Storage]] = []
         self._written: list[tuple[int, Storage]] = []
         self._rebound: list[tuple[int, Any, Any, int]] = []
         self._others: list[tuple[int, Any, Any]] = []
-        self._lent: list[tuple[int, Ref]] = []
+        self._donated: list[tuple[int, TensorSource]] = []
         self._numbers: list[tuple[int, Any, int]] = []
         self._drawn = [one for one in effects.drawn if one.taken and not one.stream.has_keys]
-        self._alters = bool(whole.donated)
-        for position, (kind, of) in enumerate(sources):
-            donated = position in whole.donated
+        self._alters = bool(executable.donated)
+        for position, (kind, of) in enumerate(inputs):
+            donated = position in executable.donated
             if kind == "key" and of[0].has_keys:
                 self._others.append((position, _key, of))
             elif kind == "key":
@@ -56,14 +56,14 @@ class Inputs:
                 (self._written if donated else self._memories).append((position, of.of._storage))
             else:
                 self._others.append((position, _storage_of if kind == "storage" else _value_of, of))
-                self._lent += [(position, of)] if donated else []
+                self._donated += [(position, of)] if donated else []
 
     def read(self, arguments: Sequence[Any]) -> list[Any]:
         """The inputs of a call: those that are written over are nobody else's."""
         inputs, lonely = self._constants.copy(), not self._alters or alone()
         for position, storage in self._memories:
             value = storage.value
-            inputs[position] = value if type(value) is not DeferredValue else _settled(storage)
+            inputs[position] = value if type(value) is not DeferredValue else _materialized(storage)
         for position, storage in self._written:
             value = storage.value
             if type(value) is DeferredValue or getrefcount(value) > 3 or not lonely:  # memory, ours, its own
@@ -83,8 +83,8 @@ class Inputs:
             inputs[position] = read(of, arguments)
         if self._drawn:
             self._draw(inputs)
-        for position, ref in self._lent:
-            _keep(inputs, position, ref, arguments, lonely)
+        for position, source in self._donated:
+            _keep(inputs, position, source, arguments, lonely)
         return inputs
 
     def _draw(self, inputs: list[Any]) -> None:
@@ -94,10 +94,10 @@ class Inputs:
             inputs[position] = made[id(stream)][number]
 
 
-def _places(ref: Ref, effects: Effects) -> int:
+def _places(source: TensorSource, effects: SideEffects) -> int:
     """How many of the places that are rebound share the tensor of one."""
-    mine = next(i for i, one in enumerate(effects.bound) if one.ref.same(ref))
-    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.bound)
+    mine = next(i for i, one in enumerate(effects.rebound) if one.source.same(source))
+    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.rebound)
 
 
 def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:
@@ -107,38 +107,38 @@ def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:
 
 def _value(tensor: Any) -> Any:
     if type(value_of(tensor)) is DeferredValue:
-        settle(tensor)
+        materialize(tensor)
     value = value_of(tensor)
-    return value.settle() if type(value) is DeferredValue else value
+    return value.materialize() if type(value) is DeferredValue else value
 
 
-def _settled(storage: Storage) -> Any:
+def _materialized(storage: Storage) -> Any:
     value = storage.value
     if type(value) is DeferredValue:
-        storage.value = value = value.settle()
+        storage.value = value = value.materialize()
     return value
 
 
-def _value_of(ref: Ref, arguments: Sequence[Any]) -> Any:
-    return _value(ref.find(arguments))
+def _value_of(source: TensorSource, arguments: Sequence[Any]) -> Any:
+    return _value(source.find(arguments))
 
 
-def _storage_of(ref: Ref, arguments: Sequence[Any]) -> Any:
-    return _settled(ref.find(arguments)._storage)  # type: ignore[arg-type]
+def _storage_of(source: TensorSource, arguments: Sequence[Any]) -> Any:
+    return _materialized(source.find(arguments)._storage)  # type: ignore[arg-type]
 
 
 def _own(storage: Storage, lonely: bool) -> Any:
     """The array of a memory; a copy, if others hold it."""
-    value = _settled(storage)
+    value = _materialized(storage)
     held = getrefcount(value) - _stale(storage, value)
     return value if held <= 3 and lonely else copied(value)
 
 
-def _keep(inputs: list[Any], position: int, ref: Ref, arguments: Sequence[Any], lonely: bool) -> None:
+def _keep(inputs: list[Any], position: int, source: TensorSource, arguments: Sequence[Any], lonely: bool) -> None:
     """Put a copy in place of an array that is to be written over and that others hold, too."""
     held = getrefcount(inputs[position])
     if held > 3:  # memory, ours, its own
-        storage = ref.find(arguments)._storage
+        storage = source.find(arguments)._storage
         held -= 0 if storage is None else _stale(storage, inputs[position])
     if held > 3 or not lonely:
         inputs[position] = copied(inputs[position])

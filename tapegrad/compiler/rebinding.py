@@ -20,14 +20,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.compiler.accounts import begins, is_used_up, made
 from tapegrad.compiler.capture import Capture, hooks_of
 from tapegrad.compiler.guards import Guards
+from tapegrad.compiler.histories import begins, is_used_up
 from tapegrad.compiler.places import Binding, Rebound
 from tapegrad.compiler.reachable import KEPT
-from tapegrad.compiler.side_effects import Effects
+from tapegrad.compiler.side_effects import SideEffects, new_tensor
 from tapegrad.compiler.sources import Unaccounted
-from tapegrad.execution.deferred import same, settled
+from tapegrad.execution.values import materialized, same
 from tapegrad.tape.node import Edge
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
@@ -65,12 +65,12 @@ def _obstacle(capture: Capture, one: Rebound, olds: Collection[int]) -> str:
     if (new._edge is None) != (seen.edge is None):
         return "a tensor with a history, or from one with a history; detach() it"
     try:
-        made(capture, new, "a new tensor")
+        new_tensor(capture, new, "a new tensor")
     except Unaccounted as error:
         return f"what can't be made again: {error}"
     if new._edge is not None and not (is_used_up(new._edge, capture) and not begins(new._edge, olds)):
         return "a tensor with a history; detach() it"
-    if seen.edge is not None and any(value is settled(seen.value) for value in capture.inputs):
+    if seen.edge is not None and any(value is materialized(seen.value) for value in capture.inputs):
         return "a tensor with a history, and computes with that; detach() it"
     return ""
 
@@ -78,8 +78,8 @@ def _obstacle(capture: Capture, one: Rebound, olds: Collection[int]) -> str:
 def _is_written(capture: Capture, tensor: Tensor) -> bool:
     """Whether the call has written to a tensor that was there before."""
     seen, storage = capture.seen[id(tensor)], tensor._storage
-    live = storage is not None and storage.live
-    value = storage.value if live else tensor._value  # type: ignore[union-attr]
+    written = storage is not None and storage.written
+    value = storage.value if written else tensor._value  # type: ignore[union-attr]
     return not same(value, seen.value) or (seen.counter is not None and seen.counter.version != seen.version)
 
 
@@ -107,10 +107,10 @@ class Holdings:
         fixed: the identities of tensors that are the same in each call.
     """
 
-    def __init__(self, effects: Effects, fixed: Collection[int]) -> None:
-        bindings: list[Binding] = [one.ref.of for one in effects.bound]
+    def __init__(self, effects: SideEffects, fixed: Collection[int]) -> None:
+        bindings: list[Binding] = [one.source.of for one in effects.rebound]
         self._fixed = fixed
-        pairs = list(zip(bindings, (one.now for one in effects.bound), strict=True))
+        pairs = list(zip(bindings, (one.now for one in effects.rebound), strict=True))
         self._again = [(here, bindings[now.of]) for here, now in pairs if now.kind == "again"]
         self._left = [(here, _Left.of(here.find())) for here, now in pairs if now.kind != "again"]
         self._plain = [(here.container, here.key, left.spec) for here, left in self._left]

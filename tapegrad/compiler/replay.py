@@ -1,45 +1,38 @@
-"""Running the program of a call that was captured: right after that, or later without any Python.
-"""
+"""Running the program of a call that was captured, without any Python."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.leaving import Leaving, memory_of
 from tapegrad.compiler.moving import Numbers
-from tapegrad.compiler.reading import Inputs
+from tapegrad.compiler.reading import Reading
 from tapegrad.compiler.rebinding import Holdings
-from tapegrad.compiler.side_effects import Effects
-from tapegrad.compiler.sources import Refs, Source
-from tapegrad.execution.copies import copied
-from tapegrad.execution.deferred import quiet_numbers, wanted_of
+from tapegrad.compiler.side_effects import SideEffects
+from tapegrad.compiler.sources import Input
 from tapegrad.execution.late import Check, Findings, nothing
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.tape.modes import alone
-from tapegrad.tensor.tensor import settle
 from tapegrad.tensor.trees import TreeSpec, unflatten
 
 
-class Recorded(NamedTuple):
+class RecordedCall(NamedTuple):
     """A captured call: its program, where the inputs come from, what it leaves behind, what comes back."""
 
     code: list[tuple]
-    sources: list[Source]
-    effects: Effects
+    inputs: list[Input]
+    effects: SideEffects
     tree: TreeSpec
-    whole: StepExecutable
+    executable: StepExecutable
     checks: Sequence[Check]
     numbers: Numbers | None
 
-    def unlike(self, other: Recorded) -> str | None:
+    def unlike(self, other: RecordedCall) -> str | None:
         """What makes a difference between running one and the other, in words; None if nothing does."""
-        if self.code != other.code or len(self.sources) != len(other.sources):
+        if self.code != other.code or len(self.inputs) != len(other.inputs):
             return "its program differs: " + why_unlike(other.code, self.code)
-        for position, (mine, its) in enumerate(zip(self.sources, other.sources, strict=True)):
+        for position, (mine, its) in enumerate(zip(self.inputs, other.inputs, strict=True)):
             if not mine.same(its):
                 return f"input {position} of its program, a {mine.kind}, was {its} and is {mine}"
         if (self.numbers is not None or other.numbers is not None) and not (
@@ -49,67 +42,6 @@ class Recorded(NamedTuple):
         if not self.effects.same(other.effects):
             return "it leaves its results in other places"
         return None if self.tree == other.tree else "it returns another structure"
-
-
-def replaced_by(sources: Sequence[Source], effects: Effects, refs: Refs, arguments: Sequence[Any]) -> dict[int, int]:
-    """For inputs that are memories which are written to: which result is put there."""
-    slots = {id(memory_of(refs.meant(one.ref, arguments))): one.slot for one in effects.written}
-    for ref, now in effects.bound:
-        if now.kind == "result" and now.of.base is None:
-            slots[id(refs.meant(ref, arguments))] = now.of.slot
-    replaced: dict[int, int] = {}
-    for position, (kind, of) in enumerate(sources):
-        if kind == "storage" or (kind == "tensor" and not refs.meant(of, arguments)._spec.window):
-            slot = slots.get(id(memory_of(refs.meant(of, arguments))))
-            if slot is not None and slot not in replaced.values():
-                replaced[position] = slot
-    return replaced
-
-
-def run_captured(new: Recorded, capture: Capture, refs: Refs, arguments: Sequence[Any]) -> None:
-    """Run the program of a call that was just captured; what it left behind gets its arrays."""
-    whole = new.whole
-    whole.compile(capture.inputs)
-    for seen in capture.seen.values():
-        seen.own = seen.value = None
-    capture.slots.clear()
-    with capture.running:
-        _use_up(capture, whole)
-    for one in new.effects.written:
-        settle(refs.meant(one.ref, arguments))
-    for ref, _ in new.effects.bound:
-        settle(ref.find(arguments))
-
-
-def _use_up(capture: Capture, whole: StepExecutable) -> None:
-    """Run the program of a capture. An interrupt that comes before leaves it its inputs: it can be evaluated."""
-    inputs = capture.inputs
-    for position in whole.donated:
-        if sys.getrefcount(inputs[position]) > 2 or not alone():  # inputs', getrefcount's
-            inputs[position] = copied(inputs[position])
-    results: list[Any] = []
-    try:
-        with quiet_numbers():
-            whole.run(inputs.copy(), results)
-        settle_captured(capture, whole, results)
-    except BaseException:
-        if results:  # an interrupt came with them
-            settle_captured(capture, whole, results)
-        raise
-    inputs.clear()
-    capture.values.clear()  # what nobody wants refers to the capture, and that to it
-
-
-def settle_captured(capture: Capture, whole: StepExecutable, results: list[Any]) -> None:
-    """Give the values of a capture that are wanted their arrays."""
-    for slot, array in whole.by_slot(results).items():
-        value = capture.values[slot]
-        value.array, value.program = array, None
-
-
-def held_results(capture: Capture) -> bytes:
-    """Which results somebody holds."""
-    return wanted_of(capture)
 
 
 class Replay:
@@ -123,33 +55,33 @@ class Replay:
     """
 
     def __init__(
-        self, recorded: Recorded, arguments: Sequence[Any], fixed: Collection[int], known: dict[int, Any]
+        self, recorded: RecordedCall, arguments: Sequence[Any], fixed: Collection[int], known: dict[int, Any]
     ) -> None:
-        whole, effects, self._tree = recorded.whole, recorded.effects, recorded.tree
+        executable, effects, self._tree = recorded.executable, recorded.effects, recorded.tree
         self._known = known
-        self._whole = whole
-        self._inputs = Inputs(recorded.sources, whole, effects)
+        self._executable = executable
+        self._reading = Reading(recorded.inputs, executable, effects)
         self._leaving = Leaving(effects, arguments)
         self._streams = [one.stream for one in effects.drawn]
         self._found, self._findings = effects.found, Findings(nothing(len(recorded.checks)), recorded.checks)
-        self._before = next((i for i, (kind, _) in enumerate(recorded.sources) if kind == "found"), -1)
+        self._before = next((i for i, (kind, _) in enumerate(recorded.inputs) if kind == "found"), -1)
         self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
-        self._moving_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.sources) if kind == "moving"]
+        self._moving_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.inputs) if kind == "moving"]
         self._moving_results = [(i, of) for i, (kind, of, _) in enumerate(effects.returned) if kind == "moving"]
         self.diverted = False
         self._holdings = Holdings(effects, fixed)
-        refs = [of for kind, of in recorded.sources if kind in ("tensor", "storage")]
-        refs += [one.ref for one in effects.written]
-        self._moving = list({(id(ref.of), ref.grad): ref for ref in refs if ref.moves}.values())
-        read = {(id(ref.of), ref.grad) for ref in (*refs, *(one.ref for one in effects.counted))}
-        dropped = [one.ref for one in effects.graded if (id(one.ref.of), True) not in read]
-        self._dropped = [ref for ref in dropped if ref.moves]
-        self._ungraded = [ref.of for ref in dropped if ref.fixed]
-        moving = [one.ref for one in effects.written if one.ref.moves and not one.ref.grad]
-        self._unshared = [ref for ref in moving if memory_of(ref.find(arguments)) is ref.find(arguments)]
-        self._fixed = {id(ref.find(arguments)._storage) for ref in refs if not ref.moves}
-        plain = all(ref.find(arguments)._spec.plain for ref in self._moving if not ref.grad)
-        self._looks = bool(self._unshared or known) or not plain or any(ref.grad for ref in self._moving)
+        sources = [of for kind, of in recorded.inputs if kind in ("tensor", "storage")]
+        sources += [one.source for one in effects.written]
+        self._moving = list({(id(source.of), source.grad): source for source in sources if source.moves}.values())
+        read = {(id(source.of), source.grad) for source in (*sources, *(one.source for one in effects.counted))}
+        dropped = [one.source for one in effects.graded if (id(one.source.of), True) not in read]
+        self._dropped = [source for source in dropped if source.moves]
+        self._ungraded = [source.of for source in dropped if source.fixed]
+        moving = [one.source for one in effects.written if one.source.moves and not one.source.grad]
+        self._unshared = [source for source in moving if memory_of(source.find(arguments)) is source.find(arguments)]
+        self._fixed = {id(source.find(arguments)._storage) for source in sources if not source.moves}
+        plain = all(source.find(arguments)._spec.plain for source in self._moving if not source.grad)
+        self._looks = bool(self._unshared or known) or not plain or any(source.grad for source in self._moving)
 
     def unobstructed(self, arguments: Sequence[Any]) -> bool:
         """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
@@ -172,13 +104,13 @@ class Replay:
             if arguments[position] is not tensor:
                 return f"argument {position} was a tensor that it reaches otherwise, too, and is another"
         known = set()
-        for ref in self._moving:
-            tensor = ref.find(arguments)
+        for source in self._moving:
+            tensor = source.find(arguments)
             identity = id(tensor if tensor._spec.plain else tensor._storage)
             if identity in self._fixed or identity in known or tensor._spec.window:
-                return f"{ref} shares memory with something else"
+                return f"{source} shares memory with something else"
             known.add(identity)
-        shared = next((ref for ref in self._unshared if ref.find(arguments)._storage is not None), None)
+        shared = next((source for source in self._unshared if source.find(arguments)._storage is not None), None)
         return None if shared is None else f"{shared} gets new data, which others may have to see"
 
     def _diversion(self, arguments: Sequence[Any]) -> str | None:
@@ -195,23 +127,23 @@ class Replay:
 
     def run(self, arguments: Sequence[Any]) -> Any:
         """Make the call, to which there was no obstacle."""
-        inputs = self._inputs.read(arguments)
+        inputs = self._reading.read(arguments)
         for position, register in self._moving_inputs:
             inputs[position] = self._values[register]
         if self._found is not None:
             inputs[self._before] = self._findings.value
         for leaf in self._ungraded:  # the memory of these gradients may be used from here on
             leaf._grad = None
-        for ref in self._dropped:
-            ref.find(arguments)._grad = None
+        for source in self._dropped:
+            source.find(arguments)._grad = None
         results: list[Any] = []
         try:
-            self._whole.run(inputs, results)
-            found = self._whole.by_slot(results)
+            self._executable.run(inputs, results)
+            found = self._executable.by_slot(results)
             given = self._leave(found, arguments)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
-                self._leave(self._whole.by_slot(results), arguments)
+                self._leave(self._executable.by_slot(results), arguments)
             raise
         if self._found is not None:
             self._findings.expect(found[self._found])

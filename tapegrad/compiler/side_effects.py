@@ -1,31 +1,49 @@
-"""What a captured call leaves behind: all that is needed to leave it behind again without its Python."""
+"""What a captured call leaves behind: all that is needed to leave it behind again without its Python.
+
+Note [Accounts]
+A captured call can be replayed if every array that goes into its program has a known source (``sources.py``), and every
+result that somebody still holds is accounted for: it is returned, it is what a known tensor's memory holds now, a
+leaf's gradient, or in a place that was rebound (``rebinding.py``). Results that are held elsewhere (a graph that is not
+freed, an object that ``reachable.py`` can't see) can't be put there again without running Python, so such a call is
+captured anew each time.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.compiler.capture import Capture, Seen
 from tapegrad.compiler.guards import alike
-from tapegrad.compiler.sources import Ref
+from tapegrad.compiler.histories import is_used_up
+from tapegrad.compiler.moving import Moving
+from tapegrad.compiler.places import Rebound
+from tapegrad.compiler.sources import TensorSource, TensorSources, Unaccounted
+from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.execution.devices import device
+from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.programs import shown
+from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.node import Edge
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, View, enliven, share, wrap
+from tapegrad.tensor.spec import Size, Spec
+from tapegrad.tensor.tensor import Tensor, View, counter_of, share, storage_to_write, value_of, wrap
 
 
-class Written(NamedTuple):
+class WrittenMemory(NamedTuple):
     """A memory that was written to, or the data of a tensor: a tensor that shows it, and the result that it has now."""
 
-    ref: Ref
+    source: TensorSource
     slot: int
 
 
 class Counted(NamedTuple):
     """How many writes were counted with the counter of a tensor."""
 
-    ref: Ref
+    source: TensorSource
     writes: int
 
 
-class Made(NamedTuple):
+class NewTensor(NamedTuple):
     """A new tensor around a result, that was written to so many times since it was made; or a view of such a tensor.
 
     A view has a ``base``, an ``offset``, ``view_bits``, and was created under circumstances that autograd remembers.
@@ -34,7 +52,7 @@ class Made(NamedTuple):
     slot: int
     spec: Spec
     writes: int
-    base: Made | None = None
+    base: NewTensor | None = None
     offset: int = 0
     view_bits: int = 0
     creation: str | None = None
@@ -48,7 +66,7 @@ class Made(NamedTuple):
             tensor._view = View(shown, creation, 0)
             share(tensor, shown, offset, view_bits)
         elif writes:
-            enliven(tensor).counter.version = writes
+            storage_to_write(tensor).counter.version = writes
         return tensor
 
     @property
@@ -65,15 +83,15 @@ class Made(NamedTuple):
 class Graded(NamedTuple):
     """What became of a leaf's ``.grad``: a new tensor, or None."""
 
-    ref: Ref
-    made: Made | None
+    source: TensorSource
+    new: NewTensor | None
 
 
 class Returned(NamedTuple):
     """A leaf of what was returned.
 
-    ``kind`` is ``"result"`` (``of`` says how it is ``Made``, ``edge`` its place in a graph that is used up),
-    ``"tensor"`` (found by a ``Ref``), ``"again"`` (the same as leaf number ``of``),
+    ``kind`` is ``"result"`` (``of`` is a ``NewTensor``, ``edge`` its place in a graph that is used up),
+    ``"tensor"`` (found by a ``TensorSource``), ``"again"`` (the same as leaf number ``of``),
     ``"moving"`` (a register of ``Numbers``), or ``"value"``.
     """
 
@@ -82,13 +100,13 @@ class Returned(NamedTuple):
     edge: Edge | None = None
 
 
-class Bound(NamedTuple):
-    """A place that was rebound (``ref`` names it), and the tensor that it has now: one of those returned, so to say.
+class Rebinding(NamedTuple):
+    """A place that was rebound (``source`` names it), and the tensor that it has now: one of those returned, so to say.
 
     That is a new one (``"result"``), or the same as in another such place (``"again"``).
     """
 
-    ref: Ref
+    source: TensorSource
     now: Returned
 
 
@@ -99,19 +117,19 @@ class Drawn(NamedTuple):
     taken: Any
 
 
-class Effects(NamedTuple):
+class SideEffects(NamedTuple):
     """All that a call leaves behind."""
 
-    written: tuple[Written, ...]
+    written: tuple[WrittenMemory, ...]
     counted: tuple[Counted, ...]
     graded: tuple[Graded, ...]
-    bound: tuple[Bound, ...]
+    rebound: tuple[Rebinding, ...]
     drawn: tuple[Drawn, ...]
     returned: tuple[Returned, ...]
     found: int | None = None
     """The result that is what checks have found."""
 
-    def same(self, other: Effects) -> bool:
+    def same(self, other: SideEffects) -> bool:
         """Whether the same is left behind, in the same places."""
         mine, its = (*self.written, *self.counted, *self.graded), (*other.written, *other.counted, *other.graded)
         return (
@@ -122,22 +140,22 @@ class Effects(NamedTuple):
             and len(self.drawn) == len(other.drawn)
             and all(a[0] is b[0] and a[1] == b[1] for a, b in zip(self.drawn, other.drawn, strict=True))
             and all(_return_the_same(a, b) for a, b in zip(self.returned, other.returned, strict=True))
-            and _bind_the_same(self.bound, other.bound)
+            and _rebind_the_same(self.rebound, other.rebound)
         )
 
     @property
     def slots(self) -> list[int]:
         """The results that are wanted, each once, in the order in which they are named first."""
         named = [one.slot for one in self.written]
-        made = [one.made for one in self.graded if one.made is not None]
-        made += [one.of for one in (*(one.now for one in self.bound), *self.returned) if one.kind == "result"]
+        new = [one.new for one in self.graded if one.new is not None]
+        new += [one.of for one in (*(one.now for one in self.rebound), *self.returned) if one.kind == "result"]
         found = [] if self.found is None else [self.found]
-        return list(dict.fromkeys([*named, *(slot for one in made for slot in one.slots), *found]))
+        return list(dict.fromkeys([*named, *(slot for one in new for slot in one.slots), *found]))
 
 
-def _bind_the_same(ours: tuple[Bound, ...], others: tuple[Bound, ...]) -> bool:
+def _rebind_the_same(ours: tuple[Rebinding, ...], others: tuple[Rebinding, ...]) -> bool:
     return len(ours) == len(others) and all(
-        one.ref.same(other.ref) and _return_the_same(one.now, other.now)
+        one.source.same(other.source) and _return_the_same(one.now, other.now)
         for one, other in zip(ours, others, strict=True)
     )
 
@@ -150,3 +168,220 @@ def _return_the_same(left: Returned, right: Returned) -> bool:
     if left.kind == "tensor":
         return left.of.same(right.of)
     return left.of == right.of and (left.edge is None) == (right.edge is None)
+
+
+# -- how it is found out -----------------------------------------------------------------------------------------------
+
+
+def side_effects_of(
+    capture: Capture, sources: TensorSources, results: Sequence[Any], rebound: Sequence[Rebound] = (), found: Any = None
+) -> SideEffects:
+    """What a captured call leaves behind; ``found`` is what its checks will have found.
+
+    Raises:
+        Unaccounted: there is something that can't be left behind again without Python.
+    """
+    written: dict[int, WrittenMemory] = {}
+    counted: dict[int, Counted] = {}
+    graded: list[Graded] = []
+    for seen in capture.seen.values():
+        _account_for_writes(capture, seen, sources, written, counted)
+        graded += _grade(capture, seen, sources)
+    firsts: dict[int, int] = {}
+    places = {id(one.new): TensorSource(one.binding) for one in reversed(rebound)}
+    returned = tuple(
+        Returned("again", firsts[id(leaf)])
+        if isinstance(leaf, Tensor) and firsts.setdefault(id(leaf), number) != number
+        else _return(capture, leaf, sources, places)
+        for number, leaf in enumerate(results)
+    )
+    drawn = tuple(_draw(*stream) for stream in capture.streams.values())
+    effects = SideEffects(
+        tuple(written.values()), tuple(counted.values()), tuple(graded), _rebindings(capture, rebound), drawn, returned,
+        None if found is None else found.slot,
+    )  # fmt: skip
+    _check_memories(capture, sources, written)
+    return effects
+
+
+def _rebindings(capture: Capture, rebound: Sequence[Rebound]) -> tuple[Rebinding, ...]:
+    firsts: dict[int, int] = {}
+    return tuple(
+        Rebinding(TensorSource(binding), Returned("again", firsts[id(new)]))
+        if firsts.setdefault(id(new), number) != number
+        else Rebinding(TensorSource(binding), Returned("result", new_tensor(capture, new, str(binding)), new._edge))
+        for number, (binding, _, new) in enumerate(rebound)
+    )
+
+
+def _draw(stream: Any, before: Any, taken: Sequence[Any]) -> Drawn:
+    if stream.root != (before[0] if stream.has_keys else before.seed):
+        raise Unaccounted("it seeds a random generator")
+    return Drawn(stream, stream.offset - before[1] if stream.has_keys else stream.recipes(taken))
+
+
+def _slot(capture: Capture, value: Any) -> int | None:
+    """Which result of the capture a value is."""
+    return value.slot if type(value) is DeferredValue and value.program is capture else None
+
+
+def _account_for_writes(
+    capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory], counted: dict[int, Counted]
+) -> None:
+    tensor, storage = seen.tensor, seen.tensor._storage
+    if seen.edge is not None and not sources.of(tensor).rebound:
+        raise Unaccounted(f"it uses a tensor of shape {list(tensor.shape)} that has a history")
+    what = f"a tensor of shape {list(tensor.shape)} that was there before"
+    if tensor._edge is not seen.edge:
+        raise Unaccounted(f"{what} has another history now")
+    if storage is None or not storage.written:
+        _account_for_data(capture, seen, sources, written)
+        return
+    if seen.storage is not None and storage is not seen.storage:
+        raise Unaccounted(f"the memory of {what} was replaced")
+    counter = tensor._counter or storage.counter
+    writes = counter.version - seen.version
+    slot = _slot(capture, storage.value)
+    if slot is None and (storage.value is not seen.value or writes):
+        raise Unaccounted(f"something was written to {what} that no operator computed")
+    if slot is not None and not seen.before:
+        raise Unaccounted("it writes to a memory of which is not known who else sees it")
+    if slot is not None:
+        written.setdefault(id(storage), WrittenMemory(sources.of(tensor), slot))
+    if writes:
+        counted.setdefault(id(counter), Counted(sources.of(tensor), writes))
+
+
+def _account_for_data(capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory]) -> None:
+    """As buffers get new elements of which no version tells: a tensor that shares its memory with nobody."""
+    tensor = seen.tensor
+    if tensor._value is seen.own:
+        return
+    slot = _slot(capture, tensor._value)
+    if slot is None or not seen.before or tensor._storage is not None or seen.storage is not None:
+        raise Unaccounted(f"the data of a tensor of shape {list(tensor.shape)} was replaced")
+    written[id(tensor)] = WrittenMemory(sources.of(tensor), slot)
+
+
+def _grade(capture: Capture, seen: Seen, sources: TensorSources) -> list[Graded]:
+    grad, source = seen.tensor._grad, sources.of(seen.tensor)
+    if grad is seen.grad:
+        return []
+    if source.grad:
+        raise Unaccounted("a gradient of a gradient has changed")
+    if grad is None:
+        return [Graded(source, None)]
+    if grad._edge is not None:
+        raise Unaccounted(f"the gradient of a tensor of shape {list(seen.tensor.shape)} has a history")
+    return [Graded(source, new_tensor(capture, grad, f"the gradient of a tensor of shape {list(seen.tensor.shape)}"))]
+
+
+_OF_RESULTS = frozenset({"_storage", "_view", "_hooks", "_offset", "_view_bits", "_seen", "_lost_grad"})
+"""What a plain result may have had set."""
+
+
+def new_tensor(capture: Capture, tensor: Tensor, what: str) -> NewTensor:
+    """How a new tensor was made.
+
+    Raises:
+        Unaccounted: there is more to it than its elements.
+    """
+    view = tensor._view
+    if view is None:
+        return _new_alone(capture, tensor, what, ())
+    base = _new_alone(capture, view.base, f"the base of {what}", (tensor,))
+    alone = _new_alone(capture, tensor, what, (view.base,))
+    recorded = tensor._edge is not None or view.base._edge is not None or view.leaf or view.reinterpretation is not None
+    if recorded or tensor._storage.written or base.writes:  # type: ignore[union-attr]
+        raise Unaccounted(f"{what} is a view that was written to, or that has a history")
+    return alone._replace(base=base, offset=tensor._offset, view_bits=tensor._view_bits, creation=view.creation)
+
+
+def _new_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tensor, ...]) -> NewTensor:
+    """How a new tensor was made, whose memory only these others share."""
+    slot, storage = _slot(capture, value_of(tensor)), tensor._storage
+    if slot is None or type(tensor) is not Tensor or tensor._spec.window:
+        raise Unaccounted(f"{what} is no plain result")
+    if tensor._hooks is not None or tensor.__dict__.keys() - _OF_RESULTS:
+        raise Unaccounted(f"something was set on {what}")
+    members = [] if storage is None else list(storage.living())
+    if any(member is not tensor and all(member is not other for other in sharers) for member in members):
+        raise Unaccounted(f"others share the memory of {what}")
+    return NewTensor(slot, tensor._spec.replace(plain=True), 0 if storage is None else counter_of(tensor).version)
+
+
+def _check_memories(capture: Capture, sources: TensorSources, written: dict[int, WrittenMemory]) -> None:
+    """An argument, or a gradient, must not lie in a memory that is written to by another name.
+
+    Raises:
+        Unaccounted: one does.
+    """
+    owners: dict[int, Tensor] = {}
+    for seen in capture.seen.values():
+        storage = seen.tensor._storage
+        if storage is None or not storage.written or id(storage) not in written:
+            continue
+        other = owners.setdefault(id(storage), seen.tensor)
+        if other is not seen.tensor and (sources.of(other).moves or sources.of(seen.tensor).moves):
+            raise Unaccounted(f"{sources.of(seen.tensor)} shares memory that is written to with {sources.of(other)}")
+
+
+def _return(capture: Capture, leaf: Any, sources: TensorSources, places: dict[int, TensorSource]) -> Returned:
+    if type(leaf) is Moving:
+        return Returned("moving", leaf._register)
+    if not isinstance(leaf, Tensor):
+        if isinstance(leaf, (*PLAIN, Size, dtype, device)):
+            return Returned("value", leaf)
+        raise Unaccounted(f"it returns an object of type {type(leaf).__name__}")
+    if id(leaf) in places:
+        return Returned("tensor", places[id(leaf)])
+    seen = capture.seen.get(id(leaf))
+    if seen is not None:
+        if seen.before:
+            return Returned("tensor", _lasting(sources.of(leaf)))
+        raise Unaccounted("it returns another handle on a tensor that was there before")
+    for owner in capture.seen.values():
+        if owner.tensor._grad is leaf:
+            return Returned("tensor", TensorSource(_lasting(sources.of(owner.tensor)).of, True))
+    return _return_result(capture, leaf)
+
+
+def _lasting(source: TensorSource) -> TensorSource:
+    """A tensor that is returned: where it was, it must be in the end.
+
+    Raises:
+        Unaccounted: it was in a place that was rebound.
+    """
+    if source.rebound:
+        raise Unaccounted(f"it rebinds {source} and returns what was there")
+    return source
+
+
+def _return_result(capture: Capture, leaf: Tensor) -> Returned:
+    result = new_tensor(capture, leaf, "a tensor that it returns")
+    if leaf._edge is None and leaf._spec.requires_grad:
+        raise Unaccounted("it returns a new leaf")
+    if leaf._edge is not None and not is_used_up(leaf._edge, capture):
+        raise Unaccounted("it returns a tensor with a history: its backward pass may still be asked for")
+    return Returned("result", result, leaf._edge)
+
+
+def check_accounts(capture: Capture, effects: SideEffects, wanted: bytes) -> None:
+    """Every result that somebody holds must be accounted for.
+
+    Raises:
+        Unaccounted: one is not.
+    """
+    accounted = set(effects.slots)
+    kept = [slot for slot, held in enumerate(wanted) if held and slot not in accounted]
+    if kept:
+        raise Unaccounted(f"a result of {_maker(capture, kept[0])} is kept outside of it")
+
+
+def _maker(capture: Capture, slot: int) -> str:
+    first = 0
+    for instruction in capture.code:
+        first += instruction[0].count
+        if slot < first:
+            return shown(instruction)
+    return "an instruction"

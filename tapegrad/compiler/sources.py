@@ -1,4 +1,4 @@
-"""Where a tensor, or an array, is found again at the next call: as an argument, as itself, as somebody's gradient."""
+"""Sources: where a tensor, or an array, is found again at the next call (an argument, itself, somebody's gradient)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from tapegrad.compiler.capture import Capture, Seen
 from tapegrad.compiler.guards import alike
 from tapegrad.compiler.places import Binding, Rebound
-from tapegrad.execution.deferred import NUMBERS, settled
 from tapegrad.execution.host import is_kept
+from tapegrad.execution.values import NUMBERS, materialized
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -19,7 +19,7 @@ class Unaccounted(Exception):
     """Why a captured call can't be replayed."""
 
 
-class Ref(NamedTuple):
+class TensorSource(NamedTuple):
     """Which tensor is meant: argument number ``of``, the tensor ``of``, or what is in a place that is rebound at each
     call (a ``Binding``); or the ``.grad`` of that.
     """
@@ -36,7 +36,7 @@ class Ref(NamedTuple):
             of = of.find()
         return of._grad if self.grad else of
 
-    def same(self, other: Ref) -> bool:
+    def same(self, other: TensorSource) -> bool:
         """Whether the same is meant."""
         if self.grad != other.grad or type(self.of) is not type(other.of):
             return False
@@ -65,7 +65,7 @@ class Ref(NamedTuple):
         return f"the gradient of {what}" if self.grad else what
 
 
-class Refs:
+class TensorSources:
     """How the tensors that a call has met are found again.
 
     Args:
@@ -81,36 +81,36 @@ class Refs:
     def __init__(
         self, capture: Capture, arguments: Sequence[Any], reached: Sequence[Tensor], rebound: Sequence[Rebound]
     ) -> None:
-        self._found: dict[int, Ref] = {id(one.old): Ref(one.binding) for one in reversed(rebound)}
+        self._found: dict[int, TensorSource] = {id(one.old): TensorSource(one.binding) for one in reversed(rebound)}
         self._olds = {one.binding.identity: one.old for one in rebound}
         self._grads: dict[tuple[int, bool], Tensor] = {}
         known = {id(tensor) for tensor in (*arguments, *reached)}
         for number, leaf in enumerate(arguments):
             if isinstance(leaf, Tensor):
-                self._found.setdefault(id(leaf), Ref(number))
-        grads: list[tuple[Tensor, Ref]] = []
+                self._found.setdefault(id(leaf), TensorSource(number))
+        grads: list[tuple[Tensor, TensorSource]] = []
         for seen in capture.seen.values():
-            ref = self._found.get(id(seen.tensor), Ref(seen.tensor))
+            source = self._found.get(id(seen.tensor), TensorSource(seen.tensor))
             if seen.grad is not None and seen.before:
-                grads.append((seen.grad, Ref(ref.of, True)))
-        for grad, ref in grads:
+                grads.append((seen.grad, TensorSource(source.of, True)))
+        for grad, source in grads:
             if id(grad) in known:
-                raise Unaccounted(f"{ref} is reached otherwise, too")
-            self._found.setdefault(id(grad), ref)
-            self._grads[id(ref.of), type(ref.of) is int] = grad
+                raise Unaccounted(f"{source} is reached otherwise, too")
+            self._found.setdefault(id(grad), source)
+            self._grads[id(source.of), type(source.of) is int] = grad
 
-    def of(self, tensor: Tensor) -> Ref:
+    def of(self, tensor: Tensor) -> TensorSource:
         """How a tensor is found."""
-        return self._found.get(id(tensor)) or Ref(tensor)
+        return self._found.get(id(tensor)) or TensorSource(tensor)
 
-    def meant(self, ref: Ref, arguments: Sequence[Any]) -> Tensor:
+    def meant(self, source: TensorSource, arguments: Sequence[Any]) -> Tensor:
         """The tensor that was meant when the call began; a ``.grad``, or a place, may have another by now."""
-        if ref.rebound:
-            return self._olds[ref.of.identity]
-        return self._grads[id(ref.of), type(ref.of) is int] if ref.grad else ref.find(arguments)
+        if source.rebound:
+            return self._olds[source.of.identity]
+        return self._grads[id(source.of), type(source.of) is int] if source.grad else source.find(arguments)
 
 
-class Source(NamedTuple):
+class Input(NamedTuple):
     """Where an input of a program comes from.
 
     ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
@@ -121,7 +121,7 @@ class Source(NamedTuple):
     kind: str
     of: Any
 
-    def same(self, other: Source) -> bool:
+    def same(self, other: Input) -> bool:
         """Whether it is the same source, with the same value if it is a constant or a number."""
         if self.kind != other.kind:
             return False
@@ -148,50 +148,50 @@ def _equal(left: Any, right: Any) -> bool:
     return left is right or (left.nbytes <= 1 << 20 and np.asarray(left).tobytes() == np.asarray(right).tobytes())
 
 
-def sources_of(capture: Capture, refs: Refs) -> list[Source]:
+def inputs_of(capture: Capture, sources: TensorSources) -> list[Input]:
     """Where the inputs of a captured program come from.
 
     Raises:
         Unaccounted: that is not known of one, or could be said in two ways.
     """
-    owners: dict[int, list[tuple[Source, Seen]]] = {}
+    owners: dict[int, list[tuple[Input, Seen]]] = {}
     for seen in capture.seen.values():
         if seen.before:
-            for source, value in _offers(seen, refs):
-                owners.setdefault(id(settled(value)), []).append((source, seen))
+            for one, value in _offers(seen, sources):
+                owners.setdefault(id(materialized(value)), []).append((one, seen))
     return [
-        Source("moving", capture.moving[position])
+        Input("moving", capture.moving[position])
         if position in capture.moving
-        else _source(capture, value, owners.get(id(value), []))
+        else _input(capture, value, owners.get(id(value), []))
         for position, value in enumerate(capture.inputs)
     ]
 
 
-def _offers(seen: Seen, refs: Refs) -> list[tuple[Source, Any]]:
+def _offers(seen: Seen, sources: TensorSources) -> list[tuple[Input, Any]]:
     """The values that a tensor had."""
-    ref = refs.of(seen.tensor)
+    source = sources.of(seen.tensor)
     if not seen.spec.window:
-        return [(Source("tensor", ref), seen.value)]
-    offers = [(Source("storage", ref), seen.value)]
-    return [*offers, (Source("tensor", ref), seen.own)] if seen.current else offers
+        return [(Input("tensor", source), seen.value)]
+    offers = [(Input("storage", source), seen.value)]
+    return [*offers, (Input("tensor", source), seen.own)] if seen.current else offers
 
 
-def _source(capture: Capture, value: Any, owners: list[tuple[Source, Seen]]) -> Source:
+def _input(capture: Capture, value: Any, owners: list[tuple[Input, Seen]]) -> Input:
     if isinstance(value, NUMBERS):
-        return Source("number", value)
+        return Input("number", value)
     if value is capture.before:
-        return Source("found", len(value))
+        return Input("found", len(value))
     if id(value) in capture.keys:
-        return Source("key", capture.keys[id(value)])
+        return Input("key", capture.keys[id(value)])
     constant = id(value) in capture.constants or is_kept(value)
     if not owners:
         if constant:
-            return Source("constant", value)
+            return Input("constant", value)
         raise Unaccounted(
             f"it reads an array of shape {list(value.shape)} that belongs to no tensor which it is known to use"
         )
     (first, seen), *others = owners
     unclear = constant or any(other.storage is None or other.storage is not seen.storage for _, other in others)
-    if unclear or (others and any(source.of.moves for source, _ in owners)):
+    if unclear or (others and any(one.of.moves for one, _ in owners)):
         raise Unaccounted(f"{first} shares its elements with something else, so that it is not clear which is meant")
     return first

@@ -3,8 +3,10 @@
 Operators come as arguments; nothing here knows any of them. See Note [Plans] in ``plan.py``.
 """
 
+from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
+from tapegrad.dispatch.error_nodes import DelayedError, Error, UndefinedGrad
 from tapegrad.dispatch.forward_code import call, runner
-from tapegrad.dispatch.nodes import AccumulateGrad, DelayedError, Error, OperatorNode, UndefinedGrad, gradient_edge
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import SavedTensor
 

@@ -1,7 +1,7 @@
 """Appliers: what a node of an operator does in backward, written for its plan.
 
 Note [Appliers are written]
-Which values a backward kernel takes is settled by the plan, as the call is (Note [Runners are written] in
+Which values a backward kernel takes is decided by the plan, as the call is (Note [Runners are written] in
 ``forward_code.py``). ``applier`` writes it down as straight-line Python, for the common case: nothing is packed by
 hooks, all gradients are there, and all that can be computed are wanted. ``print(source_of(plan))`` shows it; that of
 ``x * y`` reads, where only ``x`` requires grad::
@@ -13,15 +13,15 @@ hooks, all gradients are there, and all that can be computed are wanted. ``print
         x0, = saved
         value0 = x0._value if x0._spec is spec0 else node._checked_value(x0, 0)
         if thread.modes.deferred:
-            return bound(grad0, value0)
+            return dispatcher(grad0, value0)
         try:
             return backward(grad0, value0)
         except TypeError:
-            return bound(grad0, value0)
+            return dispatcher(grad0, value0)
 
 A tensor that has the spec which it was saved with, a plain one, has not been written to since: there is no version to
-compare; of one that had been written to before, the version is compared. ``backward`` takes arrays only, ``bound`` also
-what a program computes or has computed in the meantime (``kernel.py``). Where the call was deferred, that of the
+compare; of one that had been written to before, the version is compared. ``backward`` takes arrays only, ``dispatcher``
+also what a program computes or has computed in the meantime (``kernel.py``). Where the call was deferred, that of the
 backward kernel is written down in place of all this. Where gradients pass unchanged, as through ``x + y``, no kernel is
 run at all.
 """
@@ -29,18 +29,26 @@ run at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tapegrad.dispatch.nodes import OperatorNode
-from tapegrad.execution.deferred import Call, call_lines, program_for, recording_names
+from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.plan import Plan
+from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
 from tapegrad.tape.sources import defined
-from tapegrad.tensor.tensor import look
+from tapegrad.tensor.tensor import window_value
 
-if TYPE_CHECKING:
-    from tapegrad.dispatch.plan import Plan
+
+def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
+    """Stands in for the ``applier`` of a plan until its first use makes it."""
+    if any(grad is None for grad in grads):
+        return node.apply_some(grads, None)
+    apply = node.plan.applier = applier(node.plan, [*grads, *node.saved_values()])
+    with quiet_numbers():
+        return apply(node, grads, saved)
 
 
 def applier(plan: Plan, values: Sequence) -> Callable:
@@ -51,11 +59,11 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     if plan.node_class.saved_values is not OperatorNode.saved_values:
         return some
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
-    names |= {"some": some, "thread": thread, "device": plan.device, "look": look}
+    names |= {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
     if passes(plan):
         return defined(source_of(plan).splitlines(), "apply", names)
     full = (True,) * plan.slots
-    names["bound"] = names["backward"] = plan.backward(plan.needed, full)
+    names["dispatcher"] = names["backward"] = plan.backward(plan.needed, full)
     call = None
     if not plan.mixed and plan.device is not META:
         kernel = plan.backward_kernel(plan.needed, full)
@@ -108,11 +116,11 @@ def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
     values = ", ".join(operands)
     if not plan.modes.deferred:
         yield "if thread.modes.deferred:"
-        yield f"    return bound({values})"
+        yield f"    return dispatcher({values})"
     yield "try:"
     yield f"    return backward({values})"
     yield "except TypeError:"
-    yield f"    return bound({values})"
+    yield f"    return dispatcher({values})"
 
 
 def _value(index: int, spec: Any, counted: bool) -> str:
@@ -125,6 +133,6 @@ def _value(index: int, spec: Any, counted: bool) -> str:
         return f"{x}._value if {x}._spec is spec{index} else {checked}"
     if spec.inference or not counted:
         return checked
-    value = f"look({x})" if spec.window else f"{x}._storage.value"
+    value = f"window_value({x})" if spec.window else f"{x}._storage.value"
     version = f"({x}._counter or {x}._storage.counter).version"
     return f"{value} if {x}._spec is spec{index} and {version} == node.versions[{index}] else {checked}"

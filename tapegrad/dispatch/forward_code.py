@@ -1,7 +1,7 @@
 """Calls: find the plan, run the kernel, wire the node, wrap the result.
 
 Note [Runners are written]
-What a call has to do is settled by its plan: which arguments are tensors, which of them need an edge, what is saved,
+What a call has to do is decided by its plan: which arguments are tensors, which of them need an edge, what is saved,
 how many outputs there are. ``runner`` writes that down as a function of straight-line Python, without a loop or a
 condition, and compiles it. ``print(source_of(plan))`` shows it; that of ``x * y`` where ``x`` requires grad reads::
 
@@ -25,22 +25,25 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tapegrad.dispatch.accumulation import leaf_edge, node_made
+from tapegrad.dispatch.backward_code import first_applier
 from tapegrad.dispatch.jvp import forwarding
 from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.lost_gradients import note_losses
-from tapegrad.dispatch.nodes import leaf_edge, node_made
+from tapegrad.dispatch.operator_node import node_class_of
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.errors import INFERENCE_SAVED
-from tapegrad.execution.deferred import program_for, quiet_numbers, recording_lines, recording_names
+from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, look_once, new_tensor, settle, version_of
+from tapegrad.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand
 
 Argument = Any
 """What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -71,13 +74,18 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         elif op.by_jax is not None and thread.modes.subgradient == "jax":
             run = op.plan_cache.keep(key, op.by_jax(specs, settings))
         else:
-            run = runner(Plan(op, specs, settings, thread.modes))
+            run = runner(plan_of(op, specs, settings))
             if forwards(specs):
                 run = forwarding(op, settings, run)
             run = op.plan_cache.keep(key, run)
             with quiet_numbers():
                 return run(*args)
     return run(*args)
+
+
+def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
+    """The plan of a call, whose nodes are operators' nodes and apply themselves as ``backward_code.py`` writes it."""
+    return Plan(op, specs, settings, thread.modes, node_class_of, first_applier)
 
 
 def told(value: Any) -> Any:
@@ -124,7 +132,7 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
     key = ("replay", thread.modes, *specs, *settings.items())
     run = op.plan_cache.get(key)
     if run is None:
-        plan = Plan(op, specs, settings, thread.modes)
+        plan = plan_of(op, specs, settings)
         run = op.plan_cache.keep(key, runner(plan, lambda: _replayed.values()))  # type: ignore[misc]
     outer, _replayed.values = _replayed.values, values
     try:
@@ -143,9 +151,9 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
         names |= recording_names(plan.recorded)
     if forward is not None or plan.recorded is None:
         names["forward"] = forward or plan.kernels.at_once
-    names |= {"settled": settled_values, "plan": plan, "new": new_tensor, "Tensor": Tensor}
+    names |= {"materialize": materialize_or_raise, "plan": plan, "new": new_tensor, "Tensor": Tensor}
     names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
-    names |= {"look_once": look_once, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
+    names |= {"window_operand": window_operand, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
     names |= {"held": held, "Storage": Storage}
     names |= {"refuse_inference": refuse_inference}
     names |= {"MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory}
@@ -208,7 +216,7 @@ def _forward_lines(plan: Plan, targets: str, values: Sequence[str], replayed: bo
         yield called
     else:
         tensors = _tuple(f"x{i}" for i, spec in enumerate(plan.specs) if isinstance(spec, Spec))
-        yield from ("try:", f"    {called}", "except TypeError:", f"    settled({tensors})", f"    {called}")
+        yield from ("try:", f"    {called}", "except TypeError:", f"    materialize({tensors})", f"    {called}")
         yield from ("except MEMORY_ERRORS as error:", "    raise out_of_memory(error) from None")
 
 
@@ -223,13 +231,13 @@ def _recording_lines(plan: Plan, targets: str, values: Sequence[str]) -> Iterato
     yield from ("except Traced:", f"    {targets} = call.at_once({', '.join(operands)})")
 
 
-def settled_values(tensors: tuple) -> None:
-    """Let tensors whose values have been pending have arrays; called while a kernel's error is handled.
+def materialize_or_raise(tensors: tuple) -> None:
+    """Let tensors whose values have been deferred have arrays; called while a kernel's error is handled.
 
     Raises:
         TypeError: that error, if none has, and there is no other thread that may have been first.
     """
-    if not any([settle(tensor) for tensor in tensors]) and alone():  # noqa: C419 - all are settled
+    if not any([materialize(tensor) for tensor in tensors]) and alone():  # noqa: C419 - all of them
         raise  # noqa: PLE0704 - it is called in an except clause
 
 
@@ -300,5 +308,5 @@ def _value(position: int, spec: Any, mixed: bool) -> str:
     if not isinstance(spec, Spec):
         return f"x{position}"
     value = f"x{position}._value" if spec.plain else f"x{position}._storage.operand"
-    value = f"look_once(x{position})" if spec.window else value
+    value = f"window_operand(x{position})" if spec.window else value
     return f"transfer({value}, plan.device)" if mixed else value

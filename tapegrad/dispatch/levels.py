@@ -9,18 +9,28 @@ has batched (``Vmapped`` in ``ops/levels.py``). What a plan can't be made for is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from tapegrad.dispatch.nodes import AccumulateGrad, below, gradient_edge
+from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
+from tapegrad.doors import Door
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.level_messages import ESCAPED
-from tapegrad.tensor.lifted import Level, Lifted, raised, run_lifted
+from tapegrad.tensor.lifted import Level, Lifted, lifted_runner, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
-operators: dict[str, Callable[..., Any]] = {}
-"""What ``ops/levels.py`` gives: ``vmapped(op, mask)``, ``gradients(plan, wanted, defined)``, ``foreign(function)``."""
+
+class LevelOperators(NamedTuple):
+    """What makes operators: of one for a batch, of the formulas of a plan, of a function of jax."""
+
+    vmapped: Callable[[Any, tuple[bool, ...]], Any]
+    gradients: Callable[[Any, tuple[bool, ...], tuple[bool, ...]], Any]
+    foreign: Callable[[Callable], Any]
+
+
+level_operators: Door[LevelOperators] = Door("level_operators", filled_by="ops/levels.py")
+"""The operators that calls on lifted tensors are, one level further out."""
 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------
@@ -134,7 +144,7 @@ def lifted_forward(op: Any, specs: Sequence, settings: dict) -> Callable:
             mask.insert(position, False)
         batched = any(mask)
         with level.outside():
-            out = (operators["vmapped"](op, tuple(mask)) if batched else op)(*arguments, **settings)
+            out = (level_operators.content.vmapped(op, tuple(mask)) if batched else op)(*arguments, **settings)
         if isinstance(out, tuple):
             return tuple(Lifted(item, level, batched) for item in out)
         return Lifted(out, level, batched)
@@ -156,7 +166,7 @@ def run_outside(function: Callable, values: tuple, level: Level) -> Any:
 
     If the level is over, it is called here, on what the values were lifted from.
     """
-    op, settings = operators["foreign"](function), {"x64": True}
+    op, settings = level_operators.content.foreign(function), {"x64": True}
     if level.alive:
         return lifted_forward(op, [type(value) for value in values], settings)(*values)
     if any(isinstance(value, Lifted) and value.batched for value in values):
@@ -174,10 +184,9 @@ def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[b
     if plan.op.looks or any(tracked(tensor, thread.modes) for tensor in tensors):
         return plan.gradients(grads, saved, wanted)
     given = [grad for grad in grads if grad is not None]
-    op = operators["gradients"](plan, wanted, tuple(grad is not None for grad in grads))
+    op = level_operators.content.gradients(plan, wanted, tuple(grad is not None for grad in grads))
     results = iter(op(*given, *saved))
     return tuple(next(results) if want else None for want in op.wanted)
 
 
-below.append(gradients_below)
-run_lifted.append(run_outside)
+lifted_runner.fill(run_outside)

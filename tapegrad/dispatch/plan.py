@@ -13,113 +13,29 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from tapegrad.dispatch.backward_code import applier
-from tapegrad.dispatch.levels import lifted_forward
-from tapegrad.dispatch.nodes import OperatorNode, UnderivableNode, fitting
+from tapegrad.dispatch.kernels import Kernels, abstract_argument
 from tapegrad.dispatch.saved import kept_spec
-from tapegrad.dispatch.structures import fit_of
 from tapegrad.errors import message
-from tapegrad.execution.deferred import Call, aval, quiet_numbers
 from tapegrad.execution.devices import META
-from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
-from tapegrad.execution.kernel import Kernel, abstract
-from tapegrad.execution.opaque import Meta
+from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.sizes import check_size
 from tapegrad.tape.modes import Modes
+from tapegrad.tape.node import Node
 from tapegrad.tensor.spec import Spec
-
-
-class Kernels:
-    """The compiled side of a call, shared by all plans that differ only in flags (what requires grad, what is plain).
-
-    Attributes:
-        forward: the forward kernel; of a call on lifted tensors, or on tensors without data, a function.
-        outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
-        wide: whether a 64-bit type is involved.
-        backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
-        fit: what they have in common with those of other lengths, if that is known. See Note [Structures].
-    """
-
-    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "fit", "_recorded", "__weakref__")
-
-    def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
-        function = op.prepare(specs, settings)
-        if op.real:
-            refuse_complex(op, specs)
-        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
-        self.fit = fit_of(op, specs, settings) if has_structure(specs) else None
-        if self.fit is None:
-            trace = abstract(function, arguments)
-            results, self.single = trace.results
-            self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
-        else:
-            self.single, self.outputs = self.fit.structure.single, self.fit.outputs
-        types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
-        self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
-        if any(isinstance(spec, Spec) and spec.level for spec in specs):
-            self.forward: Any = lifted_forward(op, specs, settings)
-        elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
-            self.forward = self._shapes
-        else:
-            same = self.fit is not None or self.wide or trace.is_narrow  # as it is traced in the mode of the kernel
-            known = (trace.written if self.fit is None else self.fit.forward) if same else None
-            self.forward = Kernel(function, name=op.name, wide=self.wide, arguments=arguments, known=known)
-        self.backwards: dict[tuple, Any] = {}
-        self._recorded: Call | None = None
-
-    def _shapes(self, *values: Any) -> Any:
-        """What stands for a call's results where there is no data. See Note [Values without data]."""
-        results = tuple(Meta(shape, dtype.numpy) for shape, dtype in self.outputs)
-        return results[0] if self.single else results
-
-    @classmethod
-    def of(cls, op: Any, specs: tuple, settings: dict) -> Kernels:
-        """The kernels for arguments of these shapes and dtypes."""
-        key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
-        kernels = op.kernels.get(key)
-        if kernels is None:
-            kernels = op.kernels.only(key, cls(op, specs, settings))  # all threads use the same ones
-        return kernels
-
-    @property
-    def at_once(self) -> Callable:
-        """The function of values that computes a call's results now."""
-        if not isinstance(self.forward, Kernel):
-            return self.forward
-        self.forward.note_run()
-        return self.forward.run
-
-    def recorded(self, arity: int) -> Call | None:
-        """How calls are recorded; None where lifted arguments take care of themselves."""
-        if self._recorded is None and isinstance(self.forward, Kernel):
-            avals = tuple(aval(shape, dtype.numpy) for shape, dtype in self.outputs)
-            self._recorded = Call(self.forward, avals, self.single, arity)
-        return self._recorded
-
-
-def has_structure(specs: tuple) -> bool:
-    """Whether a call may share what is known of it with those of other lengths: one that is run here, on arrays."""
-    return all(spec.level == 0 and spec.device is not META for spec in specs if isinstance(spec, Spec))
-
-
-def refuse_complex(op: Any, specs: tuple) -> None:
-    """Refuse complex arguments of an operator that is declared real, where its function did not.
-
-    Raises:
-        NotImplementedError: as PyTorch says it of a type that it has no kernel for.
-    """
-    for spec in specs:
-        if isinstance(spec, Spec) and spec.dtype.is_complex:
-            raise NotImplementedError(f"\"{op.name}\" not implemented for '{spec.dtype.scalar_name}'")
 
 
 class Plan:
     """Everything about a call that does not depend on data. See Note [Plans].
 
+    Args:
+        op, specs, settings: the operator, the specs of its arguments (a Spec, a scalar's type, or None), its settings.
+        modes: what is switched on.
+        node_class_of: gives the class of the nodes that calls make; None if the plan is for something else.
+        applier: what a node does until its first use has written what it does from then on.
+
     Attributes:
-        op: the operator, with its settings and the specs of its arguments (a Spec, a scalar's type, or None).
         kernels: what is compiled.
         out_specs: the specs of the outputs.
         slots: how many gradients the node takes: one for each output, up to the last that can have one.
@@ -131,7 +47,6 @@ class Plan:
         releases: whether anything saved is freed after a backward; plain numbers of a node are not.
         saves_inference: whether an inference tensor would be saved, which is refused if a gradient goes anywhere.
         applier: what a node does when every gradient is given and every possible one is wanted; ``backward_code.py``.
-        modes: what was switched on.
         recorded: how the call is recorded, in deferred mode.
         level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
@@ -144,7 +59,10 @@ class Plan:
         "__weakref__",
     )  # fmt: skip
 
-    def __init__(self, op: Any, specs: tuple, settings: dict, modes: Modes) -> None:
+    def __init__(
+        self, op: Any, specs: tuple, settings: dict, modes: Modes,
+        node_class_of: Callable[[Plan], type[Node]] | None = None, applier: Callable | None = None,
+    ) -> None:  # fmt: skip
         refuse_forked()
         self.op, self.specs, self.settings, self.modes = op, specs, {**op.defaults, **settings}, modes
         if not op.moves:
@@ -182,7 +100,7 @@ class Plan:
             )
             for i, (shape, dtype) in enumerate(outputs)
         )  # fmt: skip
-        self.applier: Callable = first_applier
+        self.applier: Any = applier
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self.sources: dict[int, list] = {}
@@ -190,8 +108,7 @@ class Plan:
         self.saved_numbers: tuple[int, ...] = ()
         self.releases = self.saves_inference = False
         if recorded:
-            node_class = op.node_class(UnderivableNode if op.underivable else OperatorNode, self.slots)
-            self.node_class: Any = fitting(node_class) if any(spec.misfit for spec in tensors) else node_class
+            self.node_class: Any = None if node_class_of is None else node_class_of(self)
             self._decide_saves()
 
     def _decide_saves(self) -> None:
@@ -263,7 +180,7 @@ class Plan:
         if not any(wanted):
             return lambda *values: (None,) * len(wanted)
         made = self.backward_kernel(wanted, defined)
-        kernel = made.shapes if self.device is META else made.bind()
+        kernel = made.shapes if self.device is META else made.dispatcher()
         return self._across_devices(kernel) if self.mixed else kernel
 
     def backward_kernel(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
@@ -326,15 +243,6 @@ class Plan:
         return twin
 
 
-def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
-    """Stands in for the ``applier`` of a plan until its first use makes it."""
-    if any(grad is None for grad in grads):
-        return node.apply_some(grads, None)
-    apply = node.plan.applier = applier(node.plan, [*grads, *node.saved_values()])
-    with quiet_numbers():
-        return apply(node, grads, saved)
-
-
 def is_number(spec: Any) -> bool:
     """Whether what a plan knows of an argument is that it is a Python number."""
     return isinstance(spec, type)
@@ -373,8 +281,3 @@ def check_devices(specs: Sequence) -> None:
             raise RuntimeError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
             )
-
-
-def abstract_argument(spec: Spec | type | None) -> Any:
-    """What shape inference needs of an argument: shape and dtype of a tensor, the type of a scalar."""
-    return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec or type(None)

@@ -311,7 +311,7 @@ def held(tensor: Tensor) -> Tensor:
     value, edge, spec = value_of(tensor), edge_of(tensor), tensor._spec
     result = wrap(value, spec.replace(window=False, overrides=False, dual=False, strides=spec.fresh.strides), edge)
     storage = Storage(value, result._spec.strides)
-    storage.live, storage.counter = True, counter_of(tensor)
+    storage.written, storage.counter = True, counter_of(tensor)
     storage.admit(result)
     result._storage = storage
     if spec.dual:

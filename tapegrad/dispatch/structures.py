@@ -14,11 +14,6 @@ refuses to trace what depends on more than is known of a symbol. It is told then
 if that doesn't help there is no structure, and each shape is traced as it comes. ``==`` is not refused: lengths that
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths.
-
-Note [Names of a pattern]
-A pattern has for each number of a call either that number or what stands for it: ``n0``, ``n1``, ... for lengths of
-arguments, expressions of these for settings that follow from them, ``m0``, ... for lengths that are settings only, and
-``p0``, ... for floats.
 """
 
 from __future__ import annotations
@@ -26,13 +21,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
+from tapegrad.dispatch.patterns import Pattern, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
-from tapegrad.execution.symbolic import General, general, let_frames_go, shapes_for, symbols, traced
+from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
-from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Size, Spec
 
 MOST_STRUCTURES, MOST_TRIED = 8, 16
@@ -43,9 +37,6 @@ MOST_EXAMPLES = 4
 
 NUMBER = object()
 """Stands for a number in the skeleton of a call."""
-
-Pattern = tuple[Any, ...]
-
 
 class Fit(NamedTuple):
     """A structure, and what its symbols and floats are for one call."""
@@ -66,7 +57,7 @@ class Fit(NamedTuple):
         """What the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than is known."""
         return self._at(self.structure.backward(plan, wanted, given))
 
-    def _at(self, general: General | None) -> HostFunction | None:
+    def _at(self, general: GeneralTrace | None) -> HostFunction | None:
         if general is None:
             return None
         numbers = dict(zip(self.structure.names, self.numbers, strict=True))
@@ -150,7 +141,7 @@ class Family:
             if pattern is None or self._is_full:
                 continue
             order = order_of(pattern, example, numbers)
-            if (pattern, *order) in self.tried or _reader(pattern, symbols_in(pattern))(*numbers) is None:
+            if (pattern, *order) in self.tried or reader(pattern, symbols_in(pattern))(*numbers) is None:
                 continue
             self.tried.add((pattern, *order))
             made = self._made(op, specs, settings, pattern, order)
@@ -178,81 +169,11 @@ class Family:
         return None
 
 
-def pattern_of(before: Sequence[Any], now: Sequence[Any], count: int) -> Pattern | None:
-    """The pattern of two calls' numbers, of which the first ``count`` are lengths of arguments; None if there is none.
-
-    See Note [Names of a pattern].
-
-    >>> pattern_of((5, 16, 20, 0.1), (7, 16, 28, 0.2), 2)
-    ('n0', 16, '4*n0', 'p3')
-    """
-    lengths: dict[tuple[int, int], str] = {}
-    free: dict[tuple[Any, Any], str] = {}
-    pattern: list[Any] = []
-    for place, pair in enumerate(zip(before, now, strict=True)):
-        if repr(pair[0]) == repr(pair[1]):
-            pattern.append(pair[0])
-        elif type(pair[0]) is float:
-            pattern.append(f"p{place}")
-        elif place < count and min(pair) > 1:
-            pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
-        else:
-            found = None if place < count else expression_of(pair, lengths)
-            if found is None and (min(pair) < 2 or place < count):
-                return None
-            pattern.append(found or free.setdefault(pair, f"m{len(free)}"))
-    return tuple(pattern) if any(isinstance(number, str) for number in pattern) else None
-
-
-def expression_of(pair: tuple[int, int], lengths: dict[tuple[int, int], str]) -> str | None:
-    """A setting that changed with the lengths of arguments: one of them, a multiple, one more or less; None for others.
-
-    >>> expression_of((3, 5), {(4, 6): "n0"})
-    'n0 - 1'
-    """
-    if pair in lengths:
-        return lengths[pair]
-    for (old, new), name in lengths.items():
-        if pair[0] * new == pair[1] * old and pair[0] % old == 0:
-            return f"{pair[0] // old}*{name}"
-    if lengths and pair == tuple(map(math.prod, zip(*lengths, strict=True))):
-        return "*".join(lengths.values())
-    for (old, new), name in lengths.items():
-        if pair[0] - old == pair[1] - new:
-            return f"{name} {'+' if pair[0] > old else '-'} {abs(pair[0] - old)}"
-    return None
-
-
-def order_of(pattern: Pattern, before: Sequence[Any], now: Sequence[Any]) -> list[str]:
-    """What two calls say of the order of symbols, and of symbols and other lengths.
-
-    >>> order_of(("n0", 8, "m0"), (5, 8, 3), (9, 8, 4))
-    ['n0 >= m0', '8 >= m0']
-    """
-    numbers = zip(pattern, before, now, strict=True)
-    examples = {number: (old, new) for number, old, new in numbers if _is_length(number)}
-    found = []
-    for left, right in combinations(examples, 2):
-        if isinstance(left, int) and isinstance(right, int):
-            continue
-        signs = {a >= b for a, b in zip(examples[left], examples[right], strict=True)}
-        if len(signs) == 1:
-            found.append(f"{left} >= {right}" if signs == {True} else f"{right} >= {left}")
-    return found
-
-
-def _is_length(number: Any) -> bool:
-    """Whether a number of a pattern is a length of two or more, or a symbol."""
-    if isinstance(number, str):
-        return number.isidentifier() and number[0] != "p"
-    return type(number) is int and number > 1
-
-
 class Structure:
     """What calls have in common that differ in some numbers alone. See Note [Structures].
 
     Attributes:
-        names: what stands for numbers, in order: Note [Names of a pattern].
+        names: what stands for numbers, in order: Note [Names of a pattern] in ``patterns.py``.
         read: ``read(*numbers)`` gives what these are for a call that fits, None for another.
         outputs: ``outputs(*numbers)``, of those, gives the shapes of the results.
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
@@ -263,13 +184,13 @@ class Structure:
         numbers: list[Any] = []
         _skeleton((*specs, *settings.items()), numbers)
         self.names = symbols_in(pattern)
-        self.read = _reader(pattern, self.names, order)
+        self.read = reader(pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
         self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)
         self._symbols = symbols(lengths, constraints)
         self._floats = [name for name in self.names if name[0] == "p"]
-        self._backwards: dict[tuple, General | None] = {}
+        self._backwards: dict[tuple, GeneralTrace | None] = {}
         self._first = self.read(*numbers)
         self.specs, settings = self._filled(dict.fromkeys(self._floats, 0.5))
         arguments = [_example(spec) for spec in self.specs if spec is not None]
@@ -297,7 +218,7 @@ class Structure:
 
         return traced(function, [float] * count + list(arguments))
 
-    def _written(self, closed: Any, tree: Any) -> General | None:
+    def _written(self, closed: Any, tree: Any) -> GeneralTrace | None:
         """What ``_traced`` gave, for the host; None if it can't be written."""
         lengths = {name: number for name, number in zip(self.names, self._first, strict=True) if name[0] != "p"}
         return general(closed, tree, self.names, lengths)
@@ -307,7 +228,7 @@ class Structure:
         counts = [sum(map(math.prod, self.outputs(*some))) for some in (numbers, self._first)]
         return counts[0] / max(counts[1], 1)
 
-    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> General | None:
+    def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """As ``Fit.backward``, for all numbers."""
         key = (plan.needed, wanted, given)
         if key not in self._backwards:
@@ -319,7 +240,7 @@ class Structure:
                 let_frames_go()
         return self._backwards[key]
 
-    def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> General | None:
+    def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """A backward kernel, traced with symbols: that of the same plan for such tensors and settings."""
         pairs = zip(plan.out_specs, self.shapes, strict=True)
         out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
@@ -338,38 +259,3 @@ class Structure:
 
 def _example(spec: Any) -> Any:
     return (spec.shape, spec.dtype.numpy) if isinstance(spec, Spec) else spec
-
-
-def symbols_in(pattern: Pattern) -> list[str]:
-    """All that stands for numbers in a pattern, in order."""
-    return sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
-
-
-def _reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = ()) -> Callable:
-    """The function that reads symbols and floats off numbers: None, if they don't fit the pattern."""
-    arguments = [f"x{place}" for place in range(len(pattern))]
-    firsts = {name: arguments[pattern.index(name)] for name in names}
-    lengths = [name for name in names if name[0] != "p"]
-    others = {number for number in pattern if type(number) is int and number > 1}
-    known = [*lengths, *sorted({one for one in pattern if isinstance(one, str) and not one.isidentifier()})]
-    fits = [f"{one} > 1" for one in known] + [f"{' * '.join([*lengths, str(max(others, default=1))])} < {1 << 31}"]
-    for argument, number in zip(arguments, pattern, strict=True):
-        if argument not in firsts.values():
-            exact = type(number) is float  # the signs of zeros count
-            fits.append(f"repr({argument}) == {repr(number)!r}" if exact else f"{argument} == {number}")
-    return defined([
-        f"def read({', '.join(arguments)}):",
-        *(f"    {name} = {first}" for name, first in firsts.items()),
-        f"    fits = {' and '.join([*fits, *order])}",
-        f"    differ = len({{{', '.join([*known, *map(str, others), '0'])}}}) == {len(known) + len(others) + 1}",
-        f"    return ({''.join(f'{name}, ' for name in names)}) if fits and differ else None",
-    ], "read", {})  # fmt: skip
-
-
-def names_in(expression: str) -> list[str]:
-    """The symbols of an expression.
-
-    >>> names_in("4*n0 - 1")
-    ['n0']
-    """
-    return [word for word in expression.replace("*", " ").split() if word.isidentifier()]

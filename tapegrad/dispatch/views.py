@@ -21,9 +21,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.caches import Cache, remembered
+from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge, node_made, rebase
+from tapegrad.dispatch.fitting import fitting
 from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.nodes import OperatorNode, SavedMisfit, WorkerOfDevice, fitting, gradient_edge, node_made, rebase
+from tapegrad.dispatch.operator_node import OperatorNode, SavedMisfit
 from tapegrad.dispatch.saved import second_backward
+from tapegrad.doors import Door
 from tapegrad.errors import CREATION, out_of_storage
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.dtypes import FLOATING
@@ -38,20 +41,30 @@ from tapegrad.tensor.tensor import (
     View,
     counter_of,
     edge_of,
-    remakers,
     storage_of,
     value_of,
     version_of,
+    view_remaker,
     views_of,
     wrap,
 )
 
-operators: dict[str, Any] = {}
-"""The operators in which views speak of themselves (``as_strided``, ``copy_slices``, ...), by name; ``ops/strided.py``
-puts them here."""
+
+class ViewOperators(NamedTuple):
+    """The operators in which views speak of themselves."""
+
+    as_strided: Any
+    copy_slices: Any
+    view_as_real: Any
+    view_as_complex: Any
+    conj: Any
 
 
-class Part(NamedTuple):
+view_operators: Door[ViewOperators] = Door("view_operators", filled_by="ops/strided.py")
+"""What shows a region of a base, and what writes to it."""
+
+
+class ViewRegion(NamedTuple):
     """Which part of a base a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
 
     Strides and sizes are in real numbers where one of the two is complex and the other is not (``base_split``,
@@ -75,26 +88,26 @@ class Part(NamedTuple):
 
     def of(self, base: Any, offset: int, x_offset: int) -> Any:
         """The part of an array or a tensor that lies like the base."""
-        base = operators["view_as_real"](base) if self.base_split else base
-        part = operators["as_strided"](base, offset, x_offset, None, **self.settings)
-        return self.through_lens(operators["view_as_complex"](part) if self.part_split else part)
+        base = view_operators.content.view_as_real(base) if self.base_split else base
+        part = view_operators.content.as_strided(base, offset, x_offset, None, **self.settings)
+        return self.through_view_bits(view_operators.content.view_as_complex(part) if self.part_split else part)
 
-    def through_lens(self, part: Any) -> Any:
+    def through_view_bits(self, part: Any) -> Any:
         """What the view shows of a part, and what lies there if the view shows this."""
-        part = operators["conj"](part) if self.view_bits & CONJUGATED else part
+        part = view_operators.content.conj(part) if self.view_bits & CONJUGATED else part
         return -part if self.view_bits & NEGATED else part
 
     def put(self, base: Any, part: Any, offset: int, x_offset: int) -> Any:
         """The base with that part replaced."""
-        base = operators["view_as_real"](base) if self.base_split else base
+        base = view_operators.content.view_as_real(base) if self.base_split else base
         if not isinstance(part, int):
-            part = self.through_lens(part)
-            part = operators["view_as_real"](part) if self.part_split else part
-        whole = operators["copy_slices"](base, part, offset, x_offset, **self.settings)
-        return operators["view_as_complex"](whole) if self.base_split else whole
+            part = self.through_view_bits(part)
+            part = view_operators.content.view_as_real(part) if self.part_split else part
+        whole = view_operators.content.copy_slices(base, part, offset, x_offset, **self.settings)
+        return view_operators.content.view_as_complex(whole) if self.base_split else whole
 
 
-class Made(NamedTuple):
+class Reinterpretation(NamedTuple):
     """How a view came to show its base as other numbers (of another dtype, or conjugated).
 
     By an operator on ``origin``; or without one, as a window on ``origin``, which shows such numbers already.
@@ -106,7 +119,7 @@ class Made(NamedTuple):
     settings: dict[str, Any]
 
 
-def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
+def part_of(base: Tensor, view: Tensor) -> tuple[ViewRegion, int, int]:
     """Which part of the base a view shows, and where view and base begin."""
     place, whole = (Geometry(tuple(x.shape), x._spec.layout, x._offset) for x in (view, base))
     base_split = base.dtype.is_complex and not view.dtype.is_complex
@@ -117,7 +130,7 @@ def part_of(base: Tensor, view: Tensor) -> tuple[Part, int, int]:
     offset, x_offset = place.offset - first, whole.offset - first
     boxes = box_kinds(size, (place.shape, place.strides, offset), (whole.shape, whole.strides, x_offset))
     view_bits = view._view_bits ^ (0 if base_split or part_split else base._view_bits)
-    part = Part(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
+    part = ViewRegion(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
     return part, offset, x_offset
 
 
@@ -128,23 +141,23 @@ def in_reals(geometry: Geometry) -> Geometry:
 
 
 @remembered("kernels")
-def reader(part: Part, wide: bool) -> Any:
+def reader(part: ViewRegion, wide: bool) -> Any:
     """The kernel that takes the part of a gradient which a view shows."""
-    return Kernel(part.of, name="CopySlices", wide=wide).bind()
+    return Kernel(part.of, name="CopySlices", wide=wide).dispatcher()
 
 
 @remembered("kernels")
-def writer(part: Part, zero: bool, wide: bool) -> Any:
+def writer(part: ViewRegion, zero: bool, wide: bool) -> Any:
     """The kernel that replaces that part, by zeros or by what is given."""
 
     def put_zeros(base: Any, offset: int, x_offset: int) -> Any:
         return part.put(base, 0, offset, x_offset)
 
-    return Kernel(put_zeros if zero else part.put, name="CopySlices", wide=wide).bind()
+    return Kernel(put_zeros if zero else part.put, name="CopySlices", wide=wide).dispatcher()
 
 
 def sliced(
-    plan: Any, part: Part, own: int | None, _: Any, wanted: tuple[bool, ...], base_wanted: bool, wide: bool
+    plan: Any, part: ViewRegion, own: int | None, _: Any, wanted: tuple[bool, ...], base_wanted: bool, wide: bool
 ) -> Any:
     """The kernel of a ``CopySlices`` around an operator's node: the gradients of the base and of the other inputs."""
 
@@ -154,7 +167,7 @@ def sliced(
         whole = part.put(base, 0 if mine is None else mine, offset, x_offset) if base_wanted else None
         return (whole, *results)
 
-    return Kernel(backward, name="CopySlices", wide=wide).bind()
+    return Kernel(backward, name="CopySlices", wide=wide).dispatcher()
 
 
 _sliced = Cache("kernels")
@@ -273,7 +286,7 @@ class SlicesOutside(CopySlices):
 
 def refused_outside(base: Tensor, view: Tensor) -> str | None:
     """What PyTorch says in backward of a write through a view that reaches beyond what its base spans; else None."""
-    if view._view is None or view._view.made is not None:
+    if view._view is None or view._view.reinterpretation is not None:
         return None
     offset = view._offset - base._offset
     if offset < 0:
@@ -358,13 +371,13 @@ def tell_views(base: Tensor) -> None:
                 member._spec = member._spec.replace(requires_grad=needs, misfit=misfit)
 
 
-def recorded_window(base: Tensor, part: Part, offsets: Sequence[int]) -> Edge:
+def recorded_window(base: Tensor, part: ViewRegion, offsets: Sequence[int]) -> Edge:
     """The place of a window on a base: the operator is recorded, not computed."""
     edge = gradient_edge(base)
     spec = base._spec.fresh.replace(requires_grad=True, overrides=False, inference=False, dual=False)
     stand_in = wrap(value_of(base), spec, edge)
     with switched(grad=True, inference=False):
-        result = replay(operators["as_strided"], (stand_in, *offsets, None), part.settings, lambda: None)
+        result = replay(view_operators.content.as_strided, (stand_in, *offsets, None), part.settings, lambda: None)
     node = result._edge[0]
     if edge is None:
         node.next_edges = (None, *node.next_edges[1:])
@@ -379,20 +392,20 @@ def remake(tensor: Tensor, view: View) -> None:
     """
     if view.creation is not None:
         raise RuntimeError(refusal(tensor, "its base or another view of its base has been"))
-    edge = _window(view.base, tensor) if view.made is None else _made_again(tensor, view.made)
+    edge = _window(view.base, tensor) if view.reinterpretation is None else _made_again(tensor, view.reinterpretation)
     if view.turn is not None and view.turn[1] == version_of(tensor):
         edge[0].sequence_nr = view.turn[0]
     rebase(tensor, edge)
     view.version, view.turn = version_of(tensor), None
-    if view.made is None and tensor.dtype is not view.base.dtype:  # it was given data of another dtype
+    if view.reinterpretation is None and tensor.dtype is not view.base.dtype:  # it was given data of another dtype
         tensor._spec = tensor._spec.replace(misfit=True)
 
 
-def _made_again(tensor: Tensor, made: Made) -> Edge:
+def _made_again(tensor: Tensor, made: Reinterpretation) -> Edge:
     """The place of a view that shows its base as other numbers. All steps from the base on are new, as in PyTorch."""
     steps = [(tensor, made)]
-    while (view := made.origin._view) is not None and view.made is not None:
-        tensor, made = made.origin, view.made
+    while (view := made.origin._view) is not None and view.reinterpretation is not None:
+        tensor, made = made.origin, view.reinterpretation
         steps.append((tensor, made))
     first = made.origin
     shown = _at(first, gradient_edge(first) if view is None else _window(view.base, first))
@@ -416,7 +429,7 @@ def _window(base: Tensor, tensor: Tensor) -> Edge:
     return recorded_window(base, part, offsets)
 
 
-def _shown(origin: Tensor, made: Made, target: Tensor) -> Tensor:
+def _shown(origin: Tensor, made: Reinterpretation, target: Tensor) -> Tensor:
     """A view of what stands for its origin."""
     if made.op is None:
         return _at(target, _window(origin, target))
@@ -427,7 +440,7 @@ def _shown(origin: Tensor, made: Made, target: Tensor) -> Tensor:
     return shown
 
 
-remakers.append(remake)
+view_remaker.fill(remake)
 
 
 # -- what is forbidden -------------------------------------------------------------------------------------------------

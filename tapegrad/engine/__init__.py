@@ -2,17 +2,14 @@
 
 from tapegrad.engine.currency import on_values
 from tapegrad.engine.engine import Engine, GraphRoot
-from tapegrad.engine.graph_task import Capture, ExecInfo, GraphTask
-from tapegrad.engine.queue import InputBuffer, NodeTask, ReadyQueue
+from tapegrad.engine.graph_task import ExecInfo, GradientCapture, GraphTask, InputBuffer
 
 __all__ = [
-    "Capture",
     "Engine",
     "ExecInfo",
+    "GradientCapture",
     "GraphRoot",
     "GraphTask",
     "InputBuffer",
-    "NodeTask",
-    "ReadyQueue",
     "on_values",
 ]

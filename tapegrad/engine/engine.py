@@ -2,9 +2,9 @@
 
 Note [Order]
 A node runs when every edge that leads to it has delivered (``dependencies``); among those ready, the one made last in
-the forward pass runs first (``ReadyQueue``). A backward call inside a hook or a node runs to its end before the outer
-one goes on, so the deeper call comes first: see Note [Reentrant] in ``threads.py``. Where nodes belong to several
-threads this is the order within each of them: see Note [Workers] in ``workers.py``.
+the forward pass runs first, and of equals the one that was ready first. A backward call inside a hook or a node runs
+to its end before the outer one goes on, so the deeper call comes first: see Note [Reentrant] in ``threads.py``. Where
+nodes belong to several threads this is the order within each of them: see Note [Workers] in ``workers.py``.
 
 Note [Pruning]
 With ``outputs`` only the nodes on a path to them run. ``exec_info`` holds what is wanted of each node; a node that only
@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 from tapegrad.engine.currency import Currency, on_values
-from tapegrad.engine.graph_task import GraphTask
-from tapegrad.engine.queue import InputBuffer, ReadyQueue
+from tapegrad.engine.graph_task import GraphTask, InputBuffer
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
 from tapegrad.engine.workers import WorkersRun
 from tapegrad.tape.hooks import NodeHooks
@@ -104,7 +104,7 @@ class Engine:
         accumulate_grad: bool,
         outputs: Sequence[Edge],
         currency: Currency,
-        bound: Callable[[], bool] = never,
+        single_thread: Callable[[], bool] = never,
     ) -> list[Any]:
         """Run backward from ``roots`` and return the gradients captured at ``outputs``.
 
@@ -116,7 +116,8 @@ class Engine:
             accumulate_grad: let the nodes at ``outputs`` run (they accumulate) instead of capturing what reaches them.
             outputs: run only what leads to these edges; empty for everything.
             currency: how gradients are added and nodes are run.
-            bound: whether all must be done on the calling thread, whatever the nodes say; asked only if it matters.
+            single_thread: whether all must be done on the calling thread, whatever the nodes say; asked only if it
+                matters.
 
         Returns:
             A gradient, or None, for each of ``outputs``; an empty list when ``accumulate_grad``.
@@ -129,17 +130,17 @@ class Engine:
         task.count_dependencies(root)
         if outputs:
             task.init_to_execute(root, outputs, accumulate_grad=accumulate_grad)
-        if len(tasks) - here.base >= NESTED_PER_THREAD and not bound():
-            return run_on_stand_in(here, partial(self._complete, task, root, bound))
-        return self._complete(task, root, bound)
+        if len(tasks) - here.base >= NESTED_PER_THREAD and not single_thread():
+            return run_on_stand_in(here, partial(self._complete, task, root, single_thread))
+        return self._complete(task, root, single_thread)
 
-    def _complete(self, task: GraphTask, root: Node, bound: Callable[[], bool]) -> list[Any]:
+    def _complete(self, task: GraphTask, root: Node, single_thread: Callable[[], bool]) -> list[Any]:
         """Run the graph and the callbacks, on this thread and on those of the nodes."""
         here = self._thread
         tasks = here.tasks
         try:
             tasks.append(task)
-            if self._workers() and task.has_workers() and thread.modes.multithreading and not bound():
+            if self._workers() and task.has_workers() and thread.modes.multithreading and not single_thread():
                 WorkersRun(here, task, self._step).run(root)
             else:
                 self._run_reporting(task, root)
@@ -164,9 +165,8 @@ class Engine:
         run, release = task.currency.run, not task.keep_graph
         plain = run is on_values
         add, add_into = task.currency.add, task.add_into
-        queue, rank = ReadyQueue(), -task.depth
-        task.queue = queue
-        tick = queue.tick
+        ready = task.ready
+        tick = count().__next__
         node: Node | None = root
         buffer: Any = []
         inputs: Any
@@ -183,7 +183,7 @@ class Engine:
             edges, node = node.next_edges, None
             if len(edges) != len(grads):
                 raise ValueError(wrong_number(task.node, grads))
-            urgent = -queue[0][1] if queue else -1  # the highest number among the nodes that are ready
+            urgent = -ready[0][0] if ready else -1  # the highest number among the nodes that are ready
             position = -1
             for edge in edges:
                 position += 1  # quicker than enumerate or zip
@@ -205,14 +205,14 @@ class Engine:
                 if not exec_info or successor in exec_info:
                     order = successor.sequence_nr
                     if order <= urgent:
-                        heappush(queue, (rank, -order, tick(), successor, inputs))
+                        heappush(ready, (-order, tick(), successor, inputs))
                         continue
                     if node is not None:  # it was the most urgent, so it was ready before its equals
-                        heappush(queue, (rank, -urgent, -1, node, buffer))
+                        heappush(ready, (-urgent, -1, node, buffer))
                     node, buffer, urgent = successor, inputs, order  # it need not queue
             grads = inputs = ()  # what was delivered belongs to its receivers
-            if node is None and queue:
-                _, _, _, node, buffer = heappop(queue)
+            if node is None and ready:
+                _, _, node, buffer = heappop(ready)
 
     def _step(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run one node with its hooks, as the loop above does, and return a gradient for each of its edges."""

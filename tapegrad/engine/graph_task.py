@@ -1,4 +1,4 @@
-"""The state of one backward call."""
+"""The state of one backward call, and what has arrived in it for nodes that wait."""
 
 from __future__ import annotations
 
@@ -6,13 +6,48 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from tapegrad.engine.queue import InputBuffer
 from tapegrad.tape.node import Edge, Node
 
 next_task_id: Callable[[], int] = count().__next__
 
 
-class Capture:
+Sum = Callable[[Any, Any], Any]
+
+
+class InputBuffer(list):
+    """The gradients that have arrived for a node, one slot for each of its inputs; gradients that meet are summed.
+
+    >>> buffer = InputBuffer([None, None])
+    >>> buffer.accumulate(0, 2.0, float.__add__), buffer.accumulate(0, 3.0, float.__add__)
+    (None, None)
+    >>> buffer
+    [5.0, None]
+
+    Attributes:
+        summed: a bit for each slot: whether it holds a sum that was made here, and so belongs to the buffer alone.
+    """
+
+    summed = 0
+
+    def accumulate(self, position: int, gradient: Any, add: Sum, add_into: Sum | None = None) -> None:
+        """Put ``gradient`` into a slot, or add it to what is there; ``None`` (undefined) adds nothing.
+
+        Where a sum of this buffer's own is added to, that is done by ``add_into``, if it is given.
+        """
+        present = self[position]
+        if present is None:
+            self[position] = gradient
+        elif gradient is not None:
+            if add_into is None:
+                self[position] = add(present, gradient)
+            elif self.summed >> position & 1:
+                self[position] = add_into(present, gradient)
+            else:
+                self[position] = add(present, gradient)
+                self.summed |= 1 << position
+
+
+class GradientCapture:
     """A gradient that the caller asked for: that which arrives in slot ``input_nr`` of a node."""
 
     __slots__ = ("input_nr", "output_nr")
@@ -35,7 +70,7 @@ class ExecInfo:
 
     def __init__(self) -> None:
         self.needed = False
-        self.captures: list[Capture] = []
+        self.captures: list[GradientCapture] = []
         self.edges: tuple[bool, ...] | None = None
 
     def should_execute(self) -> bool:
@@ -57,14 +92,14 @@ class GraphTask:
         exec_info: what is wanted of each node, or empty when everything reachable is to run.
         root: the node from which the call starts.
         node: the node that runs now; None before the first and after the last.
-        queue: the entries of the ready queue, where the call runs on one thread.
+        ready: the nodes that are ready, where the call runs on one thread: a heap of order, tick, node and inputs.
         captured_vars: the gradients asked for, by position; None where nothing has arrived.
         add_into: the currency's, if it has one.
     """
 
     __slots__ = (
         "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
-        "final_callbacks", "currency", "add_into", "node", "root", "queue", "__weakref__",
+        "final_callbacks", "currency", "add_into", "node", "root", "ready", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
@@ -73,7 +108,7 @@ class GraphTask:
         self.add_into = getattr(currency, "add_into", None)
         self.root: Node | None = None
         self.node: Node | None = None
-        self.queue: list = []
+        self.ready: list = []
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.depth = depth
@@ -120,7 +155,7 @@ class GraphTask:
             if accumulate_grad:
                 info.needed = True
             else:
-                info.captures.append(Capture(input_nr, position))
+                info.captures.append(GradientCapture(input_nr, position))
         if not accumulate_grad:
             self.captured_vars = [None] * len(outputs)
         self._mark_paths(root)

@@ -20,14 +20,12 @@ import threading
 from collections.abc import Callable
 from contextvars import copy_context
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tapegrad.engine.graph_task import GraphTask
+from tapegrad.engine.inbox import Inbox
 from tapegrad.tape.modes import adopt, thread, thread_state
 from tapegrad.tape.node import Node
-
-if TYPE_CHECKING:
-    from tapegrad.engine.workers import Inbox
 
 NESTED_PER_THREAD = 20
 """How deep backward calls nest on one stack: a call takes 10 to 20 frames, of the 1000 that Python allows it."""
@@ -61,7 +59,7 @@ class ThreadContext:
         self.here, self.state, self.context, self.tasks = here, thread_state(), copy_context(), tuple(here.tasks)
 
     def run(self, inbox: Inbox | None, job: Callable[[], Any]) -> Any:
-        """Call ``job`` as if the thread that made this errand did, with ``inbox`` as the one to be served."""
+        """Call ``job`` as if the thread that this was taken from did, with ``inbox`` as the one to be served."""
         return self.context.copy().run(self._adopted, inbox, job)
 
     def _adopted(self, inbox: Inbox | None, job: Callable[[], Any]) -> Any:
@@ -179,8 +177,8 @@ def report(node: Node | None, error: BaseException) -> None:
 
 def run_on_stand_in(here: EngineThread, job: Callable[[], Any]) -> Any:
     """Run ``job`` on another thread on behalf of this one, which waits. See Note [Reentrant]."""
-    errand, inbox = ThreadContext(here), here.inbox
-    return Outcome(lambda: errand.run(inbox, job)).wait(ReentrantThread.begin)
+    context, inbox = ThreadContext(here), here.inbox
+    return Outcome(lambda: context.run(inbox, job)).wait(ReentrantThread.begin)
 
 
 os.register_at_fork(after_in_child=ReentrantThread.idle.clear)  # threads do not survive a fork

@@ -25,67 +25,12 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import partial
-from heapq import heapify, heappop, heappush
-from itertools import count
 from typing import Any
 
-from tapegrad.engine.graph_task import GraphTask
-from tapegrad.engine.queue import InputBuffer
+from tapegrad.engine.graph_task import GraphTask, InputBuffer
+from tapegrad.engine.inbox import Entry, Inbox
 from tapegrad.engine.threads import EngineThread, ThreadContext, report
 from tapegrad.tape.node import Edge, Node
-
-Entry = tuple[int, int, int, Node, InputBuffer, "WorkersRun"]
-
-
-class Inbox:
-    """The nodes that are ready to be run by one thread, put there by any. See Note [Workers]."""
-
-    def __init__(self) -> None:
-        self.closed = False
-        self._entries: list[Entry] = []
-        self._lock = threading.RLock()  # reentrant: a finalizer may run backward anywhere
-        self._no_news = threading.Lock()  # no condition: see Note [Interrupts]
-        self._no_news.acquire()
-        self._tick = count().__next__
-
-    def put(self, run: WorkersRun, node: Node, inputs: InputBuffer) -> None:
-        """Leave a node here."""
-        with self._lock:
-            heappush(self._entries, (-run.task.depth, -node.sequence_nr, self._tick(), node, inputs, run))
-            self.wake()
-
-    def take(self, until: WorkersRun | None) -> Entry | None:
-        """Wait for the most urgent entry; None when the run ``until`` is finished (or, without one, this closed)."""
-        while not (self.closed if until is None else until.finished):
-            with self._lock:
-                if self._entries:
-                    return heappop(self._entries)
-            self._no_news.acquire()
-        return None
-
-    def take_next(self, run: WorkersRun) -> Entry | None:
-        """The most urgent entry if it belongs to ``run``; does not wait."""
-        with self._lock:
-            if self._entries and self._entries[0][-1] is run:
-                return heappop(self._entries)
-        return None
-
-    def wake(self) -> None:
-        """Let the thread that waits here, or the next to do so, look again."""
-        with self._lock:
-            if self._no_news.locked():
-                self._no_news.release()
-
-    def close(self) -> None:
-        """End the worker when it has done what it is at."""
-        self.closed = True
-        self.wake()
-
-    def discard(self, run: WorkersRun) -> None:
-        """Drop what waits here for a run that failed."""
-        with self._lock:
-            self._entries[:] = [entry for entry in self._entries if entry[-1] is not run]
-            heapify(self._entries)
 
 
 class WorkersRun:
@@ -102,7 +47,7 @@ class WorkersRun:
     def __init__(self, here: EngineThread, task: GraphTask, step: Callable[[GraphTask, Node, list], Sequence]) -> None:
         if here.inbox is None:
             here.inbox = Inbox()
-        self.task, self.step, self.home, self.errand = task, step, here.inbox, ThreadContext(here)
+        self.task, self.step, self.home, self.context = task, step, here.inbox, ThreadContext(here)
         self.pending = self.running = 0
         self.error: BaseException | None = None
         self._lock = threading.RLock()
@@ -132,7 +77,7 @@ class WorkersRun:
 
     def work(self, inbox: Inbox, entry: Entry | None) -> None:
         """Run the node of an entry, and those of this run that are the next in the same inbox."""
-        here = self.errand.here
+        here = self.context.here
         task = here.tasks[-1] = copy(self.task)
         while entry is not None:
             if self._begin():
@@ -206,7 +151,7 @@ def serve(inbox: Inbox, until: WorkersRun | None = None) -> None:
     """Run what comes into an inbox, until a run is finished (None: for ever)."""
     while (entry := inbox.take(until)) is not None:
         run = entry[-1]
-        run.errand.run(inbox, partial(run.work, inbox, entry))
+        run.context.run(inbox, partial(run.work, inbox, entry))
         del run, entry  # a thread that waits must not keep a graph alive
 
 

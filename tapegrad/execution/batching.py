@@ -15,7 +15,8 @@ compute it. But most of them do the same to other numbers. So a program of which
   What a branch gives is written outside of it, for XLA would copy a table that goes through a branch. So all branches
   give the same number of rows; what stands behind the results of a group is written over by the next.
 
-On accelerators the host would have to be asked at each branch, so there it is not done.
+On accelerators the host would have to be asked at each branch, so there it is not done. Without it, a step of the
+perceptron in ``benchmarks/workloads.py`` takes the calling thread twice as long.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ import numpy as np
 from jax import lax
 
 from tapegrad.caches import EXECUTABLE, remembered
-from tapegrad.execution.deferred import NUMBERS, Aval, Call, aval, quiet_numbers
+from tapegrad.execution.calls import Call
 from tapegrad.execution.kernel import scoped
+from tapegrad.execution.values import NUMBERS, Aval, aval, quiet_numbers
 
 TINY = 16
 """How many elements a result has at most, in programs that are batched."""
@@ -212,7 +214,7 @@ class _Schedule(NamedTuple):
     rows: list[int]
 
 
-class _Layout:
+class _TableLayout:
     """Where the values of a program are: which are rows of which table, and which inputs are not.
 
     Attributes:
@@ -290,7 +292,7 @@ def batched(code: Sequence[tuple], wanted: Sequence[int], inputs: Sequence[Any])
         wanted: the slots of the results that are wanted.
         inputs: the inputs of one run; those of others are of the same types.
     """
-    layout = _Layout(code, inputs)
+    layout = _TableLayout(code, inputs)
     groups = _groups(code, layout)
     for table in layout.tables.values():
         table.begin()
@@ -301,7 +303,9 @@ def batched(code: Sequence[tuple], wanted: Sequence[int], inputs: Sequence[Any])
 class Batched:
     """A program that is batched: where its values are, and what runs it."""
 
-    def __init__(self, layout: _Layout, branches: list[Branch], schedule: _Schedule, wanted: Sequence[int]) -> None:
+    def __init__(
+        self, layout: _TableLayout, branches: list[Branch], schedule: _Schedule, wanted: Sequence[int]
+    ) -> None:
         tables = list(layout.tables.values())
         self._schedule = [np.int32(len(schedule.kinds)), *map(_int_array, schedule)]
         self._wanted = [[slot for slot in wanted if slot in table.rows] for table in tables]
@@ -328,7 +332,7 @@ class Batched:
         return found
 
 
-def _groups(code: Sequence[tuple], layout: _Layout) -> list[list[tuple]]:
+def _groups(code: Sequence[tuple], layout: _TableLayout) -> list[list[tuple]]:
     """The instructions, each behind the slot of its first result, in groups, in an order in which they can be run."""
     groups: dict[tuple, list[tuple]] = {}
     first = 0
@@ -342,7 +346,7 @@ def _groups(code: Sequence[tuple], layout: _Layout) -> list[list[tuple]]:
     return [members[first : first + WIDEST] for members in ordered for first in range(0, len(members), WIDEST)]
 
 
-def _schedule(groups: list[list[tuple]], layout: _Layout) -> tuple[list[Branch], _Schedule]:
+def _schedule(groups: list[list[tuple]], layout: _TableLayout) -> tuple[list[Branch], _Schedule]:
     """The branches that there are, and the order in which they run."""
     numbers = {known: number for number, known in enumerate(layout.tables)}
     others = {position: number for number, position in enumerate(layout.others)}

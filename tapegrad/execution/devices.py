@@ -18,7 +18,7 @@ import jax
 
 from tapegrad.errors import message
 from tapegrad.execution.opaque import Meta
-from tapegrad.tape.modes import carried
+from tapegrad.tape.modes import inherited_state
 
 # PyTorch's device types, and tpu, which PyTorch knows only as xla.
 _TYPES = (
@@ -265,7 +265,7 @@ class _State(threading.local):
 
 
 _state = _State()
-carried.append(_state)
+inherited_state.append(_state)
 
 
 def get_default_device() -> device:

@@ -22,6 +22,7 @@ from typing import NoReturn, Self
 import ml_dtypes
 import numpy as np
 
+from tapegrad.doors import Door
 from tapegrad.errors import message
 
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)  # the values of `dtype.category`, in the order of promotion
@@ -211,7 +212,8 @@ def require_dtype(x: object, function: str, argument: str, position: builtins.in
 # The default dtype -------------------------------------------------------------------------------------------------
 
 _default_dtype = float32
-on_default_dtype_change: list[Callable[[], None]] = []  # called after a change: what was planned before is stale
+default_dtype_listener: Door[Callable[[], None]] = Door("default_dtype_listener", filled_by="ops/operator.py")
+"""Called after a change: what was planned before is stale."""
 
 
 def get_default_dtype() -> dtype:
@@ -235,8 +237,7 @@ def set_default_dtype(d: dtype, /) -> None:
         raise TypeError(f"couldn't find storage object {d.scalar_name}Storage")
     if d is not _default_dtype:
         _default_dtype = d
-        for callback in on_default_dtype_change:
-            callback()
+        default_dtype_listener.content()
 
 
 # Limits ------------------------------------------------------------------------------------------------------------

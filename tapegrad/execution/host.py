@@ -20,7 +20,7 @@ import numpy as np
 
 from tapegrad.caches import Cache, remembered, weigh
 from tapegrad.errors import message
-from tapegrad.execution.deferred import recording, settled
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import META, device, from_jax, jax_device, only_device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import Kernel, Shaped
@@ -28,6 +28,7 @@ from tapegrad.execution.late import expected, look
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.execution.tiering import as_jax, hosted
+from tapegrad.execution.values import materialized
 from tapegrad.tape.modes import switched, thread
 
 _COPIED_BY_KERNEL = 1 << 16  # bytes: above, copying costs more than the call
@@ -69,8 +70,8 @@ def from_host(array: np.ndarray, on: device) -> Any:
     """
     if on is META:
         return Meta(array.shape, array.dtype)
-    if recording.program.captures and thread.modes.deferred:
-        recording.program.note_constant(array)
+    if capturing.by is not None and thread.modes.deferred:
+        capturing.by.note_constant(array)
         return _copy(array)
     if array.nbytes <= _COPIED_BY_KERNEL and type(array) is np.ndarray and hosted():
         return array
@@ -84,7 +85,7 @@ def from_host(array: np.ndarray, on: device) -> Any:
 
 
 def _put(value: Any, on: device) -> Any:
-    value = settled(value)
+    value = materialized(value)
     if type(value) is np.ndarray and type(on) is device and value.nbytes <= _COPIED_BY_KERNEL and hosted():
         jax_device(on)
         return value
@@ -109,10 +110,10 @@ def to_host(value: Any) -> np.ndarray:
     """
     if type(value) is Meta:
         raise NotImplementedError(NO_DATA)
-    if recording.program.captures:
-        recording.program.demand()
+    if capturing.by is not None:
+        capturing.by.demand()
     try:
-        array = read_only(settled(value))
+        array = read_only(materialized(value))
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None
     if expected.findings:
@@ -141,12 +142,12 @@ def is_given_away(value: Any) -> bool:
 
 def may_look() -> bool:
     """Whether elements may be looked at: not while what is computed is captured for later. See Note [Late errors]."""
-    return not recording.program.captures
+    return capturing.by is None
 
 
 def address(value: Any) -> int:
     """Where the elements of a value lie in its device's memory: of a NumPy array, where they do for jax."""
-    return as_jax(settled(value)).unsafe_buffer_pointer()
+    return as_jax(materialized(value)).unsafe_buffer_pointer()
 
 
 def is_readable(value: Any) -> bool:
@@ -162,7 +163,7 @@ def is_traced(value: Any) -> bool:
 
 def array_of(value: Any) -> Any:
     """The array of jax's that a value is at last, with a dimension in front for each level that maps."""
-    return as_jax(settled(innermost(value)))
+    return as_jax(materialized(innermost(value)))
 
 
 def innermost(value: Any) -> Any:
@@ -203,7 +204,7 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
 @remembered("constants")
 def ones(shape: tuple[int, ...], d: dtype, on: device) -> Any:
     """A value of ones, kept: the seeds of backward calls. Values are immutable, so that sharing it is safe."""
-    with jax.core.eval_context(), switched(deferred=False):  # neither a tracer nor what is pending may be kept
+    with jax.core.eval_context(), switched(deferred=False):  # neither a tracer nor what is deferred may be kept
         value = filled(shape, 1, d, on)
         _kept[id(value)] = value
         weigh(value, value.nbytes)
@@ -220,7 +221,7 @@ def is_kept(value: Any) -> bool:
 
 @remembered("kernels")
 def _fill(shape: tuple[int, ...], wide: bool) -> Any:
-    return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).bind()
+    return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).dispatcher()
 
 
 def from_dlpack(array: Any, copy: bool | None) -> Any:

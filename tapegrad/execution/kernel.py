@@ -4,8 +4,8 @@ Note [The seam]
 Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values. How
 is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
 ``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is
-run later, and giving pending values (Note [Deferred programs] in ``deferred.py``). ``bind()`` gives a function that
-does what is right at each call. Those who know more, plans, take ``run`` or ``record``.
+run later, and giving deferred values (Note [Deferred programs] in ``deferred.py``). ``dispatcher()`` gives a function
+that does what is right at each call. Those who know more, plans, take ``run`` or ``record``.
 
 Note [64-bit without configuration]
 tapegrad never changes the process's JAX configuration. A kernel which touches a 64-bit type is traced and run inside
@@ -31,11 +31,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import EXECUTABLE, Cache, Interned, weigh
-from tapegrad.execution.deferred import NUMBERS, Call, DeferredValue, Traced, aval, recording, settled
+from tapegrad.execution.calls import Call
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import WIDE, Tiered, Trace, by_shapes, hosted, is_concrete, one_cpu, quietly
+from tapegrad.execution.values import NUMBERS, DeferredValue, Traced, aval, materialized
 from tapegrad.tape.modes import thread
 
 
@@ -66,12 +68,12 @@ def call_into(found: list[Any], function: Callable, wide: bool, values: Sequence
         found += starmap(function, (values,))
 
 
-def run_bound(bound: Callable, *values: Any) -> Any:
-    """Call what ``Kernel.bind`` gave, with values of any sort."""
+def dispatched(dispatcher: Callable, *values: Any) -> Any:
+    """Call what ``Kernel.dispatcher`` gave, with values of any sort."""
     for value in values:
         if isinstance(value, Opaque):
-            return value.run(bound, values)
-    return bound(*values)
+            return value.run(dispatcher, values)
+    return dispatcher(*values)
 
 
 class Jitted:
@@ -123,7 +125,7 @@ class Kernel:
         checked: how many of the first arguments may yet be arrays of other types than that.
 
     >>> import jax.numpy as jnp
-    >>> double = Kernel(lambda x: x + x, name="double", wide=False).bind()
+    >>> double = Kernel(lambda x: x + x, name="double", wide=False).dispatcher()
     >>> float(double(jnp.float32(3)))
     6.0
     """
@@ -160,7 +162,7 @@ class Kernel:
         """The function as jax has jitted it."""
         return self._jitted.function
 
-    def bind(self) -> Callable:
+    def dispatcher(self) -> Callable:
         """A function to call with values, whatever they are. It holds the kernel, and is not held by it."""
         run, deferred = self.run, self.deferred
 
@@ -198,14 +200,14 @@ class Kernel:
         return holder.value
 
     def deferred(self, *values: Any) -> Any:
-        """Record a call if a value is pending; with arrays alone, there mostly is no reason not to run it now."""
+        """Record a call if a value is deferred; with arrays alone, there mostly is no reason not to run it now."""
         if thread.modes.forked:
             refuse_forked()
-        if recording.program.captures or any(type(value) is DeferredValue for value in values):
+        if capturing.by is not None or any(type(value) is DeferredValue for value in values):
             try:
                 return self.call_for(values).record(*values)
             except Traced:
-                values = tuple(map(settled, values))
+                values = tuple(map(materialized, values))
         return self.at_once(*values)
 
     def at_once(self, *values: Any) -> Any:
@@ -223,7 +225,7 @@ class Kernel:
         """
         if any(type(value) is Meta for value in values):
             return self.shapes(*values)
-        return self.run(*settled_all(values))
+        return self.run(*materialized_or_raise(values))
 
     def shapes(self, *values: Any) -> Any:
         """What stands for the results where a value has no elements. See Note [Values without data]."""
@@ -261,7 +263,7 @@ class Kernel:
         return tuple(None if result is None else aval(result.shape, result.dtype) for result in results), single
 
     def __call__(self, *values: Any) -> Any:
-        return self.bind()(*values)
+        return self.dispatcher()(*values)
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}{', wide' if self.wide else ''})"
@@ -288,7 +290,7 @@ class Shaped:
 
     def __init__(self, function: Callable, *, name: str, wide: bool = False, reuse: bool = False) -> None:
         self._function, self._name, self._wide, self._reuse = function, name, wide, reuse
-        self._kernels, self._bound = Cache("kernels"), Cache("kernels")
+        self._kernels, self._dispatchers = Cache("kernels"), Cache("kernels")
 
     def of(self, value: Any) -> Kernel:
         """The kernel for arguments of which this is the first."""
@@ -301,19 +303,20 @@ class Shaped:
 
     def __call__(self, value: Any, *others: Any) -> Any:
         key = value.shape, value.dtype
-        call = self._bound.recent.get(key) or self._bound.get(key) or self._bound.keep(key, self.of(value).bind())
+        known = self._dispatchers
+        call = known.recent.get(key) or known.get(key) or known.keep(key, self.of(value).dispatcher())
         return call(value, *others)
 
 
-def settled_all(values: Sequence[Any]) -> tuple:
-    """Values that a kernel did not take, with those that were pending as arrays; called while that error is handled.
+def materialized_or_raise(values: Sequence[Any]) -> tuple:
+    """Values that a kernel did not take, with those that are deferred as arrays; called while that error is handled.
 
     Raises:
         TypeError: the error that is handled, if none was.
     """
     if not any(type(value) is DeferredValue for value in values):
         raise  # noqa: PLE0704 - it is called in an except clause
-    return tuple(map(settled, values))
+    return tuple(map(materialized, values))
 
 
 def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
@@ -332,14 +335,14 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
 
 
 def is_here(value: Any) -> bool:
-    """Whether a value is an array that has elements: no tracer, and nothing that is pending."""
+    """Whether a value is an array that has elements: no tracer, and nothing deferred."""
     return type(value) not in NUMBERS and is_concrete(value)
 
 
 _add = Shaped(jnp.add, name="accumulate")
 _sums = Cache("recorders")
 _recent_sums = _sums.recent
-"""What records the sum of two pending values, by their ``Aval``."""
+"""What records the sum of two deferred values, by their ``Aval``."""
 
 
 def add_values(left: Any, right: Any) -> Any:

@@ -25,8 +25,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import remembered
-from tapegrad.execution.deferred import Traced, recording, settled
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.values import Traced, materialized
 from tapegrad.tape.positions import Position, at, explain, here
 
 CALLS = 32
@@ -100,8 +101,9 @@ def check_later(value: Any, bad: Callable, settings: tuple, complaint: Complaint
         finding = _finder(bad, settings, value.shape, value.dtype).call_for((value,)).record(value)
     except Traced:
         return
-    ndim = _dimensions(bad, settings, value)
-    recording.program.checks.append((finding, Check(complaint, ndim, here())))  # type: ignore[attr-defined]
+    capture, ndim = capturing.by, _dimensions(bad, settings, value)
+    assert capture is not None
+    capture.checks.append((finding, Check(complaint, ndim, here())))
 
 
 class Check(NamedTuple):
@@ -187,7 +189,7 @@ class Findings:
 
     def _judge(self, found: Any) -> None:
         several = found if isinstance(found, tuple) else (found,)
-        array = np.concatenate([np.asarray(settled(one)) for one in several])
+        array = np.concatenate([np.asarray(materialized(one)) for one in several])
         if not array.any():
             return
         self.old, self.value = None, nothing(len(self.checks))

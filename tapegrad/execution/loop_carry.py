@@ -5,8 +5,8 @@ XLA fuses what computes a value into all who read it, when it takes that to be `
 With a value that goes through a loop, as the gradient of the state of a recurrent cell, this has no end: the tenth
 period computes the nine before it once more, each of its readers for itself. Then compiling takes a time that grows
 with the square of the periods, and running, too. What somebody outside wants, XLA does not compute twice. So of a value
-on a cheap way from one period to the next that is read several times (``carried``) we say that it is wanted, and drop
-it.
+on a cheap way from one period to the next that is read several times (``loop_carry``) we say that it is wanted, and
+drop it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Any
 import jax
 
 from tapegrad.caches import remembered
-from tapegrad.execution.deferred import NUMBERS, Call
+from tapegrad.execution.calls import Call
 from tapegrad.execution.partition import loops
+from tapegrad.execution.values import NUMBERS
 
 CHEAP = frozenset((
     "abs", "add", "add_any", "and", "bitcast_convert_type", "broadcast_in_dim", "ceil", "clamp", "complex", "conj",
@@ -37,7 +38,7 @@ SHORTEST_LOOP = 32
 """How many instructions a loop has at least, with all its periods, for us to look at what goes through it."""
 
 
-def kept(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> list[int]:
+def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> list[int]:
     """The results to give out besides those that are wanted, in a program or piece with these arguments.
 
     See Note [What XLA computes twice]. There are none if they are large, for they take memory until all is done.
@@ -55,9 +56,9 @@ def kept(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> l
         kinds = [x if isinstance(x, NUMBERS) else jax.ShapeDtypeStruct(x.shape, x.dtype) for x in values]
         return computed_twice(call, tuple(kinds))
 
-    found = [slot for slot in carried(code, lambda instruction: True) if not wanted[slot]]
+    found = [slot for slot in loop_carry(code, lambda instruction: True) if not wanted[slot]]
     if found:
-        found = [slot for slot in carried(code, is_cheap) if not wanted[slot]]
+        found = [slot for slot in loop_carry(code, is_cheap) if not wanted[slot]]
     total = sum(known[slot].nbytes for slot in found)
     return found if total <= max(KEPT_BYTES, sum(getattr(value, "nbytes", 0) for value in arguments) // 2) else []
 
@@ -79,7 +80,7 @@ def operations(jaxpr: Any) -> Iterator[str]:
             yield from operations(inner)
 
 
-def carried(code: Sequence[tuple], is_cheap: Callable[[tuple], bool]) -> list[int]:
+def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool]) -> list[int]:
     """The results in loops on which depends what a later period does, and which depend on an earlier one themselves.
 
     Only those that are read several times, and only as far as all that is between them ``is_cheap``.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tapegrad.errors import message
-from tapegrad.execution.deferred import run_pending
+from tapegrad.execution.deferred import run_recorded
 from tapegrad.tape.modes import set_default_modes, thread
 
 EXECUTIONS = ("immediate", "deferred")
@@ -70,7 +70,7 @@ def set_execution(how: str) -> None:
     """
     if how not in EXECUTIONS:
         raise ValueError(message("no such execution", expected=" or ".join(map(repr, EXECUTIONS)), got=repr(how)))
-    run_pending()
+    run_recorded()
     if thread.modes.deferred_enabled != (how == "deferred"):
         (patience.begin if how == "deferred" else patience.end)()
     thread.modes = thread.modes.replace(deferred=how == "deferred")
@@ -101,4 +101,4 @@ def deferred() -> Iterator[None]:
     finally:
         patience.end()
         thread.modes = thread.modes.replace(deferred=before)
-        run_pending()
+        run_recorded()

@@ -30,7 +30,7 @@ class Opaque:
     spec: Any
 
     def run(self, function: Callable, values: tuple) -> Any:
-        """The results of a function that ``Kernel.bind`` gave, of these values, of which this is one."""
+        """The results of a function that ``Kernel.dispatcher`` gave, of these values, of which this is one."""
         raise NotImplementedError
 
     @property

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from itertools import chain, compress
 from typing import Any, NamedTuple
 
-from tapegrad.execution.deferred import Call
+from tapegrad.execution.calls import Call
 
 SHORT = 192
 """Programs of so many instructions are one piece, and pieces have about so many at most."""

@@ -1,17 +1,18 @@
 """How recorded programs are run: in which pieces, which of them are compiled, and what is remembered.
 
 Note [Running a program]
-What a program does is known by its instructions and by which results are wanted: its *structure*. A structure that was
-not seen before is cut into *pieces* (``partition.py``): one, if it is short; in a long one a stretch that repeats
-itself becomes several equal pieces, which share one executable, so that a loop costs XLA no more than its body.
+What a program does is known by its instructions and by which results are wanted: by these it is remembered
+(``CachedProgram``). One that was not seen before is cut into *pieces* (``partition.py``): one, if it is short; in a
+long one a stretch that repeats itself becomes several equal pieces, which share one executable, so that a loop costs
+XLA no more than its body.
 
 A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
-Otherwise its kernels run one by one, as if nothing had been deferred: most structures of a dynamic program never come
-back. Where kernels need not be compiled (Note [Tiers] in ``tiering.py``), all this is decided by time alone: when the
-calls of a piece's kernels have taken as long as XLA will take for the piece, it is compiled in the background, and put
-in their place when that is done. Structures are remembered as all else is (Note [One memory] in ``caches.py``),
-executables as long as a structure is that has such a piece.
+Otherwise its kernels run one by one, as if nothing had been deferred: most programs whose course depends on numbers
+never come back. Where kernels need not be compiled (Note [Tiers] in ``tiering.py``), all this is decided by time alone:
+when the calls of a piece's kernels have taken as long as XLA will take for the piece, it is compiled in the background,
+and put in their place when that is done. Programs are remembered as all else is (Note [One memory] in ``caches.py``),
+executables as long as a program is that has such a piece.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
 """
@@ -31,17 +32,19 @@ import jax
 
 from tapegrad.caches import EXECUTABLE, Cache, Interned, memory, weigh
 from tapegrad.execution.batching import Batched, batched, is_fine
+from tapegrad.execution.calls import Call
 from tapegrad.execution.costs import XLA_CALL
-from tapegrad.execution.deferred import Call, Program, quiet_numbers, runners
+from tapegrad.execution.deferred import Program, program_runner
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.kernel import scoped
-from tapegrad.execution.loop_carry import kept
+from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
+from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
 
 MOST_ALIKE = 16
-"""How many structures are looked through that are as long, with the same results wanted, the same last instruction."""
+"""How many programs are looked through that are as long, with the same results wanted, the same last instruction."""
 
 INSTRUCTION, COMPILED_INSTRUCTION = 256, 48 << 10
 """About how many bytes an instruction takes that is remembered, and what XLA has compiled of one: measured."""
@@ -82,7 +85,7 @@ class SubprogramExecutable:
         waits = in_background() and not asked
         if piece.lone or (waits and self.due) or self._is_rare(often, waits) or self._is_small(arguments):
             return self._run_by_kernels(arguments)
-        jitted = jax.jit(piece.inlined(kept(piece.code, piece.wanted, arguments)))
+        jitted = jax.jit(piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)))
         compiled = scoped(jitted) if piece.wide else jitted
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
         for call in piece.calls:
@@ -162,8 +165,8 @@ def first_call(run: Callable, arguments: Iterable[Any]) -> Any:
     return results
 
 
-class Step(NamedTuple):
-    """What is done for one piece of a structure: where its arguments are, what runs, where the results belong.
+class SubprogramStep(NamedTuple):
+    """What is done for one piece of a program: where its arguments are, what runs, where the results belong.
 
     ``done`` are the slots that no later piece reads.
     """
@@ -175,7 +178,7 @@ class Step(NamedTuple):
     done: tuple[int, ...]
 
 
-class Structure:
+class CachedProgram:
     """What programs with the same instructions and the same wanted results have in common.
 
     Attributes:
@@ -192,7 +195,7 @@ class Structure:
         self._asked, self._owed = asked, 0.0
         self._fine = is_fine(code)
         self._batched: Batched | None = None
-        self._steps: list[Step] | None = None
+        self._steps: list[SubprogramStep] | None = None
 
     def run(self, inputs: list[Any]) -> list[Any] | dict[int, Any]:
         """The results that are wanted, by slot."""
@@ -249,12 +252,12 @@ class Structure:
                 found[slot] = None
         return found
 
-    def _pieces(self) -> list[Step]:
+    def _pieces(self) -> list[SubprogramStep]:
         if self._steps is None:
             placed = list(cut(self.code, self.wanted))
-            counts = Counter(place.piece for place in placed)
+            counts, often = Counter(place.piece for place in placed), self._asked
             self._steps = [
-                Step(arguments, executable_of(piece), self._asked or counts[piece] >= SEEN_ENOUGH, results, done)
+                SubprogramStep(arguments, executable_of(piece), often or counts[piece] >= SEEN_ENOUGH, results, done)
                 for piece, arguments, results, done in placed
             ]
         return self._steps
@@ -263,12 +266,12 @@ class Structure:
 class DueBatch(NamedTuple):
     """Programs that are to be batched in the background; ``inputs`` are those of one of them."""
 
-    structure: Structure
+    program: CachedProgram
     inputs: list[Any]
 
     def compile(self) -> None:
         """Batch them."""
-        self.structure.batch(self.inputs)
+        self.program.batch(self.inputs)
 
 
 def on_cpu(inputs: Iterable[Any]) -> bool:
@@ -286,9 +289,9 @@ class Counters:
 
 
 counters = Counters()
-_structures = Cache("programs")
+_programs = Cache("programs")
 _executables = Interned()
-_recent: deque[Structure] = deque(maxlen=8)
+_recent: deque[CachedProgram] = deque(maxlen=8)
 memory.others.append(_recent)
 _reasons: deque[str] = deque(maxlen=16)
 _remembering = threading.RLock()
@@ -299,32 +302,32 @@ def executable_of(piece: Subprogram) -> SubprogramExecutable:
     return _executables.get(piece) or _executables.only(piece, SubprogramExecutable(piece))
 
 
-def structure_of(program: Program, wanted: bytes) -> Structure:
-    """The structure of a program: the one that is known, or a new one."""
+def cached_program(program: Program, wanted: bytes) -> CachedProgram:
+    """What is remembered of such programs: what is known, or something new."""
     code = program.code
     key = len(code), code[-1], wanted
-    for structure in tuple(_structures.get(key) or ()):
-        if structure.code == code:
+    for cached in tuple(_programs.get(key) or ()):
+        if cached.code == code:
             counters.hits += 1
-            return structure
+            return cached
     with _remembering:
         counters.misses += 1
         _reasons.append(why_new(code, wanted))
-        structure = Structure(code, wanted)
-        weigh(structure, INSTRUCTION * len(code))
-        alike: list[Structure] = _structures.get(key) or _structures.keep(key, [])
-        alike.append(structure)
+        cached = CachedProgram(code, wanted)
+        weigh(cached, INSTRUCTION * len(code))
+        alike: list[CachedProgram] = _programs.get(key) or _programs.keep(key, [])
+        alike.append(cached)
         if len(alike) > MOST_ALIKE:
             del alike[0]
-        _recent.append(structure)
-    return structure
+        _recent.append(cached)
+    return cached
 
 
 def run_program(program: Program, wanted: bytes) -> None:
     """Compute what is wanted of a program."""
-    structure, values = structure_of(program, wanted), program.values
-    found = structure.run(program.inputs)
-    for slot in structure.slots:
+    cached, values = cached_program(program, wanted), program.values
+    found = cached.run(program.inputs)
+    for slot in cached.slots:
         value = values[slot]
         value.array = found[slot]
         value.program = None
@@ -348,8 +351,8 @@ class Stats(NamedTuple):
 
     Attributes:
         programs: how many kinds of programs are remembered.
-        hits: how many programs had a structure that was known.
-        misses: how many had not.
+        hits: how many programs were known.
+        misses: how many were not.
         compiled: how many pieces of programs were compiled.
         compile_seconds: what the first calls of compiled pieces took: tracing, compiling, running.
         reasons: of the last misses, what was new: the first instruction that differs from those of a program before.
@@ -387,7 +390,7 @@ def stats() -> Stats:
     >>> torch.execution.stats().hits - before
     2
     """
-    programs = sum(map(len, _structures.values()))
+    programs = sum(map(len, _programs.values()))
     known = memory.remembered()
     return Stats(
         programs, counters.hits, counters.misses, counters.compiled, counters.compile_seconds, tuple(_reasons),
@@ -402,12 +405,12 @@ def reset_stats() -> None:
 
 
 def why_new(code: list[tuple], wanted: bytes) -> str:
-    """What tells a structure from the one among the last that is most like it."""
+    """What tells a program from the one among the last that is most like it."""
     best, length = None, -1
-    for structure in reversed(_recent):
-        common = _common(structure.code, code)
+    for cached in reversed(_recent):
+        common = _common(cached.code, code)
         if common > length:
-            best, length = structure, common
+            best, length = cached, common
     if best is None or not length:
         return f"the first program that begins with {shown(code[0])}"
     if length == len(code) == len(best.code):
@@ -447,4 +450,4 @@ def shown(instruction: tuple[Call, Any]) -> str:
     return f"{call.kernel.name}({', '.join(f'%{slot}' if slot >= 0 else f'in{~slot}' for slot in slots)})"
 
 
-runners.append(run_program)
+program_runner.fill(run_program)

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.caches import remembered
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype, uint64
 from tapegrad.execution.host import committed, from_host, may_look, to_host
@@ -75,8 +75,8 @@ class KeyStream:
             self.offset += 1
             offset = self.offset
         key = self.key_at(offset)
-        if recording.program.captures:
-            recording.program.note_random(key, self, (self.root, offset - 1), None)
+        if capturing.by is not None:
+            capturing.by.note_random(key, self, (self.root, offset - 1), None)
         return key
 
     def key_at(self, offset: int) -> np.ndarray:
@@ -248,4 +248,4 @@ def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bo
     def sample(key: Any, *parameters: Any) -> Any:
         return what(jax_key(key), shape, np_dtype, *parameters)
 
-    return Kernel(sample, name=what.__name__.strip("_"), wide=wide).bind()
+    return Kernel(sample, name=what.__name__.strip("_"), wide=wide).dispatcher()

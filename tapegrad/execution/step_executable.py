@@ -16,11 +16,11 @@ from typing import Any
 import jax
 
 from tapegrad.caches import EXECUTABLE, weigh
-from tapegrad.execution.deferred import Call
+from tapegrad.execution.calls import Call
 from tapegrad.execution.kernel import call_into
-from tapegrad.execution.loop_carry import kept
+from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import run_through
-from tapegrad.execution.programs import COMPILED_INSTRUCTION, Structure, first_call
+from tapegrad.execution.programs import COMPILED_INSTRUCTION, CachedProgram, first_call
 
 AT_ONCE = 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
@@ -47,8 +47,8 @@ class StepExecutable:
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        self._structure = None if len(code) <= AT_ONCE else Structure(code, self._wanted, asked=True)
-        self.donated = () if self._structure else tuple(replaced)
+        self._cached = None if len(code) <= AT_ONCE else CachedProgram(code, self._wanted, asked=True)
+        self.donated = () if self._cached else tuple(replaced)
         self._code = code
         self._wide = any(instruction[0].kernel.wide for instruction in code)
         self._jitted: Any = None
@@ -56,7 +56,7 @@ class StepExecutable:
 
     def compile(self, inputs: Sequence[Any]) -> None:
         """Have XLA compile it, for inputs such as these, if it has not. That takes long: nothing is lost meanwhile."""
-        if self._jitted is not None or self._structure is not None:
+        if self._jitted is not None or self._cached is not None:
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
             jitted = self._jit(inputs)
@@ -70,8 +70,8 @@ class StepExecutable:
         If an interrupt is raised and the results are there, it came with them. See Note [Interrupts and donation].
         """
         with jax.core.eval_context():  # where jax traces: what is run is no part of that
-            if self._structure is not None:
-                found = self._structure.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
+            if self._cached is not None:
+                found = self._cached.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
                 results.append([found[slot] for slot in self.results])
                 return
             given = [inputs[i] for i in self._order]
@@ -84,7 +84,7 @@ class StepExecutable:
 
     def _jit(self, inputs: Sequence[Any]) -> Any:
         code, constants = self._code, self.constants
-        wanted = (*self.results, *kept(code, self._wanted, inputs))
+        wanted = (*self.results, *extra_outputs(code, self._wanted, inputs))
         rest = (i for i in range(len(inputs)) if i not in constants and i not in self.donated)
         order = self._order = (*self.donated, *rest)
 

@@ -18,7 +18,7 @@ from tapegrad.execution.tiering import HostFunction, Results, dtypes_of, results
 from tapegrad.tape.sources import defined
 
 
-class General(NamedTuple):
+class GeneralTrace(NamedTuple):
     """A kernel of a structure, written for the host.
 
     Attributes:
@@ -67,7 +67,7 @@ def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
         return jax.make_jaxpr(function, return_shape=True)(*examples)
 
 
-def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int]) -> General | None:
+def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int]) -> GeneralTrace | None:
     """What ``traced`` gave, written for the host; None if it can't be written.
 
     ``names`` are all symbols and floats; the floats are the first arguments, which are not the kernel's. ``lengths``
@@ -82,7 +82,7 @@ def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int
         return None
     least, cost = cost_of(closed, dict.fromkeys(lengths, 0)), cost_of(closed, lengths)
     variables = closed.jaxpr.invars[floats:]
-    return General(body, free, least, cost, dtypes_of(variables), results, shapes)
+    return GeneralTrace(body, free, least, cost, dtypes_of(variables), results, shapes)
 
 
 def shapes_for(shapes: Sequence[Sequence[Any]], names: Sequence[str]) -> Callable:

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from tapegrad.execution.deferred import settled
+from tapegrad.execution.values import materialized
 
 
 def annotation(name: str) -> AbstractContextManager:
@@ -18,4 +18,4 @@ def annotation(name: str) -> AbstractContextManager:
 
 def wait_for(values: Iterable[Any]) -> None:
     """Return when these values have been computed; None among them is passed over."""
-    jax.block_until_ready([settled(value) for value in values if value is not None])
+    jax.block_until_ready([materialized(value) for value in values if value is not None])

@@ -23,7 +23,7 @@ from jax import lax
 from tapegrad.caches import remembered
 from tapegrad.execution.bits import reinterpreted
 from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
-from tapegrad.execution.kernel import WIDE, Kernel, is_here, run_bound
+from tapegrad.execution.kernel import WIDE, Kernel, dispatched, is_here
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
 from tapegrad.execution.tiering import forget_twin
@@ -151,13 +151,13 @@ def reader(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -
     def read(value: Any, offset: Any) -> Any:
         return window.read(value, memory_strides, offset, box)
 
-    return Kernel(read, name="read_window", wide=window.memory in WIDE or window.dtype in WIDE).bind()
+    return Kernel(read, name="read_window", wide=window.memory in WIDE or window.dtype in WIDE).dispatcher()
 
 
 @remembered("kernels")
 def writer(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, shown, offset) that gives the value with what the window shows written into it."""
-    return _writing(window, memory_strides, box).bind()
+    return _writing(window, memory_strides, box).dispatcher()
 
 
 @remembered("kernels")
@@ -199,7 +199,7 @@ def read_window(
     if type(value) is Meta:
         return Meta(shape, dtype or memory)
     read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, view_bits, offset)
-    return run_bound(read, value, offset)
+    return dispatched(read, value, offset)
 
 
 def write_window(
@@ -220,7 +220,7 @@ def write_window(
     make = overwriter if over else writer
     sizes = value.shape, memory_strides, shown.shape, strides
     write = kernel_at(make, *sizes, memory, dtype or memory, view_bits, offset)
-    return write(holder, value, shown, offset) if over else run_bound(write, value, shown, offset)
+    return write(holder, value, shown, offset) if over else dispatched(write, value, shown, offset)
 
 
 def put_in_place(
@@ -255,7 +255,7 @@ def _resizer(memory_shape: Ints, memory_strides: Ints, dtype: np.dtype, size: in
         elements = elements if elements.dtype == dtype else _retyped_row(elements, dtype)
         return jnp.pad(elements[:size], (0, max(size - elements.size, 0)))
 
-    return Kernel(resize, name="resize", wide=wide).bind()
+    return Kernel(resize, name="resize", wide=wide).dispatcher()
 
 
 def resized_row(value: Any, memory_strides: Ints, nbytes: int) -> Any:

@@ -80,7 +80,7 @@ def besides(aux: Any, level: Level) -> Any:
 def keep_writes(before: Any, after: Any, level: Level) -> None:
     """Write to tensors that were lifted to a level what has been written there."""
     for tensor, inside in zip(flatten(before)[0], flatten(after)[0], strict=True):
-        if isinstance(inside, Tensor) and inside._storage is not None and inside._storage.live:
+        if isinstance(inside, Tensor) and inside._storage is not None and inside._storage.written:
             value = lower(inside, level)[0]
             with level.outside():
                 tensor.copy_(value)

@@ -158,7 +158,7 @@ def mapped(
         writes = [
             (leaf, dim, lower(x, level)[0])
             for x, leaf, dim in zip(inputs, leaves, dims, strict=True)
-            if dim is not None and x._storage is not None and x._storage.live
+            if dim is not None and x._storage is not None and x._storage.written
         ]
     for leaf, dim, new in writes:
         leaf.copy_(movedim(new, 0, dim))

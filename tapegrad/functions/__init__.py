@@ -1,4 +1,4 @@
-"""PyTorch's vocabulary over the operators of the table: ``dim``, defaults, checks, composites, in-place twins, methods.
+"""PyTorch's vocabulary over the operators of the table: ``dim``, defaults, checks, composites, writes, methods.
 
 Importing a family declares its functions; see ``registry.py`` for how, and ``attach.py`` for how Tensor gets them.
 """
@@ -70,7 +70,6 @@ from tapegrad.functions import (
     return_types,
     sampled,
     samplers,
-    saved_fields,
     scalars,
     scans,
     segments,

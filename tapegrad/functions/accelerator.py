@@ -13,20 +13,20 @@ from tapegrad.execution.late import look
 from tapegrad.functions.registry import public
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def is_available() -> bool:
     """Whether JAX has a device here that is no CPU."""
     return accelerator_type() is not None
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def device_count() -> int:
     """How many accelerators JAX has here."""
     kind = accelerator_type()
     return 0 if kind is None else count_devices(kind)
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def current_accelerator(check_available: bool = False) -> device | None:
     """The type of the accelerator as a device without an index, such as ``torch.device("cuda")``; None without one.
 
@@ -37,7 +37,7 @@ def current_accelerator(check_available: bool = False) -> device | None:
     return None if kind is None else device(kind)
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def current_device_index() -> int:
     """Which accelerator a device type without an index means: always the first.
 
@@ -48,14 +48,14 @@ def current_device_index() -> int:
     return 0
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def current_device_idx() -> int:
     """``current_device_index``, by an old name."""
     warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=3)
     return current_device_index()
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def set_device_index(device: Any, /) -> None:
     """Does nothing for the first accelerator, which a type without an index always means.
 
@@ -66,7 +66,7 @@ def set_device_index(device: Any, /) -> None:
     _choose(device)
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def set_device_idx(device: Any, /) -> None:
     """``set_device_index``, by an old name."""
     warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=3)
@@ -91,10 +91,10 @@ def _device_index(device: int | None, /) -> Iterator[None]:
     yield
 
 
-public("accelerator", name="device_index", out=False, asks="nobody")(_device_index)
+public("accelerator", name="device_index", asks="nobody")(_device_index)
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def synchronize(device: Any = None, /) -> None:
     """Raises what checks of compiled calls have found. To read a value is to wait for it.
 
@@ -105,7 +105,7 @@ def synchronize(device: Any = None, /) -> None:
     look()
 
 
-@public("accelerator", out=False, asks="nobody")
+@public("accelerator", asks="nobody")
 def empty_cache() -> None:
     """Does nothing, where there is an accelerator: XLA keeps its own pool of memory.
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.declarations import FOUND, Out
 from tapegrad.functions.generator import one_by_one
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.naming import renamed, renamed_in_place
+from tapegrad.functions.naming import renamed
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import converted
@@ -25,12 +26,15 @@ def _floating_only(input: Tensor, kernel: str) -> None:
     check(input, {BOOL: kernel, INTEGRAL: kernel, COMPLEX: kernel})
 
 
-def _apply(input: Tensor, inplace: bool, function: Callable[..., Tensor], *args: Any, **settings: Any) -> Tensor:
-    """The function of the tensor; ``inplace``, the tensor becomes that."""
+def _apply(
+    input: Tensor, inplace: bool, function: Callable[..., Tensor], *args: Any, node: str = "", **settings: Any
+) -> Tensor:
+    """The function of the tensor; ``inplace``, the tensor becomes that, with another ``node`` if one is named."""
     if not inplace:
         return function(input, *args, **settings)
     refuse_in_place(input, overlapping=function is activations.threshold)
-    return become(input, renamed_in_place(function(before_write(input), *args, **settings)))
+    result = function(before_write(input), *args, **settings)
+    return become(input, renamed(result, node) if node else result)
 
 
 # -- piecewise linear --------------------------------------------------------------------------------------------------
@@ -38,7 +42,7 @@ def _apply(input: Tensor, inplace: bool, function: Callable[..., Tensor], *args:
 NO_COMPLEX_CLAMP = (NotImplementedError, "clamp is not supported for complex types")
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def relu(input: Tensor) -> Tensor:
     """``input`` where positive, else 0; the gradient at 0 is 0.
 
@@ -54,13 +58,13 @@ def relu(input: Tensor) -> Tensor:
     return activations.relu(input)
 
 
-@public("nn.functional", name="relu", out=False)
+@public("nn.functional", name="relu")
 def _relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input`` where positive, else 0; the gradient at 0 is 0."""
     return _apply(input, inplace, relu)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` limited to ``[min_val, max_val]``; no gradient at the bounds.
 
@@ -80,20 +84,21 @@ def _limit(input: Tensor, number: Any) -> Any:
     return float(number) if input.dtype.category >= FLOATING else converted(number, input.dtype)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """``input`` limited to ``[0, 6]``; no gradient at the bounds."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``input`` where positive, else ``negative_slope * input``."""
     _floating_only(input, "leaky_relu_cpu")
-    return _apply(input, inplace, activations.leaky_relu, negative_slope=float(negative_slope))
+    slope = float(negative_slope)
+    return _apply(input, inplace, activations.leaky_relu, negative_slope=slope, node="LeakyReluBackward1")
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -115,10 +120,10 @@ def rrelu(
         slopes = rand_like(x.detach()) * (upper - lower) + lower if slopes is None else slopes
         return renamed(activations.prelu(x, slopes), "RreluWithNoiseBackward0")
 
-    return _apply(input, inplace, computed)
+    return _apply(input, inplace, computed, node="RreluWithNoiseBackward1")
 
 
-@public("torch", "Tensor", "nn.functional", out=False)
+@public("torch", "Tensor", "nn.functional", native=True)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``input`` where positive, else ``weight * input``, with one weight or one for each channel (dimension 1).
 
@@ -150,22 +155,22 @@ def _check_weights(input: Tensor, weight: Tensor) -> None:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where above the threshold, ``value`` elsewhere."""
     check(input, {BOOL: "threshold_cpu", COMPLEX: "threshold_cpu"})
     threshold, value = _limit(input, threshold), _limit(input, value)
-    return _apply(input, inplace, activations.threshold, threshold=threshold, value=value)
+    return _apply(input, inplace, activations.threshold, threshold=threshold, value=value, node="ThresholdBackward1")
 
 
-@public("torch", "Tensor", "nn.functional")
+@public("torch", "Tensor", "nn.functional", native=True, out=Out(FOUND))
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 within ``[-lambd, lambd]``, ``input`` outside."""
     _floating_only(input, "hardshrink_cpu")
     return activations.hardshrink(input, lambd=float(lambd))
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``input`` moved towards 0 by ``lambd``, not beyond.
 
@@ -181,14 +186,14 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return activations.softshrink(input, lambd=float(lambd))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``input / 6 + 1/2``, limited to ``[0, 1]``."""
     _floating_only(input, "hardsigmoid_cpu")
     return _apply(input, inplace, activations.hardsigmoid)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * hardsigmoid(input)``."""
     _floating_only(input, "hardswish_cpu")
@@ -200,27 +205,28 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 SELU = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946, "input_scale": 1.0}
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input) - 1)``."""
     _floating_only(input, "elu_cpu")
-    return _apply(input, inplace, activations.elu, alpha=float(alpha), scale=1.0, input_scale=1.0)
+    settings = {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0}
+    return _apply(input, inplace, activations.elu, **settings, node="EluBackward1")
 
 
-@public("torch", out=False)
+@public("torch")
 def selu(input: Tensor) -> Tensor:
     """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
     _floating_only(input, "elu_cpu")
     return activations.elu(input, **SELU)
 
 
-@public("nn.functional", name="selu", out=False)
+@public("nn.functional", name="selu")
 def _selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
-    return _apply(input, inplace, selu)
+    return _apply(input, inplace, selu, node="EluBackward1")
 
 
-@public("torch", out=False)
+@public("torch")
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``.
 
@@ -233,13 +239,13 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return activations.celu(input, alpha=float(alpha))
 
 
-@public("nn.functional", name="celu", out=False)
+@public("nn.functional", name="celu")
 def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
-    return _apply(input, inplace, celu, alpha)
+    return _apply(input, inplace, celu, alpha, node="CeluBackward1")
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``input`` times the standard normal distribution function of it; ``approximate="tanh"`` for a cheaper one.
 
@@ -256,7 +262,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return activations.gelu(input, approximate=approximate)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also called swish."""
     check(input, {BOOL: "silu_cpu", INTEGRAL: "silu_cpu"})
@@ -265,14 +271,14 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _apply(input, inplace, activations.silu)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``."""
     _floating_only(input, "mish_cpu")
     return _apply(input, inplace, activations.mish)
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold.
 
@@ -284,7 +290,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return activations.softplus(input, beta=float(beta), threshold=float(threshold))
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     _floating_only(input, "log_sigmoid_cpu")
@@ -307,43 +313,45 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return activations.glu(input, axis=axis)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return NAMESPACES["Tensor"]["sub"](input, elementwise.tanh(input))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
     return elementwise.div(input, elementwise.add(NAMESPACES["torch"]["abs"](input), 1))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``."""
     return elementwise.sigmoid(input)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
     return elementwise.tanh(input)
 
 
-# -- twins that write --------------------------------------------------------------------------------------------------
+# -- in-place variants -------------------------------------------------------------------------------------------------
 
 
-def _declare_twin(name: str) -> None:
+def _declare_variant(name: str, *homes: str) -> None:
     function = NAMESPACES["nn.functional"][name]
 
-    def twin(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def variant(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, **kwargs, inplace=True)
 
-    twin.__name__ = twin.__qualname__ = f"{name}_"
-    twin.__doc__ = f"In-place version of ``{name}``."
-    public("nn.functional", out=False)(twin)
+    variant.__name__ = variant.__qualname__ = f"{name}_"
+    variant.__doc__ = f"In-place version of ``{name}``."
+    public("nn.functional", *homes, native=True)(variant)
 
 
-for _name in ("relu", "hardtanh", "leaky_relu", "threshold", "elu", "selu", "celu", "rrelu"):
-    _declare_twin(_name)
+for _name in ("relu", "hardtanh", "leaky_relu", "elu"):
+    _declare_variant(_name)
+for _name in ("threshold", "selu", "celu", "rrelu"):
+    _declare_variant(_name, "torch")

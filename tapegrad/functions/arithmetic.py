@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.deferred import moves
+from tapegrad.execution.capturing import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
 from tapegrad.functions.bounds import refuse_elements, zero
+from tapegrad.functions.declarations import ARITHMETIC, InPlace, Out
+from tapegrad.functions.inplace_fast_path import one_operand
 from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import (
+    EXACT,
     common_dtype,
     converted,
     element_of,
@@ -24,7 +27,8 @@ from tapegrad.functions.scalars import (
     refuse,
 )
 from tapegrad.ops import comparison, elementwise, special
-from tapegrad.ops.operator import Operator, cast
+from tapegrad.ops.kinds import cast
+from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -56,7 +60,7 @@ def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
     return bool(alpha) if category == BOOL else element_of(alpha, common_dtype(x, y))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(captured="", fast=(one_operand, elementwise.add, elementwise.add_scaled)))
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, broadcast; either may be a number.
 
@@ -80,7 +84,10 @@ def _check_subtraction(x: Any, y: Any) -> None:
         raise RuntimeError(FROM_BOOL)
 
 
-@public("torch", "Tensor", aliases=("subtract",))
+@public(
+    "torch", "Tensor", aliases=("subtract",),
+    in_place=InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.sub, elementwise.sub_scaled)),
+)  # fmt: skip
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, broadcast; either may be a number.
 
@@ -109,13 +116,19 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return op(x, y, _checked_alpha(alpha, x, y))
 
 
-@public("torch", "Tensor", aliases=("multiply",))
+_TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.mul))
+
+
+@public("torch", "Tensor", aliases=("multiply",), in_place=_TIMES)
 def mul(input: Any, other: Any) -> Tensor:
     """``input * other``, broadcast; either may be a number."""
     return elementwise.mul(*operands("mul", input, other))
 
 
-@public("torch", "Tensor", aliases=("divide",))
+_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.div))
+
+
+@public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``, broadcast; either may be a number.
 
@@ -140,7 +153,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     return elementwise.div_rounded(x, y, rounding_mode=rounding_mode)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=_DIVIDED, out=Out(called="div"))
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``, broadcast; integers are divided as floats."""
     return elementwise.div(*operands("true_divide", input, other, floating_operand))
@@ -160,7 +173,7 @@ def _check_divisor(x: Any, y: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(derivative=False))
 def floor_divide(input: Any, other: Any) -> Tensor:
     """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
 
@@ -262,19 +275,37 @@ def _whole_exponent(x: Tensor, exponent: int) -> Any:
     return converted(exponent, common_dtype(x, exponent))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(called="pow"))
 def square(input: Tensor) -> Tensor:
     """``input ** 2``; of booleans int64."""
     return _to_number(input, 2.0 if input.dtype.category >= FLOATING else 2)
 
 
-@public("torch", "Tensor")
+def _refuse_narrow_base(tensor: Tensor, exponent: Any) -> None:
+    wide = _wide_enough(tensor, exponent)
+    if tensor.dtype is not wide:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {tensor.dtype.scalar_name} but the operation's result requires "
+            f"dtype {wide.scalar_name}"
+        )
+
+
+def _wide_enough(*operands: Any) -> Any:
+    return complex128 if common_dtype(*operands).is_complex else float64
+
+
+@public(
+    "torch", "Tensor", in_place=InPlace(first=_refuse_narrow_base),
+    out=Out(
+        "the output given to float_power has dtype {O} but the operation's result requires dtype {R}", called="pow"
+    ),
+)  # fmt: skip
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` in float64, or complex128 if either operand is complex."""
     for number in (input, exponent):
         if isinstance(number, int):
             operand(number, int64)
-    wide = complex128 if common_dtype(input, exponent).is_complex else float64
+    wide = _wide_enough(input, exponent)
     return pow(*[_widened(value, wide) for value in (input, exponent)])
 
 
@@ -300,10 +331,6 @@ public("special")(xlogy)
 # -- the operators of Python -------------------------------------------------------------------------------------------
 
 
-EXACT = 2**53
-"""Ints below this are floats, too."""
-
-
 def accepts(value: Any) -> bool:
     """Whether an operator of Python takes a value beside a tensor.
 
@@ -313,23 +340,27 @@ def accepts(value: Any) -> bool:
     return isinstance(value, Tensor) or is_number(value) or hasattr(type(value), "__torch_function__")
 
 
-NAMED_AS_OPERATORS = frozenset("""
-__rsub__ __floordiv__ __rfloordiv__ __rmod__ __rpow__ __and__ __or__ __xor__ __lshift__ __rshift__ __rlshift__
-__rrshift__ __eq__
-""".split())  # noqa: SIM905 - a table is easier to read without the quotes
-"""Operators that classes and modes get under their own names; of others it is the function: ``mul`` for ``__mul__``."""
+AUGMENTED: dict[str, str] = {}
+"""Augmented assignments as they were declared, and the methods that they call, or are in-place variants of."""
 
 
-def _overridable(name: str, function: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any]:
+def _overridable(name: str, function: Callable[[Tensor, Any], Any], own: bool) -> Callable[[Tensor, Any], Any]:
     """What an operator calls, as classes and modes get it."""
-    if name not in NAMED_AS_OPERATORS:
-        return function
-    return wrapped(getattr(function, "__wrapped__", function), name, False, kind="method")
+    return wrapped(getattr(function, "__wrapped__", function), name, kind="method") if own else function
 
 
-def dunder(name: str, function: Callable[[Tensor, Any], Any]) -> None:
-    """Declare a method such as ``__mod__`` of Tensor."""
-    function = _overridable(name, function)
+def dunder(
+    name: str, function: Callable[[Tensor, Any], Any], own: bool = False, augmented: tuple[str, ...] = ()
+) -> None:
+    """Declare a method such as ``__mod__`` of Tensor.
+
+    Args:
+        name, function: the method, and what it calls.
+        own: whether classes and modes get it under its own name; else it is the function: ``mul`` for ``__mul__``.
+        augmented: the augmented assignments that call the in-place variant of the function.
+    """
+    AUGMENTED.update(dict.fromkeys(augmented, f"{function.__name__}_"))
+    function = _overridable(name, function, own)
 
     def method(self: Tensor, other: Any) -> Any:
         return function(self, other) if accepts(other) else NotImplemented
@@ -349,15 +380,17 @@ def refused(self: Tensor, other: Any) -> Any:
 
 
 def hot_dunder(
-    name: str, op: Operator, function: Callable[[Tensor, Any], Any], foreign: Callable[[Tensor, Any], Any] = refused
-) -> None:
+    name: str, op: Operator, function: Callable[[Tensor, Any], Any], own: bool = False,
+    augmented: tuple[str, ...] = (), foreign: Callable[[Tensor, Any], Any] = refused,
+) -> None:  # fmt: skip
     """Declare a method such as ``__mul__``: an operator of the table, reached without a detour once a plan exists.
 
     Plans are made by the slow way only, so that checks and overrides have been done for whatever has one. ``op`` must
     be what ``function`` comes down to, for two tensors or for a tensor and a float. ``foreign`` gets operands that no
-    operator of Python takes.
+    operator of Python takes; for the others see ``dunder``.
     """
-    plans, function = op.plans, _overridable(name, function)
+    AUGMENTED.update(dict.fromkeys(augmented, f"{function.__name__}_"))
+    plans, function = op.plans, _overridable(name, function, own)
 
     def method(self: Tensor, other: Any) -> Any:
         try:
@@ -389,44 +422,25 @@ def reverse(function: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], T
     return reversed_
 
 
-@public("Tensor", name="__rdiv__", aliases=("__rtruediv__",), out=False)
+@public("Tensor", name="__rdiv__", aliases=("__rtruediv__",))
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     """``other / self``."""
     return elementwise.reciprocal(self) * other
 
 
-hot_dunder("__add__", elementwise.add, add)
+hot_dunder("__add__", elementwise.add, add, augmented=("__iadd__",))
 hot_dunder("__radd__", elementwise.add, add)
-hot_dunder("__sub__", elementwise.sub, sub)
-hot_dunder("__mul__", elementwise.mul, mul)
+hot_dunder("__sub__", elementwise.sub, sub, augmented=("__isub__",))
+hot_dunder("__mul__", elementwise.mul, mul, augmented=("__imul__",))
 hot_dunder("__rmul__", elementwise.mul, mul)
-hot_dunder("__truediv__", elementwise.div, div)
-hot_dunder("__rsub__", elementwise.rsub_number, rsub)
-dunder("__floordiv__", floor_divide)
-dunder("__rfloordiv__", reverse(floor_divide))
-dunder("__mod__", remainder)
-dunder("__rmod__", reverse(remainder))
-dunder("__pow__", pow)
-dunder("__rpow__", reverse(pow))
+hot_dunder("__truediv__", elementwise.div, div, augmented=("__itruediv__", "__idiv__"))
+hot_dunder("__rsub__", elementwise.rsub_number, rsub, own=True)
+dunder("__floordiv__", floor_divide, own=True, augmented=("__ifloordiv__",))
+dunder("__rfloordiv__", reverse(floor_divide), own=True)
+dunder("__mod__", remainder, augmented=("__imod__",))
+dunder("__rmod__", reverse(remainder), own=True)
+dunder("__pow__", pow, augmented=("__ipow__",))
+dunder("__rpow__", reverse(pow), own=True)
 NAMESPACES["Tensor"]["__neg__"] = NAMESPACES["Tensor"]["neg"]
 NAMESPACES["Tensor"]["__pos__"] = unary.positive
 NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
-
-
-# -- what nodes show of what they saved --------------------------------------------------------------------------------
-
-elementwise.mul.wraps_numbers = elementwise.div.wraps_numbers = True
-for _operator in (
-    elementwise.add, elementwise.sub, elementwise.rsub, elementwise.mul, elementwise.div, elementwise.div_rounded,
-    elementwise.floor_divide, elementwise.remainder, elementwise.remainder_number, elementwise.fmod,
-    elementwise.fmod_number,
-):  # fmt: skip
-    _operator.numbers_are_tensors = True
-elementwise.add.saved_names = {"alpha": 1}
-elementwise.sub.saved_names = {"alpha": 1}
-elementwise.rsub.saved_names = {"alpha": 1}
-elementwise.rsub_number.saved_names = {"alpha": 1}
-elementwise.pow.saved_names = {"exponent": "y"}
-elementwise.pow_number.saved_names = {"exponent": "y"}
-elementwise.number_pow.saved_names = {"exponent": "y"}
-elementwise.lerp_tensor.saved_names = {"end": "y"}

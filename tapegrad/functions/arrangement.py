@@ -205,7 +205,7 @@ def _check_widths(input: Tensor, widths: tuple, mode: str) -> None:
 # -- between channels and pixels ---------------------------------------------------------------------------------------
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C r^2, H, W) to (..., C, H r, W r): blocks of pixels from channels."""
     _check_pixels("pixel_shuffle", input, "upscale_factor", upscale_factor)
@@ -217,7 +217,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return ops.pixel_shuffle(input, factor=upscale_factor)
 
 
-@public("torch", "nn.functional")
+@public("torch", "nn.functional", native=True)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of ``pixel_shuffle``."""
     _check_pixels("pixel_unshuffle", input, "downscale_factor", downscale_factor)
@@ -239,7 +239,7 @@ def _check_pixels(name: str, input: Tensor, argument: str, factor: int) -> None:
         raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
 
 
-@public("torch", "nn.functional", aliases=("native_channel_shuffle",))
+@public("torch", "nn.functional", native=True, name="channel_shuffle", aliases=("native_channel_shuffle",))
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
     if input.ndim <= 2:

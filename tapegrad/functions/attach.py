@@ -12,7 +12,7 @@ from tapegrad.tensor.tensor import Tensor
 
 def attach() -> None:
     """Set every function declared for ``"Tensor"`` and every property; called once, at the end of import."""
-    inplace.declare_twins()
+    inplace.declare_variants()
     for name, method in NAMESPACES["Tensor"].items():
         setattr(Tensor, name, staticmethod(method) if name == "__new__" else method)
     for name, prop in PROPERTIES.items():

@@ -11,7 +11,7 @@ from tapegrad.functions.generator import Sample, next_key
 from tapegrad.functions.registry import public
 from tapegrad.ops import attention
 from tapegrad.ops.checks import check_product_of_batches, cpp_name
-from tapegrad.ops.operator import broadcast_shapes, broadcast_to
+from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -43,7 +43,7 @@ def _is_fused(query: Tensor, fits: bool) -> bool:
     return fused and fits
 
 
-@public("nn.functional", out=False)
+@public("nn.functional", native=True)
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.dispatch.nodes import refit
+from tapegrad.dispatch.accumulation import refit
 from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
@@ -26,12 +26,12 @@ from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
     Tensor,
     edge_of,
-    enliven,
     leave,
     new_tensor,
     passes_for_leaf,
     share,
     storage_of,
+    storage_to_write,
     value_of,
 )
 
@@ -67,13 +67,13 @@ def as_instance(cls: type, tensor: Tensor) -> Tensor:
     return result if tensor._storage is None else share(result, tensor)
 
 
-@public("Tensor", "torch", out=False)
+@public("Tensor", "torch")
 def detach(input: Tensor) -> Tensor:
     """The same data as a leaf that does not require grad; a write to one is seen on the other, and counted."""
     return without_history(input, "detach")
 
 
-@public("Tensor", "torch", out=False)
+@public("Tensor", "torch")
 def detach_(input: Tensor) -> Tensor:
     """Make this tensor a leaf that does not require grad. In inference mode it does nothing, as PyTorch's.
 
@@ -138,7 +138,7 @@ def _set_data(self: Tensor, value: Any) -> None:
     share(self, value)
     self._counter = counter
     if counter.version or counter.astray:  # what is plain counts as never written
-        enliven(self)
+        storage_to_write(self)
 
 
 def _delete_data(self: Tensor) -> None:
@@ -229,7 +229,7 @@ def _refuse_non_leaf(value: bool) -> None:
     raise RuntimeError(text)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set ``requires_grad`` and return this tensor.
 
@@ -342,55 +342,55 @@ PROPERTIES["volatile"] = property(_volatile, _set_volatile, doc="False: what it 
 PROPERTIES["name"] = _constant(None, "None: tensors have no names any more.")
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def element_size(self: Tensor) -> int:
     """The number of bytes of one element."""
     return self.dtype.itemsize
 
 
-@public("torch", name="numel", out=False)
+@public("torch", name="numel")
 def _numel(input: Tensor) -> int:
     """The number of elements."""
     return input._spec.numel
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating one."""
     return input.dtype.is_floating_point
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is a complex one."""
     return input.dtype.is_complex
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
     return input.dtype.is_signed
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return input.shape == other.shape
 
 
-@public("Tensor", "torch", out=False)
+@public("Tensor", "torch")
 def get_device(input: Tensor) -> int:
     """The index of the tensor's accelerator; -1 on the CPU, and on ``meta``."""
     return -1 if input.device.type in ("cpu", "meta") else input.device.index or 0
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """False: memory is not pinned here."""
     return False
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """The tensor itself, where there is an accelerator.
 
@@ -404,14 +404,14 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     return self
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def is_shared(self: Tensor) -> bool:
     """Whether the data lies in memory shared between processes; only an accelerator's counts as such."""
     refuse_memory(self)
     return self.device.type not in ("cpu", "meta")
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def share_memory_(self: Tensor) -> Tensor:
     """The tensor itself: there is no memory shared between processes here.
 
@@ -423,13 +423,13 @@ def share_memory_(self: Tensor) -> Tensor:
     return self
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def is_tensor(obj: Any, /) -> bool:
     """Whether ``obj`` is a tensor."""
     return isinstance(obj, Tensor)
 
 
-@public("torch", out=False)
+@public("torch")
 def typename(obj: Any, /) -> str:
     """PyTorch's name of the type of a tensor, or the qualified name of a class, or of an object's class."""
     if isinstance(obj, Tensor):

@@ -10,13 +10,18 @@ import numpy as np
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
 from tapegrad.execution.host import to_host
-from tapegrad.functions.arithmetic import dunder, hot_dunder, refused, reverse
+from tapegrad.functions.arithmetic import AUGMENTED, dunder, hot_dunder, refused, reverse
 from tapegrad.functions.construction import from_numpy
-from tapegrad.functions.registry import public
+from tapegrad.functions.declarations import ARITHMETIC, FOUND, InPlace, Out
+from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.inplace_memory import refuse_shared_parts
+from tapegrad.functions.naming import renamed
+from tapegrad.functions.registry import IN_PLACE, NAMESPACES, public
 from tapegrad.functions.scalars import is_number, no_overload, operand, operands, refuse
-from tapegrad.functions.unary import check, unary
-from tapegrad.ops import comparison
+from tapegrad.functions.unary import check, declare, unary
+from tapegrad.ops import assignment, comparison
 from tapegrad.ops.operator import Operator
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.level_messages import NO_RULE
 from tapegrad.tensor.refusals import refuse_examples, refuse_meta, refuse_number
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -40,8 +45,30 @@ def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
 
 
 def _comparison(op: Operator, *aliases: str, ordered: bool = True, foreign: Callable[..., Any] = refused) -> None:
-    function = public("torch", "Tensor", aliases=aliases)(_compare(op, ordered))
-    hot_dunder(f"__{op.name}__", op, function, foreign)
+    function = public("torch", "Tensor", aliases=aliases, out=Out(derivative=False))(_compare(op, ordered))
+    hot_dunder(f"__{op.name}__", op, function, own=op is comparison.eq, foreign=foreign)
+    for name in (op.name, *aliases):
+        public("Tensor")(_in_place(name, NAMESPACES["Tensor"][name], op.name.capitalize()))
+
+
+def _in_place(name: str, compare: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
+    """The in-place variant of a comparison: its node takes the outcome as it is."""
+
+    def method(self: Tensor, other: Any) -> Tensor:
+        refuse_in_place(self)
+        if self._storage is not None:
+            refuse_shared_parts(self, (other,))
+        outcome, before = compare(self, other), before_write(self)
+        recorded = thread.modes.grad and (before.requires_grad or (isinstance(other, Tensor) and other.requires_grad))
+        if not recorded:
+            return become(self, outcome, f"{name}_")
+        if isinstance(other, Tensor):
+            return become(self, renamed(assignment.compared(before, other, outcome), f"{node}Backward1"), f"{name}_")
+        return become(self, renamed(assignment.compared(before, None, outcome), f"{node}Backward0"), f"{name}_")
+
+    method.__name__ = method.__qualname__ = f"{name}_"
+    method.__doc__ = f"In-place version of ``{name}``: zeros and ones of this dtype. The gradient is zero."
+    return method
 
 
 def _equal_to_array(self: Tensor, other: Any) -> Any:
@@ -64,16 +91,18 @@ _comparison(comparison.ge, "greater_equal")
 
 # -- classification ----------------------------------------------------------------------------------------------------
 
+
+def _booleans(name: str) -> Out:
+    return Out(f"{name} does not support non-boolean outputs.", derivative=False)
+
+
 for _op in (comparison.isnan, comparison.isinf, comparison.isfinite):
-    public("torch", "Tensor", out=False)(unary(_op))
-public("torch", "Tensor")(
-    unary(
-        comparison.signbit, {COMPLEX: (NotImplementedError, "signbit is not implemented for complex tensors.")}
-    )
-)  # fmt: skip
+    declare(unary(_op))
+_NO_SIGN = (NotImplementedError, "signbit is not implemented for complex tensors.")
+declare(unary(comparison.signbit, {COMPLEX: _NO_SIGN}), out=_booleans("signbit"))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=_booleans("isposinf"))
 def isposinf(input: Tensor) -> Tensor:
     """Whether inf.
 
@@ -84,7 +113,7 @@ def isposinf(input: Tensor) -> Tensor:
     return comparison.eq(input, float("inf"))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=_booleans("isneginf"))
 def isneginf(input: Tensor) -> Tensor:
     """Whether -inf.
 
@@ -95,13 +124,13 @@ def isneginf(input: Tensor) -> Tensor:
     return comparison.eq(input, float("-inf"))
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part is 0; always, of a real tensor."""
     return comparison.isreal(input)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether ``|input - other| <= atol + rtol * |other|``, element by element; infinities must be equal.
 
@@ -120,7 +149,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return comparison.isclose(input, other, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether ``isclose`` holds everywhere. Waits for the data."""
     refuse_examples(
@@ -132,7 +161,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(to_host(value_of(isclose(input, other, rtol, atol, equal_nan))).all())
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements. Waits for the data."""
     refuse_examples(NO_RULE.format("equal"), input, other)
@@ -151,12 +180,12 @@ def _logical(op: Operator) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast; of any dtypes."
-    public("torch", "Tensor")(function)
+    declare(function, in_place=InPlace(recorded=False, captured=ARITHMETIC), out=Out(derivative=False))
 
 
 for _op in (comparison.logical_and, comparison.logical_or, comparison.logical_xor):
     _logical(_op)
-public("torch", "Tensor")(unary(comparison.logical_not))
+declare(unary(comparison.logical_not), in_place=InPlace(recorded=False), out=Out(derivative=False))
 
 
 def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], Tensor]:
@@ -167,12 +196,14 @@ def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], T
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast; either may be a number."
-    return public("torch", "Tensor")(function)
+    return public("torch", "Tensor", in_place=InPlace(captured=""))(function)
 
 
 def _operator(symbol: str, function: Callable[[Any, Any], Tensor]) -> None:
-    dunder(f"__{symbol}__", function)
-    dunder(f"__r{symbol}__", reverse(function))
+    dunder(f"__{symbol}__", function, own=True)
+    dunder(f"__r{symbol}__", reverse(function), own=symbol.endswith("shift"))
+    AUGMENTED[f"__i{symbol}__"] = f"__{symbol}__"
+    IN_PLACE[f"__{symbol}__"] = InPlace(captured="")
 
 
 _operator("and", _bitwise(comparison.bitwise_and, "bitwise_and_cpu", FLOATING, COMPLEX))
@@ -180,7 +211,7 @@ _operator("or", _bitwise(comparison.bitwise_or, "bitwise_or_cpu", FLOATING, COMP
 _operator("xor", _bitwise(comparison.bitwise_xor, "bitwise_xor_cpu", FLOATING, COMPLEX))
 _operator("lshift", _bitwise(comparison.bitwise_left_shift, "lshift_cpu", BOOL, FLOATING, COMPLEX))
 _operator("rshift", _bitwise(comparison.bitwise_right_shift, "rshift_cpu", BOOL, FLOATING, COMPLEX))
-public("torch", "Tensor")(unary(comparison.bitwise_not, {FLOATING: "bitwise_not_cpu", COMPLEX: "bitwise_not_cpu"}))
+declare(unary(comparison.bitwise_not, dict.fromkeys((FLOATING, COMPLEX), "bitwise_not_cpu")), out=Out(FOUND))
 
 
 def _divisors(op: Operator, kernel: str) -> None:
@@ -190,14 +221,14 @@ def _divisors(op: Operator, kernel: str) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast."
-    public("torch", "Tensor")(function)
+    declare(function, in_place=InPlace(captured=""))
 
 
 _divisors(comparison.gcd, "gcd_cpu")
 _divisors(comparison.lcm, "lcm_cpu")
 
 
-@public("Tensor", name="__invert__", out=False)
+@public("Tensor", name="__invert__")
 def invert(self: Tensor) -> Tensor:
     """All bits flipped; of booleans, "not".
 

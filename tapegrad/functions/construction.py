@@ -34,7 +34,7 @@ from tapegrad.tensor.tensor import Tensor, value_of
 _SCALARS = (bool, int, float, complex)
 
 
-@public("torch", out=False, asks="modes")
+@public("torch", asks="modes")
 def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A new tensor with a copy of ``data``: a number, nested sequences of numbers, an array, a tensor.
 
@@ -59,7 +59,7 @@ def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Ten
     return constructed("tensor", data, options)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def new_tensor(self: Tensor, data: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A new tensor with a copy of ``data``, of this tensor's dtype and device if none are given."""
     return constructed("new_tensor", data, options, self.dtype, self)
@@ -292,7 +292,7 @@ def _refuse(of: dtype) -> NoReturn:
 # Arrays, buffers, numbers -------------------------------------------------------------------------------------------
 
 
-@public("torch", out=False, asks="modes")
+@public("torch", asks="modes")
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor: itself if it is one of this dtype and device, else like ``tensor``.
 
@@ -338,7 +338,7 @@ def copy_of(array: np.ndarray) -> Tensor:
     return target("from_numpy", {"device": "cpu"}, dtypes.from_numpy(array.dtype)).tensor(array.copy("K"))
 
 
-@public("torch", out=False, asks="modes")
+@public("torch", asks="modes")
 def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: Any = None
 ) -> Tensor:
@@ -388,7 +388,7 @@ def _check_alias(obj: Any, dtype: dtype | None) -> None:
         raise ValueError(f"can't alias tensor with dtype '{present.scalar_name}' into dtype '{dtype.scalar_name}'.")
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def from_numpy(ndarray: Any) -> Tensor:
     """The tensor on the memory of a NumPy array: writes to one side are seen on the other, and count no version.
 
@@ -411,7 +411,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return shared_with(checked_array(ndarray))
 
 
-@public("torch", out=False)
+@public("torch")
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """The 1-dim tensor of ``count`` elements (-1: all) found in a buffer after ``offset`` bytes, on its memory.
 
@@ -446,7 +446,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     return result.requires_grad_() if made.requires_grad else result
 
 
-@public("torch", out=False)
+@public("torch")
 def scalar_tensor(s: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """The 0-dim tensor of a number, of the default dtype if none is given."""
     if isinstance(s, Tensor) and s.ndim == 0:

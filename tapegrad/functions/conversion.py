@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes import gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
@@ -22,7 +22,7 @@ from tapegrad.functions.factory import named_device, named_dtype, no_overload
 from tapegrad.functions.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.functions.registry import public
 from tapegrad.ops.conversion import truncate
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node, next_sequence_nr
 from tapegrad.tensor.exposing import exposed
@@ -99,7 +99,7 @@ _TO = (
 )
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``: this tensor in a dtype and on a device.
 
@@ -162,7 +162,7 @@ def _declare_cast(name: str, d: dtype) -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"This tensor in the dtype ``{d}``; itself if it has it."
-    public("Tensor", out=False)(method)
+    public("Tensor")(method)
 
 
 for _name, _dtype in {
@@ -173,13 +173,13 @@ for _name, _dtype in {
     _declare_cast(_name, _dtype)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype and on the device of another one."""
     return converted_to(self, other.dtype, other.device)
 
 
-@public("Tensor", name="type", out=False)
+@public("Tensor", name="type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of this tensor's type, such as ``torch.FloatTensor``; or, given a type, this tensor converted to it.
 
@@ -194,13 +194,13 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return converted_to(self, wanted, on)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor on the CPU."""
     return converted_to(self, self.dtype, named_device("cpu", "cpu"))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """This tensor on a GPU, the first if none is named.
 
@@ -211,7 +211,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     return converted_to(self, self.dtype, named_device("cuda", where))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
     """The tensor itself (in another dtype, if one is given): there are no sparse tensors here."""
     return self if dtype is None else to(self, dtype)
@@ -240,7 +240,7 @@ def only_element(tensor: Tensor) -> bool | int | float | complex:
     return host_array(tensor).item()
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The elements as a NumPy array that shares the tensor's memory: a write to one side is seen on the other.
 
@@ -275,7 +275,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     return exposed(self)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """The elements as an array, which shares their memory if no other dtype is wanted; raises as ``numpy`` does.
 
@@ -290,7 +290,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     return array if dtype is None else array.astype(dtype, copy=False)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
     """What NumPy's functions make of their result when they are given tensors: a tensor, which nothing recorded.
 
@@ -303,7 +303,7 @@ def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_
     return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def item(self: Tensor) -> bool | int | float | complex:
     """The only element as a Python number.
 
@@ -316,7 +316,7 @@ def item(self: Tensor) -> bool | int | float | complex:
     return only_element(self)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; of a 0-dim tensor, the number."""
     refuse_examples(NO_MEMORY, self)
@@ -341,7 +341,7 @@ def _real_scalar(tensor: Tensor, cpp_type: str) -> Any:
     return number
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_nonzero(input: Tensor) -> bool:
     """Whether the only element is not zero.
 
@@ -355,32 +355,32 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(only_element(input))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __bool__(self: Tensor) -> bool:
     """Whether the only element is not zero."""
     return is_nonzero(self)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __float__(self: Tensor) -> float:
     """The only element as a float."""
     return float(_real_scalar(self, "double"))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __int__(self: Tensor) -> int:
     """The only element as an int, cut off towards zero; nan and infinity raise as Python's do."""
     number = _real_scalar(self, "int64_t")
     return int(number) if isinstance(number, int) else math.trunc(number)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __complex__(self: Tensor) -> complex:
     """The only element as a complex number."""
     return complex(_python_scalar(self))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __index__(self: Tensor) -> int:
     """The only element of an integral or boolean tensor, to index sequences with.
 
@@ -392,7 +392,7 @@ def __index__(self: Tensor) -> int:
     return int(only_element(self))  # type: ignore[arg-type]
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __format__(self: Tensor, format_spec: str) -> str:
     """The number of a 0-dim tensor in the format given; otherwise the text of the tensor, which takes none."""
     if self.ndim == 0 and type(self) is Tensor and self.device is not META:
@@ -400,7 +400,7 @@ def __format__(self: Tensor, format_spec: str) -> str:
     return object.__format__(self, format_spec)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __contains__(self: Tensor, element: Any, /) -> bool:
     """Whether any element equals a number or (broadcast) tensor."""
     if not isinstance(element, (Tensor, bool, int, float, complex)):

@@ -204,7 +204,7 @@ def _convolved(
     return y if x is input else squeeze(y, 0)
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -219,7 +219,7 @@ def conv1d(
     return _convolved("conv1d", 1, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -236,7 +236,7 @@ def conv2d(
     return _convolved("conv2d", 2, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -249,7 +249,7 @@ def conv3d(
     return _convolved("conv3d", 3, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -263,7 +263,7 @@ def conv_transpose1d(
     return _convolved("conv_transpose1d", 1, input, weight, bias, arguments, transposed=True)
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -277,7 +277,7 @@ def conv_transpose2d(
     return _convolved("conv_transpose2d", 2, input, weight, bias, arguments, transposed=True)
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -291,14 +291,10 @@ def conv_transpose3d(
     return _convolved("conv_transpose3d", 3, input, weight, bias, arguments, transposed=True)
 
 
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
 CONVOLUTIONS = (conv.convolution, conv.complex_convolution)
 """Of real numbers, and of complex ones."""
 
-conv.convolution.saved_names = conv.conv_transpose.saved_names = {"input": "x"}
-
-
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """``conv1d`` with the dimensions in another order: (time, batch, in), (kernel, in, out), to (time, batch, out).
 

@@ -24,21 +24,21 @@ def named(function: str, position: int, reduction: Any) -> str:
     return {1: "mean", 2: "sum"}.get(reduction, "none")
 
 
-@public("torch", out=False)
+@public("torch")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``nn.functional.alpha_dropout``."""
     dropout.check_native_probability(p)
     return dropout.alpha_dropout(input, p, train)
 
 
-@public("torch", out=False)
+@public("torch")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``nn.functional.feature_alpha_dropout``."""
     dropout.check_native_probability(p)
     return dropout.feature_alpha_dropout(input, p, train)
 
 
-@public("torch", out=False)
+@public("torch")
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
@@ -47,7 +47,7 @@ def binary_cross_entropy_with_logits(
     return losses.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
 
 
-@public("torch", out=False)
+@public("torch")
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
@@ -56,7 +56,7 @@ def cosine_embedding_loss(
     return similarities.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
 
 
-@public("torch", out=False)
+@public("torch")
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """``nn.functional.hinge_embedding_loss``, with the reduction as a number (``named``)."""
     return similarities.hinge_embedding_loss(
@@ -64,13 +64,13 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     )
 
 
-@public("torch", out=False)
+@public("torch")
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """``nn.functional.kl_div``, with the reduction as a number (``named``)."""
     return losses.kl_div(input, target, reduction=named("kl_div", 3, reduction), log_target=log_target)
 
 
-@public("torch", out=False)
+@public("torch")
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
@@ -79,7 +79,7 @@ def margin_ranking_loss(
     return similarities.margin_ranking_loss(input1, input2, target, margin, reduction=how)
 
 
-@public("torch", out=False)
+@public("torch")
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
@@ -88,7 +88,7 @@ def poisson_nll_loss(
     return losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
 
 
-@public("torch", out=False)
+@public("torch")
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
     swap: bool = False, reduction: int = 0,

@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
 from tapegrad.execution.promotion import inferred_dtype
 from tapegrad.execution.sizes import check_size
+from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
 from tapegrad.functions.factory import (
     OPTIONS,
     Target,
@@ -38,7 +39,7 @@ from tapegrad.tensor.tensor import Tensor
 # One number everywhere ----------------------------------------------------------------------------------------------
 
 
-@public("torch")
+@public("torch", out=IN_TARGETS_DTYPE)
 def zeros(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of a size, of the default dtype if none is given.
 
@@ -51,14 +52,14 @@ def zeros(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     return target("zeros", options).full(shape, 0)
 
 
-@public("torch")
+@public("torch", out=IN_TARGETS_DTYPE)
 def ones(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Ones of a size, of the default dtype if none is given."""
     shape = size_of_arguments("ones", size, options)
     return target("ones", options).full(shape, 1)
 
 
-@public("torch")
+@public("torch", out=IN_TARGETS_DTYPE)
 def empty(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose elements are to be written yet. Here they are zeros.
 
@@ -72,7 +73,7 @@ def empty(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     return laid_out(target("empty", options, like=True).full(shape, 0), format_strides(chosen, shape))
 
 
-@public("torch")
+@public("torch", out=IN_TARGETS_DTYPE)
 def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose every element is ``fill_value``; the dtype is that of the number if none is given.
 
@@ -92,52 +93,52 @@ def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> 
     return laid_out(made.full(tuple(input.shape), element(number, made.dtype), input), strides)
 
 
-@public("torch", out=False)
+@public("torch")
 def zeros_like(input: Tensor, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of the size, dtype and device of ``input``; they don't require grad unless asked to."""
     return _like("zeros_like", input, options, 0)
 
 
-@public("torch", out=False)
+@public("torch")
 def ones_like(input: Tensor, **options: Unpack[TensorOptions]) -> Tensor:
     """Ones of the size, dtype and device of ``input``; they don't require grad unless asked to."""
     return _like("ones_like", input, options, 1)
 
 
-@public("torch", out=False)
+@public("torch")
 def empty_like(input: Tensor, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor to be written yet, of the size, dtype and device of ``input``; here zeros."""
     return _like("empty_like", input, options, 0)
 
 
-@public("torch", out=False)
+@public("torch")
 def full_like(input: Tensor, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of the size, dtype and device of ``input`` whose every element is ``fill_value``."""
     return _like("full_like", input, options, filling("full_like", fill_value))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def new_zeros(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_zeros", size, options)
     return target("new_zeros", options, self.dtype, self.device).full(shape, 0, self)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def new_ones(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Ones of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_ones", size, options)
     return target("new_ones", options, self.dtype, self.device).full(shape, 1, self)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def new_empty(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size, to be written yet, of this tensor's dtype and device; here zeros."""
     shape = size_of_arguments("new_empty", size, options)
     return target("new_empty", options, self.dtype, self.device).full(shape, 0, self)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose every element is ``fill_value``, of this tensor's dtype and device."""
     made = target("new_full", options, self.dtype, self.device)
@@ -153,7 +154,7 @@ _ARANGE = (
 )
 
 
-@public("torch")
+@public("torch", out=Out(EXPECTED, computes=INTEGRAL, kernel="arange_cpu", real=True))
 def arange(*bounds: Any, **options: Any) -> Tensor:
     """``arange(end)``, ``arange(start, end, step=1)``: the numbers from ``start`` up to, not including, ``end``.
 
@@ -170,7 +171,7 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
     return _progression(made, start, end, step, inclusive=False)
 
 
-@public("torch", name="range")
+@public("torch", name="range", out=Out(EXPECTED, computes=INTEGRAL, kernel="range_cpu", real=True))
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[TensorOptions]) -> Tensor:
     """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``."""
     warnings.warn(
@@ -256,7 +257,7 @@ _LINSPACE = tuple(
 )
 
 
-@public("torch")
+@public("torch", out=Out(EXPECTED, computes=INTEGRAL, kernel="linspace_cpu"))
 def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """``steps`` numbers from ``start`` to ``end``, both included, at equal distances.
 
@@ -278,7 +279,7 @@ def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOp
 _LOGSPACE = tuple(signature.replace("int steps", "int steps, float base = 10.0") for signature in _LINSPACE)
 
 
-@public("torch")
+@public("torch", out=Out(EXPECTED, computes=INTEGRAL, kernel="logspace_cpu"))
 def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **options: Unpack[TensorOptions]) -> Tensor:
     """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``."""
     first, last, count = _ends("logspace", start, end, steps, _LOGSPACE)
@@ -330,7 +331,7 @@ def _spaced(first: Any, last: Any, count: int, d: dtype) -> np.ndarray:
 # Matrices -----------------------------------------------------------------------------------------------------------
 
 
-@public("torch")
+@public("torch", out=IN_TARGETS_DTYPE)
 def eye(n: Any, m: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """The matrix of ``n`` rows and ``m`` columns (``n`` if not given) with ones on its diagonal.
 
@@ -376,13 +377,13 @@ def _inside(rows: int, columns: int, offset: int, lower: bool) -> int:
     return below if lower else rows * columns - below
 
 
-@public("torch", out=False)
+@public("torch")
 def tril_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOptions]) -> Tensor:
     """The rows and columns of the elements on and below a diagonal, of shape (2, count)."""
     return _triangle("tril_indices", row, col, offset, True, options)
 
 
-@public("torch", out=False)
+@public("torch")
 def triu_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOptions]) -> Tensor:
     """The rows and columns of the elements on and above a diagonal, of shape (2, count)."""
     return _triangle("triu_indices", row, col, offset, False, options)

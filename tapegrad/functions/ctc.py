@@ -15,7 +15,7 @@ from tapegrad.functions.registry import public
 from tapegrad.ops import ctc, elementwise, reductions
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.ops.shape import view
 from tapegrad.tensor.tensor import Tensor
 
@@ -121,7 +121,7 @@ def _refuse_lengths(name: str, lengths: Tensor) -> None:
     refuse_elements(lengths, negative, complaint=lambda found: RuntimeError(f"{text} {found.number} {WHERE}"))
 
 
-@public("torch", out=False)
+@public("torch")
 def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
     zero_infinity: bool = False,
@@ -139,7 +139,7 @@ def _ctc_loss(
     return ctc.ctc_loss(log_probs, targets, steps, lengths, **settings)
 
 
-@public("torch", name="ctc_loss", out=False)
+@public("torch", name="ctc_loss")
 def torch_ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
@@ -161,7 +161,7 @@ def torch_ctc_loss(
     return loss if batched else loss.squeeze(0)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
     reduction: str = "mean", zero_infinity: bool = False,
@@ -184,7 +184,3 @@ def ctc_loss(
     """
     number = REDUCTIONS.index(resolve_reduction(reduction))
     return torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
-
-
-ctc.ctc_loss.saved_names = {"result0": "loss", "result1": "alpha", "input_lengths": "steps",
-                            "target_lengths": "lengths"}  # fmt: skip

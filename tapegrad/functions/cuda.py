@@ -10,19 +10,19 @@ from tapegrad.functions.generator import manual_seed as seed_default
 from tapegrad.functions.registry import public
 
 
-@public("cuda", out=False)
+@public("cuda")
 def is_available() -> bool:
     """Whether JAX has a GPU here."""
     return count_devices("cuda") > 0
 
 
-@public("cuda", out=False)
+@public("cuda")
 def device_count() -> int:
     """How many GPUs JAX has here."""
     return count_devices("cuda")
 
 
-@public("cuda", out=False)
+@public("cuda")
 def current_device() -> int:
     """The index of the GPU that ``cuda`` without an index means: always the first.
 
@@ -34,19 +34,19 @@ def current_device() -> int:
     return 0
 
 
-@public("cuda", out=False)
+@public("cuda")
 def is_bf16_supported() -> bool:
     """Whether bfloat16 can be computed with: XLA can on every GPU."""
     return is_available()
 
 
-@public("cuda", aliases=("manual_seed_all",), out=False)
+@public("cuda", aliases=("manual_seed_all",))
 def manual_seed(seed: int) -> None:
     """Seed random numbers; there is one default generator for all devices."""
     seed_default(seed)
 
 
-@public("cuda", aliases=("empty_cache",), out=False)
+@public("cuda", aliases=("empty_cache",))
 def synchronize(device: Any = None) -> None:
     """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
     look()

@@ -18,7 +18,7 @@ from tapegrad.functions.shape import adjoint
 from tapegrad.ops import cholesky as factors
 from tapegrad.ops import eigen
 from tapegrad.ops import svd as ops
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 

@@ -53,7 +53,7 @@ def slogdet(input: Tensor) -> Any:
     return return_types.slogdet(_signed_logarithm("linalg.slogdet", input))
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; nan where that is negative, -inf where it is 0.
 

@@ -8,7 +8,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.registry import public
 from tapegrad.ops import distances
 from tapegrad.ops.checks import expect_same_scalar_type
-from tapegrad.ops.operator import broadcast_shapes, broadcast_to
+from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
 from tapegrad.ops.shape import view
 from tapegrad.tensor.tensor import Tensor
 
@@ -31,7 +31,7 @@ def _check_rows(name: str, x: Tensor) -> None:
         raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.scalar_name}")
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = MODES[0]) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``x1`` (..., m, k) and ``x2`` (..., n, k): (..., m, n).
 
@@ -73,7 +73,7 @@ def refuse_halves(kernel: str, x: Tensor) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
 
 
-@public("torch", "nn.functional", out=False)
+@public("torch", "nn.functional", native=True)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The ``p``-norms of the differences of all pairs of rows of a matrix (n, k), in order: (n (n - 1) / 2,).
 

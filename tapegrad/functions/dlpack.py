@@ -46,7 +46,7 @@ INVALID_CAPSULE = (
 )
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __dlpack__(
     self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
@@ -91,7 +91,7 @@ def _is_exposed(tensor: Tensor) -> bool:
     return tensor.device == device_class("cpu") and tensor.dtype.numpy.kind in "biufc"
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     """DLPack's type and index of the device."""
     if self.device is META:
@@ -114,7 +114,7 @@ class _Capsule:
         return CPU, 0
 
 
-@public("torch", "utils.dlpack", out=False)
+@public("torch", "utils.dlpack")
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """The data of another library's array, shared with it unless ``copy`` is True: writes are seen on both sides.
 
@@ -199,7 +199,7 @@ def _moved(tensor: Tensor, on: device_class, copy: bool | None) -> Tensor:
     return converted_to(tensor, tensor.dtype, on)
 
 
-@public("torch", "utils.dlpack", out=False)
+@public("torch", "utils.dlpack")
 def to_dlpack(data: Any) -> Any:
     """A DLPack capsule that shares the data of a tensor, which may require grad."""
     if not isinstance(data, Tensor):

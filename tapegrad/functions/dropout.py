@@ -51,7 +51,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels
     return (ops.alpha_dropout if alpha else ops.dropout)(input, key, p=float(p), shape=shape)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """The input with elements set to 0 with probability ``p``, the others divided by ``1 - p``.
 
@@ -65,13 +65,13 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, training, inplace, channels=False, alpha=False)
 
 
-@public("torch", name="dropout", out=False)
+@public("torch", name="dropout")
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """See ``torch.nn.functional.dropout``."""
     return _dropped(input, p, train, False, channels=False, alpha=False)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``dropout`` of whole channels of (batch, channels, length), or (channels, length).
 
@@ -89,7 +89,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _of_channels(input, p, training, inplace, unbatched=input.ndim == 2)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``dropout`` of whole channels of (batch, channels, height, width).
 
@@ -117,7 +117,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _of_channels(input, p, training, inplace, unbatched=False)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``dropout`` of whole channels of (batch, channels, depth, height, width), or without the batch.
 
@@ -149,7 +149,7 @@ def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, *, unba
     return input
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance of standard normal inputs: dropped elements get the floor of SELU.
 
@@ -161,7 +161,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _dropped(input, p, training, inplace, channels=False, alpha=True)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """``alpha_dropout`` of whole channels.
 
@@ -173,13 +173,13 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return _dropped(input, p, training, inplace, channels=True, alpha=True)
 
 
-@public("torch", out=False)
+@public("torch")
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """The input with whole channels (slices of the first two dimensions) set to 0 with probability ``p``."""
     return _dropped(input, p, train, False, channels=True, alpha=False)
 
 
-@public("torch", out=False)
+@public("torch")
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """``feature_dropout`` in place."""
     return _dropped(input, p, train, True, channels=True, alpha=False)

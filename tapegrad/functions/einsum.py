@@ -15,7 +15,7 @@ from tapegrad.functions.shape import permuted
 from tapegrad.functions.slicing import diagonal
 from tapegrad.ops.einsum import ALPHABET
 from tapegrad.ops.einsum import einsum as einsum_operator
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -24,7 +24,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Shapes = tuple[tuple[int, ...], ...]
 
 
-@public("torch")
+@public("torch", "functional")
 def einsum(*args: Any) -> Tensor:
     """Sums of products, by an equation such as ``"bij,bjk->bik"``, or by operands and lists of numbers in turn.
 

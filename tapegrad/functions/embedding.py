@@ -11,7 +11,7 @@ from tapegrad.functions.creation import arange
 from tapegrad.functions.registry import public
 from tapegrad.ops import bags, shape
 from tapegrad.ops import embedding as ops
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, write
@@ -38,7 +38,7 @@ def _check(weight: Tensor, indices: Tensor) -> None:
     refuse_elements(indices, outside, 0, weight.shape[0], complaint=lambda _: IndexError(what))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -71,7 +71,7 @@ def embedding(
     )
 
 
-@public("torch", name="embedding", out=False)
+@public("torch", name="embedding")
 def torch_embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
@@ -89,7 +89,7 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
         )
 
 
-@public("torch", out=False)
+@public("torch")
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale down those rows of ``input`` that ``indices`` name and whose norm is larger than ``max_norm``, in place.
 
@@ -165,7 +165,7 @@ def _refusal(argument: str, allowed: str, tensor: Tensor) -> RuntimeError:
     )
 
 
-@public("torch", name="embedding_bag", out=False)
+@public("torch", name="embedding_bag")
 def torch_embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
     sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
@@ -192,7 +192,7 @@ def torch_embedding_bag(
     )  # fmt: skip
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
     norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
@@ -273,7 +273,3 @@ def _flat_bags(
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
     return input, offsets, weights
-
-
-bags.embedding_bag.saved_names = {"result1": "bags", "result2": "sizes", "result3": "chosen",
-                                  "scale_grad_by_freq": "by_frequency"}  # fmt: skip

@@ -8,12 +8,13 @@ from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING, int32
 from tapegrad.functions import return_types
 from tapegrad.functions.bounds import refuse_elements
+from tapegrad.functions.declarations import ORDINARY_OUT
 from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
-from tapegrad.functions.registry import out_writers, public
+from tapegrad.functions.registry import out_writer, public
 from tapegrad.functions.solving import check_equation, check_pair, refuse_failure
 from tapegrad.ops import ldl
 from tapegrad.ops import lu as ops
-from tapegrad.ops.operator import broadcast_shapes, zeros_of
+from tapegrad.ops.kinds import broadcast_shapes, zeros_of
 from tapegrad.tensor.tensor import Tensor
 
 # -- LU ----------------------------------------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     return return_types.linalg_lu_factor_ex((lu, pivots, info))
 
 
-@public("torch", "Tensor", name="lu", out=False)
+@public("torch", "functional", "Tensor", name="lu")
 def packed_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """``linalg.lu_factor_ex`` as it was once called: (LU, pivots), and ``info`` with ``get_infos``.
 
@@ -74,7 +75,7 @@ def packed_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any =
         RuntimeError: fewer than two dimensions; ``pivot=False``.
     """
     if out is not None:
-        return out_writers[0]("lu", packed_lu, out, (A, pivot, get_infos), {})
+        return out_writer.content("lu", ORDINARY_OUT, packed_lu, out, (A, pivot, get_infos), {})
     warn_once(OLD_LU)
     _check_decomposed("torch.lu_factor", A, pivot)
     lu, pivots, info = ops.lu_factor(A)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from tapegrad.execution.deferred import moves
+from tapegrad.execution.capturing import moves
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
 from tapegrad.execution.host import committed, filled, from_host, resolve

@@ -22,7 +22,7 @@ from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import elementwise, shape
 from tapegrad.ops import fft as ops
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 # -- what all of them check --------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def _shifted(function: str, input: Tensor, dim: Any, sign: int) -> Tensor:
     return roll(input, tuple(length // 2 if sign > 0 else (length + 1) // 2 for length in lengths), axes)
 
 
-@public("fft", out=False)
+@public("fft")
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """``input`` with the frequency 0 moved to the middle of the dimensions in ``dim``, or of all.
 
@@ -295,7 +295,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     return _shifted("fftshift", input, dim, 1)
 
 
-@public("fft", out=False)
+@public("fft")
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """What ``fftshift`` did, undone."""
     return _shifted("ifftshift", input, dim, -1)

@@ -10,7 +10,7 @@ from tapegrad.functions.losses import refuse_gradient
 from tapegrad.functions.random import rand
 from tapegrad.functions.registry import public
 from tapegrad.ops import unpooling
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 AXES = ("time", "height", "width")
@@ -91,7 +91,7 @@ def _pooled(
     return out, cast(indices, dtype=int64)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def fractional_max_pool2d_with_indices(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
@@ -100,7 +100,7 @@ def fractional_max_pool2d_with_indices(
     return _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def fractional_max_pool2d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
@@ -118,7 +118,7 @@ def fractional_max_pool2d(
     return result if return_indices else result[0]
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def fractional_max_pool3d_with_indices(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
@@ -127,7 +127,7 @@ def fractional_max_pool3d_with_indices(
     return _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
@@ -135,7 +135,3 @@ def fractional_max_pool3d(
     """The greatest of ``output_size`` windows along the last three dimensions. See ``fractional_max_pool2d``."""
     result = _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return result if return_indices else result[0]
-
-
-for _operator in unpooling.FRACTIONAL.values():
-    _operator.saved_names = {"self": "x", "result1": "indices", "kernel_size": "kernel", "output_size": "sizes"}

@@ -15,6 +15,8 @@ from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import repeat_each
 from tapegrad.functions.bounds import negative, outside, refuse_elements
+from tapegrad.functions.declarations import EXPECTED, InPlace, Out
+from tapegrad.functions.inplace import not_of_integers
 from tapegrad.functions.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
@@ -23,7 +25,8 @@ from tapegrad.functions.sorting import examples_on_host, for_each_example, numbe
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.elementwise import remainder
-from tapegrad.ops.operator import Operator, broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
+from tapegrad.ops.operator import Operator
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.refusals import refuse_examples, refuse_meta, refuse_number
 from tapegrad.tensor.spec import Spec
@@ -57,7 +60,7 @@ def _check_index(function: str, x: Tensor, index: Tensor, name: str) -> None:
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED, apart=True, resizes=True))
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i, j] = input[index[i, j], j]`` for ``dim=0``: an element for each index.
 
@@ -112,7 +115,7 @@ def _part(src: Tensor, index: Tensor) -> Tensor:
     return src if src.shape == index.shape else shape_ops.view(src, shape=tuple(index.shape))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", underivable=True), out=Out(EXPECTED))
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = UNSET, *, value: Any = UNSET, reduce: str | None = None
 ) -> Tensor:
@@ -153,7 +156,7 @@ def _number_like(value: Any, like: Tensor) -> Tensor:
     return fresh(from_host(array, like.device), Spec.of((), like.dtype, like.device))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="scatter_add_"), out=Out(EXPECTED))
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """``input`` with every element of ``src`` added where ``gather`` would read.
 
@@ -174,7 +177,7 @@ _NOT_REDUCED = {"mean": (BOOL,), "amax": (COMPLEX,), "amin": (COMPLEX,)}
 """The categories of dtypes that PyTorch doesn't reduce."""
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="scatter_reduce_"), out=Out(EXPECTED))
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -198,7 +201,7 @@ def scatter_reduce(
     return _REDUCTIONS[reduce](input, index, src, axis=axis)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED, called="gather"))
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` with the other dimensions broadcast; without ``dim``, from all elements in a row.
 
@@ -236,7 +239,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 # -- whole slices ------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("index_select(): self and result must have the same scalar type", apart=True))
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dimension that a vector of indices names.
 
@@ -289,7 +292,7 @@ def _without(x: Tensor, axis: int) -> tuple[int, ...]:
     return (*x.shape[:axis], *x.shape[axis + 1 :])
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="index_add_"), out=Out(EXPECTED))
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``input`` with ``alpha`` times the slices of ``source`` added where ``index_select`` would read.
 
@@ -304,7 +307,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return ops.index_add(input, index, source, axis=axis)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -329,7 +332,7 @@ def index_reduce(
     return renamed(result, "IndexReduceBackward0")
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``input`` with slices of ``source`` where ``index_select`` would read.
 
@@ -378,7 +381,8 @@ def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> No
         )
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False, captured="index_fill_"))
+@not_of_integers
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``input`` with a number, or a 0-dim tensor, in place of the slices that ``index`` names.
 
@@ -422,7 +426,11 @@ def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
     )  # fmt: skip
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor", out=Out(
+        "take(): self and out expected to have the same dtype, but got self.dtype = {R} and out.dtype = {O}", apart=True
+    ),
+)  # fmt: skip
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places counted in row-major order (negative ones from the end), in the shape of ``index``.
 
@@ -435,7 +443,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return ops.take(input, index)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(apart="strictly"))
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with the elements of ``source`` put, or added, at places counted in row-major order.
 
@@ -459,7 +467,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 # -- by masks ----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("masked_select(): self and result must have the same scalar type", apart=True))
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements of ``input`` where ``mask`` is set, in a row; the two are broadcast.
 
@@ -479,7 +487,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return ops.masked_select(input, numbers(places, input), shape=shape)
 
 
-@public("torch", "Tensor")
+def _refuse_larger_mask(tensor: Tensor, mask: Tensor, source: Tensor) -> None:
+    if mask.ndim > tensor.ndim:
+        raise RuntimeError(
+            f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(tensor.shape)}): the number of sizes provided "
+            f"({tensor.ndim}) must be greater or equal to the number of dimensions in the tensor ({mask.ndim})"
+        )
+
+
+@public("torch", "Tensor", in_place=InPlace(apart=False, first=_refuse_larger_mask))
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """``input`` with the first elements of ``source`` where ``mask`` is set, in row-major order.
 
@@ -517,7 +533,7 @@ def _check_masked_index(x: Tensor, indices: Any) -> None:
         raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(indices)})")
 
 
-@public("torch", out=False)
+@public("torch")
 def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
     """``self[indices]`` where ``mask`` is set, ``fill`` elsewhere; there, indices may be out of range."""
     _check_masked_index(self, indices)
@@ -527,7 +543,7 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Any, fill: Any) ->
     return ops.unsafe_masked_index(self, _as_mask(mask), converted(fill, self.dtype), *indices)
 
 
-@public("torch", out=False)
+@public("torch")
 def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
     """``self`` with ``values`` added at ``indices`` where ``mask`` is set; elsewhere, indices may be out of range."""
     _check_masked_index(self, indices)
@@ -556,7 +572,7 @@ def _as_mask(mask: Tensor) -> Tensor:
 # -- made from indices -------------------------------------------------------------------------------------------------
 
 
-@public("nn.functional")
+@public("nn.functional", native=True)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 zeros with a one at each class, along a new last dimension as long as there are classes (-1: as needed).
 
@@ -582,7 +598,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return ops.one_hot(tensor, num_classes=num_classes)
 
 
-@public("torch", out=False)
+@public("torch")
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -598,7 +614,7 @@ def repeat_interleave(
     return _repeat_interleave(input, repeats, dim, output_size)
 
 
-@public("Tensor", name="repeat_interleave", out=False)
+@public("Tensor", name="repeat_interleave")
 def repeat_interleave_method(
     self: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

@@ -27,7 +27,7 @@ from tapegrad.execution.host import from_host, innermost, is_traced, to_host
 from tapegrad.execution.random import DEFAULT_SEED, KEY_SHAPE, KeyStream, entropy, from_key
 from tapegrad.functions.factory import named_device
 from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import Level, drawn_apart, fresh, fresh_examples, mapping, sizes_of
 from tapegrad.tensor.spec import Spec
@@ -307,7 +307,7 @@ def sampled(
     return fresh_examples(value, spec, levels)
 
 
-@public("torch", "random", out=False, asks="nobody")
+@public("torch", "random", asks="nobody")
 def manual_seed(seed: Any) -> Generator:
     """Start the default generator with this seed, and return it.
 
@@ -321,31 +321,31 @@ def manual_seed(seed: Any) -> Generator:
     return default_generator.manual_seed(int(seed))
 
 
-@public("torch", "random", out=False)
+@public("torch", "random")
 def seed() -> int:
     """Start the default generator with a seed that nobody can predict, and return it."""
     return default_generator.seed()
 
 
-@public("torch", "random", out=False)
+@public("torch", "random")
 def initial_seed() -> int:
     """The seed that the default generator was last started with."""
     return default_generator.initial_seed()
 
 
-@public("torch", "random", out=False)
+@public("torch", "random")
 def get_rng_state() -> Tensor:
     """The state of the default generator, a uint8 tensor."""
     return default_generator.get_state()
 
 
-@public("torch", "random", out=False)
+@public("torch", "random")
 def set_rng_state(new_state: Any) -> None:
     """Bring the default generator into a state that ``get_rng_state`` gave."""
     default_generator.set_state(new_state)
 
 
-@public("random", out=False)
+@public("random")
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, *args: Any, **kwargs: Any) -> Iterator[None]:
     """A context after which the default generator is as it was before; ``devices`` makes no difference here."""

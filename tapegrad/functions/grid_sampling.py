@@ -51,7 +51,7 @@ def _sampled(
     return operator(input, grid, orders=(0,) * (input.ndim - 2), mode=mode, padding=padding, align=bool(align_corners))
 
 
-@public("torch", out=False)
+@public("torch")
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -59,7 +59,7 @@ def grid_sampler(
     return _sampled(None, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@public("torch", out=False)
+@public("torch")
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -67,7 +67,7 @@ def grid_sampler_2d(
     return _sampled(2, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@public("torch", out=False)
+@public("torch")
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -83,7 +83,7 @@ def _warn_of_corners() -> None:
     )
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
@@ -144,7 +144,7 @@ def _check_affine(theta: Tensor, size: Sequence[int]) -> None:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The points to which affine maps (batch, dims, dims + 1) take those of a plane or volume of this ``size``.
 
@@ -183,8 +183,3 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
         )
     check_size((batch, *size[2:], dims + 1), theta.dtype.itemsize, theta.device.type)
     return ops.affine_grid(theta, size=tuple(size[2:]), align=bool(align_corners))
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-for _operator in (ops.grid_sample, ops.grid_sample3d):
-    _operator.saved_names = {"input": "x", "grid": "grid", "align_corners": "align"}

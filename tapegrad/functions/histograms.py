@@ -11,6 +11,7 @@ import numpy as np
 from tapegrad.execution.dtypes import float32, float64
 from tapegrad.execution.host import from_host
 from tapegrad.functions import bounds, return_types
+from tapegrad.functions.declarations import Out
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, no_overload, unsupported
 from tapegrad.functions.shape import ravel
@@ -128,7 +129,7 @@ def _is_range(value: Any) -> bool:
 # -- the functions -----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(derivative=False))
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
@@ -163,7 +164,7 @@ def histogram(
     return return_types.histogram(ops.histogram(input, extents, weight, bins=bins, density=density))
 
 
-@public("torch", out=False)
+@public("torch")
 def histogramdd(
     input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.functions import slicing
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import NAMESPACES
-from tapegrad.ops.overloads import HOMES
+from tapegrad.ops.overloads import homes
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -44,8 +44,6 @@ PRIVATE: dict[str, Callable] = {
 }
 """Those that are nowhere public."""
 
-for _prefix, _home in (("", "torch"), ("", "Tensor"), ("", "nn.functional"), ("linalg_", "linalg"),
-                       ("special_", "special"), ("fft_", "fft")):  # fmt: skip
-    HOMES.append((_prefix, NAMESPACES.setdefault(_home, {})))
-HOMES.append(("", PRIVATE))
-HOMES.append(("", NAMESPACES.setdefault("ops.aten", {})))
+_PREFIXES = {"torch": "", "Tensor": "", "nn.functional": "", "linalg": "linalg_", "special": "special_", "fft": "fft_"}
+_PUBLIC = [(_prefix, NAMESPACES.setdefault(_home, {})) for _home, _prefix in _PREFIXES.items()]
+homes.fill([*_PUBLIC, ("", PRIVATE), ("", NAMESPACES.setdefault("ops.aten", {}))])

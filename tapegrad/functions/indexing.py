@@ -24,9 +24,10 @@ from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.execution.late import Finding
 from tapegrad.functions.bounds import outside, refuse_elements
-from tapegrad.functions.inplace import become, before_write, refuse_in_place
+from tapegrad.functions.declarations import InPlace
+from tapegrad.functions.inplace import become, before_write, not_of_integers, refuse_in_place
+from tapegrad.functions.inplace_memory import last_written, refuse_shared_parts
 from tapegrad.functions.inplace_parts import can_write_part, overwrite, write_part
-from tapegrad.functions.inplace_rules import refuse_shared_parts, settled
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.layouts import both_laid_out
 from tapegrad.functions.registry import public
@@ -37,7 +38,7 @@ from tapegrad.functions.sorting import numbers, on_host
 from tapegrad.functions.viewing import geometry_of, view_of
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
@@ -305,7 +306,7 @@ def _out_of_bounds(text: str, found: Finding) -> IndexError:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __getitem__(self: Tensor, index: Any) -> Tensor:
     """The part of the tensor that an index names; PyTorch's rules, which are mostly NumPy's.
 
@@ -346,7 +347,7 @@ def _apply(x: Tensor, step: Step) -> Tensor:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     """Replace the part of the tensor that an index names by a number or a tensor, which is broadcast.
 
@@ -414,7 +415,7 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
         check_put(value, part, target)
     before = before_write(part)
     result = ops.index_put(before, value, *places, accumulate=False)
-    become(part, settled("masked_fill_" if masked else "index_put_", part, before, result), "index_put_")
+    become(part, last_written("masked_fill_" if masked else "index_put_", part, before, result), "index_put_")
 
 
 def _is_masked_fill(chosen: Selection, value: Any) -> bool:
@@ -485,7 +486,8 @@ def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
 # -- as functions ------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart="strictly", captured="index_put_"))
+@not_of_integers
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``values`` (broadcast) put, or added, where ``input[indices]`` (a tuple of tensors) would read.
 

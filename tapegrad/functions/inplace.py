@@ -1,8 +1,8 @@
-"""In-place twins: ``x.add_(y)`` computes ``add`` on what ``x`` was and makes ``x`` the result.
+"""In-place variants: ``x.add_(y)`` computes ``add`` on what ``x`` was and makes ``x`` the result.
 
-Arrays are immutable, so an in-place operator is its functional twin followed by a write: the storage gets the new value
-and one more version, the tensor the new history, and its base too, if it is a view (Note [Views] in
-``dispatch/views.py``).
+Arrays are immutable, so a function in place is the function followed by a write: the storage gets the new value and one
+more version, the tensor the new history, and its base too, if it is a view (Note [Views] in ``dispatch/views.py``).
+Which methods have such a variant, and what is particular about it: Note [Declared once] in ``declarations.py``.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.promotion import can_cast
-from tapegrad.functions.arithmetic import accepts
-from tapegrad.functions.inplace_rules import ORDINARY, RULES, SHOWN_TWICE, refuse_shared_parts, shows_the_same
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.quick_writes import quick, quick_alone, quick_of_two
-from tapegrad.functions.registry import NAMESPACES, public, wrapped
+from tapegrad.functions.arithmetic import AUGMENTED, accepts
+from tapegrad.functions.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
+from tapegrad.functions.inplace_fast_path import fast_method, no_operand, one_operand
+from tapegrad.functions.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
+from tapegrad.functions.naming import renamed, underivable
+from tapegrad.functions.parser_table import FUNCTIONS
+from tapegrad.functions.registry import IN_PLACE, NAMESPACES, public, wrapped
 from tapegrad.functions.scalars import cast_number, converted, is_number, no_overload, wrong_type
 from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
-from tapegrad.ops import assignment, elementwise
-from tapegrad.ops.operator import Operator, broadcast_shapes, cast
+from tapegrad.ops import assignment
+from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
@@ -32,42 +34,6 @@ from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write, writing
-
-TWINS = """
-abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
-asin asinh atan atan2 atanh baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh cumprod cumsum deg2rad digamma div divide erf erfc
-erfinv exp exp2 expm1 fix float_power floor floor_divide fmod frac gcd heaviside hypot i0 igamma igammac index_add
-index_copy index_fill index_put index_reduce lcm ldexp lerp lgamma log log10 log1p log2 logical_and logical_not
-logical_or logical_xor logit masked_fill masked_scatter mul multiply mvlgamma nan_to_num neg negative nextafter pow
-put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc
-sinh sqrt square sub subtract tan tanh tril triu true_divide trunc xlogy
-""".split()  # noqa: SIM905 - a table is easier to read without the quotes
-"""Methods whose in-place twin is the same name with an underscore."""
-
-FUNCTIONS = """
-abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil clamp clamp_max clamp_min
-clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fill fix floor frac gcd i0 index_put lcm ldexp log log10
-log1p log2 logit nan_to_num neg negative rad2deg reciprocal relu round rsqrt sigmoid sin sinc sinh sqrt square tan tanh
-trunc xlogy zero
-""".split()  # noqa: SIM905
-"""In-place methods that are functions of ``torch`` too."""
-
-AUGMENTED = {
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
-    "__ifloordiv__": "floor_divide_", "__ipow__": "pow_", "__imod__": "remainder_", "__iand__": "__and__",
-    "__ior__": "__or__", "__ixor__": "__xor__", "__ilshift__": "__lshift__", "__irshift__": "__rshift__",
-}  # fmt: skip
-"""Augmented assignments and the methods that they call, or are twins of."""
-
-QUICK: dict[str, tuple[Operator, ...]] = {
-    **dict.fromkeys(("add_",), (elementwise.add, elementwise.add_scaled)),
-    **dict.fromkeys(("sub_", "subtract_"), (elementwise.sub, elementwise.sub_scaled)),
-    **dict.fromkeys(("mul_", "multiply_"), (elementwise.mul,)),
-    **dict.fromkeys(("div_", "divide_", "true_divide_"), (elementwise.div,)),
-    "copy_": (assignment.copy,),
-}
-"""The methods that come down to an operator of two operands, and to one with ``alpha``: Note [Quick writes]."""
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -119,7 +85,7 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     """
     base = tensor if tensor._view is None else tensor._view.base
     if result._spec.level != base._spec.level:
-        refuse_captured(name, tensor, result)
+        refuse_captured(name, tensor, result, _particulars_of(name).captured)
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)
@@ -133,6 +99,12 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
         _become_tangent(tensor, tangent_of(result))
     return tensor
+
+
+def _particulars_of(name: str) -> InPlace:
+    """What was declared of an in-place method: with it, or with the function whose variant it is."""
+    name = AUGMENTED.get(name, name)
+    return IN_PLACE.get(name) or IN_PLACE.get(name.removesuffix("_"), ORDINARY_IN_PLACE)
 
 
 def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
@@ -161,56 +133,68 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
         )
 
 
-def in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The in-place twin of a method."""
+def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDINARY_IN_PLACE) -> Callable[..., Tensor]:
+    """The in-place variant of a method.
 
-    rule = RULES.get(name, ORDINARY)
-    strict = rule.apart == "strictly"
-    overlapping, apart, ordinary, recorded = bool(rule.overlapping), rule.apart, rule is ORDINARY, not rule.unrecorded
+    Args:
+        name: what it is called.
+        function: the method.
+        variant: what is particular about it.
+    """
+    strict = variant.apart == "strictly"
+    particular = variant.check or variant.node or variant.underivable or variant.overlapping == "deprecated"
+    overlapping, apart, recorded, first = bool(variant.overlapping), variant.apart, variant.recorded, variant.first
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if rule.first is not None:
-            rule.first(self, *args, **kwargs)
+        if first is not None:
+            first(self, *args, **kwargs)
         refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
         result = function(before, *args, **kwargs)
-        return become(self, result if ordinary else rule.apply(name, self, before, result), name)
+        return become(self, _particular(variant, name, self, before, result) if particular else result, name)
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
-    return wrapped(method, name, out_allowed=False, kind="method")
+    method = wrapped(method, name, kind="method")
+    return method if variant.fast is None else variant.fast[0](method, *variant.fast[1:])
 
 
-def augmented(twin: Callable[..., Tensor]) -> Callable[..., Any]:
+def _particular(variant: InPlace, name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
+    """The result of a variant, checked and with a node of the right name."""
+    if variant.check is not None:
+        variant.check(tensor, result)
+    if variant.overlapping == "deprecated":
+        result = last_written(name, tensor, before, result)
+    if variant.underivable:
+        underivable(result, f"aten::{name}")
+    return result if variant.node is None else renamed(result, variant.node)
+
+
+def declare_variants() -> None:
+    """Declare the in-place variants that nobody wrote; called once, when every family has been imported."""
+    methods, functions = NAMESPACES["Tensor"], NAMESPACES["torch"]
+    for name, method in tuple(methods.items()):
+        if is_method(f"{name}_") and f"{name}_" not in methods:
+            unchecked = getattr(method, "unchecked", None)
+            function = method if unchecked is None else wrapped(unchecked, name, kind="method")
+            methods[f"{name}_"] = in_place(f"{name}_", function, IN_PLACE.get(name, ORDINARY_IN_PLACE))
+    for name, called in AUGMENTED.items():
+        own = called.endswith("__")
+        methods[name] = augmented(in_place(name, methods[called], IN_PLACE[called]) if own else methods[called])
+    for name, method in methods.items():
+        if name.endswith("_") and name in FUNCTIONS and name not in functions:
+            functions[name] = as_function(name, method)
+
+
+def augmented(method: Callable[..., Tensor]) -> Callable[..., Any]:
     """What Python calls for an augmented assignment; operands that it doesn't know are left to the other side."""
 
-    def method(self: Tensor, other: Any) -> Any:
-        return twin(self, other) if accepts(other) else NotImplemented
+    def assign(self: Tensor, other: Any) -> Any:
+        return method(self, other) if accepts(other) else NotImplemented
 
-    method.__name__ = method.__qualname__ = twin.__name__
-    return method
-
-
-def declare_twins() -> None:
-    """Declare the twins of all methods that exist; called once, when every family has been imported."""
-    methods = NAMESPACES["Tensor"]
-    for name in TWINS:
-        methods[f"{name}_"] = in_place(f"{name}_", methods[name])
-    for name, operators in QUICK.items():
-        methods[name] = quick(methods[name], *operators)
-    for name in ("addcmul_", "addcdiv_"):
-        methods[name] = quick_of_two(methods[name], getattr(elementwise, name[:-1]), "value")
-    methods["lerp_"] = quick_of_two(methods["lerp_"], elementwise.lerp)
-    methods["zero_"] = quick_alone(methods["zero_"], assignment.zero)
-    for name, method in AUGMENTED.items():
-        methods[name] = augmented(in_place(name, methods[method]) if method.endswith("__") else methods[method])
-    functions = NAMESPACES["torch"]
-    for name in ("fill", "index_fill", "index_put", "masked_fill", "select_scatter", "slice_scatter"):
-        for namespace in (functions, methods):
-            if name in namespace:
-                namespace[name] = not_of_integers(namespace[name])
-    functions |= {f"{name}_": as_function(f"{name}_", methods[f"{name}_"]) for name in FUNCTIONS}
+    assign.__name__ = assign.__qualname__ = method.__name__
+    return assign
 
 
 def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -220,11 +204,14 @@ def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tenso
         return method(input, *args, **kwargs)
 
     function.__doc__ = method.__doc__
-    return wrapped(function, name, out_allowed=False)
+    return wrapped(function, name)
 
 
 def not_of_integers(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that gives no integers which require grad. See Note [Written integers] in ``ops/assignment.py``."""
+    """A function that gives no integers which require grad; its in-place variant does, and computes it ``unchecked``.
+
+    See Note [Written integers] in ``ops/assignment.py``.
+    """
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Tensor:
@@ -233,10 +220,12 @@ def not_of_integers(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
             raise RuntimeError(f"Autograd not support dtype: {result.dtype.scalar_name}")
         return result
 
+    checked.unchecked = function  # type: ignore[attr-defined]
     return checked
 
 
-@public("torch", out=False)
+@public("torch")
+@not_of_integers
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like ``input`` whose every element is ``value``, a number or a 0-dim tensor.
 
@@ -262,7 +251,7 @@ def _check_filling(value: Tensor) -> None:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
 
 
-@public("Tensor", out=False)
+@public("Tensor", in_place=InPlace(captured="fill_"))
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Replace every element by ``value``, a number or a 0-dim tensor.
 
@@ -278,14 +267,16 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
 
 
-@public("Tensor", out=False)
+@fast_method(no_operand, assignment.zero)
+@public("Tensor", in_place=InPlace(captured="zero_"))
 def zero_(self: Tensor) -> Tensor:
     """Replace every element by zero."""
     refuse_in_place(self, overlapping=True)
     return become(self, assignment.zero(before_write(self)), "zero_")
 
 
-@public("Tensor", out=False)
+@fast_method(one_operand, assignment.copy)
+@public("Tensor", in_place=InPlace(captured=ARITHMETIC))
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Replace the elements by those of ``src`` (a tensor or a number), broadcast and cast as need be.
 

@@ -1,4 +1,4 @@
-"""In-place methods that have no functional twin, and those whose twin is written otherwise.
+"""In-place methods that are variants of no function, and those that compute it otherwise.
 
 ``apply_`` and its relatives call a Python function for each element: they are slow, and no gradient passes.
 """
@@ -13,69 +13,29 @@ import numpy as np
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.functions.dropout import alpha_dropout, check_native_probability, dropout, feature_alpha_dropout
-from tapegrad.functions.inplace import become, before_write, fill_, in_place, refuse_in_place
-from tapegrad.functions.inplace_rules import refuse_shared_parts
+from tapegrad.functions.inplace import become, before_write, fill_, refuse_in_place
 from tapegrad.functions.memory import as_strided
 from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import NAMESPACES, public
+from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, wrong_type
 from tapegrad.functions.shape import expanded
-from tapegrad.functions.unary import polygamma
 from tapegrad.functions.viewing import geometry_of
-from tapegrad.ops import assignment, elementwise
-from tapegrad.tape.modes import thread
+from tapegrad.ops import elementwise
 from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, put, value_of
 
-# -- comparisons -------------------------------------------------------------------------------------------------------
+# -- variants written otherwise ----------------------------------------------------------------------------------------
 
 
-def _comparing(name: str, node: str) -> Callable[..., Tensor]:
-    compare = NAMESPACES["Tensor"][name]
-
-    def method(self: Tensor, other: Any) -> Tensor:
-        refuse_in_place(self)
-        if self._storage is not None:
-            refuse_shared_parts(self, (other,))
-        outcome, before = compare(self, other), before_write(self)
-        recorded = thread.modes.grad and (before.requires_grad or (isinstance(other, Tensor) and other.requires_grad))
-        if not recorded:
-            return become(self, outcome, f"{name}_")
-        if isinstance(other, Tensor):
-            return become(self, renamed(assignment.compared(before, other, outcome), f"{node}Backward1"), f"{name}_")
-        return become(self, renamed(assignment.compared(before, None, outcome), f"{node}Backward0"), f"{name}_")
-
-    method.__name__ = method.__qualname__ = f"{name}_"
-    method.__doc__ = f"In-place version of ``{name}``: zeros and ones of this dtype. The gradient is zero."
-    return method
-
-
-for _name, _node in {
-    "eq": "Eq", "ne": "Ne", "not_equal": "Ne", "lt": "Lt", "less": "Lt", "le": "Le", "less_equal": "Le", "gt": "Gt",
-    "greater": "Gt", "ge": "Ge", "greater_equal": "Ge",
-}.items():  # fmt: skip
-    public("Tensor", out=False)(_comparing(_name, _node))
-
-
-# -- twins written otherwise -------------------------------------------------------------------------------------------
-
-
-@public("Tensor", out=False)
+@public("Tensor")
 def conj_physical_(self: Tensor) -> Tensor:
     """Replace the elements by their complex conjugates."""
     refuse_in_place(self, overlapping=not self.dtype.is_complex)
     return become(self, renamed(elementwise.conj_physical(before_write(self)), "ConjPhysicalBackward1"))
 
 
-def _polygamma(self: Tensor, n: int) -> Tensor:
-    return polygamma(n, self)
-
-
-NAMESPACES["Tensor"]["polygamma_"] = in_place("polygamma_", _polygamma)
-
-
-@public("Tensor", out=False)
+@public("Tensor")
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Put a number on the main diagonal; in a tall matrix, if ``wrap``, again below each square.
 
@@ -135,7 +95,7 @@ def _element(result: Any, like: Tensor) -> Any:
     return result if like.dtype.category > 1 else int(result)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def apply_(self: Tensor, callable: Callable) -> Tensor:
     """Replace each element by what a Python function makes of it. No gradient passes, and it does not count as a write.
 
@@ -149,34 +109,19 @@ def apply_(self: Tensor, callable: Callable) -> Tensor:
     return _map("apply_", self, (), callable)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
     """Replace each element by what a Python function makes of it and that of ``tensor``. See ``apply_``."""
     return _map("map_", self, (tensor,), callable)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable) -> Tensor:
     """Replace each element by what a Python function makes of it and those of ``x`` and ``y``. See ``apply_``."""
     return _map("map2_", self, (x, y), callable)
 
 
 # -- functions of torch ------------------------------------------------------------------------------------------------
-
-
-def _writing(name: str) -> Callable[..., Tensor]:
-    function = NAMESPACES["nn.functional"][name]
-
-    def written(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return function(input, *args, **kwargs, inplace=True)
-
-    written.__name__ = written.__qualname__ = f"{name}_"
-    written.__doc__ = f"``nn.functional.{name}`` with ``inplace=True``."
-    return written
-
-
-for _name in ("selu", "celu", "rrelu", "threshold"):
-    public("torch", out=False)(_writing(_name))
 
 
 def _dropping(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -191,4 +136,4 @@ def _dropping(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
 for _name, _function in (("dropout_", dropout), ("alpha_dropout_", alpha_dropout),
                          ("feature_alpha_dropout_", feature_alpha_dropout)):  # fmt: skip
-    public("torch", out=False)(_dropping(_name, _function))
+    public("torch")(_dropping(_name, _function))

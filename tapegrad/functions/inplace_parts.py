@@ -9,12 +9,13 @@ import numpy as np
 
 from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.views import take_history
-from tapegrad.execution.deferred import NUMBERS
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here
+from tapegrad.execution.values import NUMBERS
+from tapegrad.functions.declarations import ARITHMETIC
 from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
-from tapegrad.functions.inplace_rules import refuse_overlap, refuse_shown_twice
+from tapegrad.functions.inplace_memory import refuse_overlap, refuse_shown_twice
 from tapegrad.functions.memory import window_settings
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.viewing import geometry_of
@@ -50,7 +51,7 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     with writing:
         result = _with_part(base, place, value)
         if result._spec.level != base._spec.level:
-            refuse_captured("copy_", base, result)
+            refuse_captured("copy_", base, result, ARITHMETIC)
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)
@@ -118,7 +119,7 @@ def can_write_part(self: Tensor, value: Any) -> bool:
         return False
     if spec.inference or spec.dual or self._spec.dual or (isinstance(value, Tensor) and value._spec.dual):
         return False
-    if view is not None and (view.creation is not None or view.made is not None or view.leaf):
+    if view is not None and (view.creation is not None or view.reinterpretation is not None or view.leaf):
         return False
     if isinstance(value, Tensor) and value._spec.requires_grad and base.dtype.category < FLOATING:
         return False

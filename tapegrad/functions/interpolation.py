@@ -27,7 +27,7 @@ KINDS = {
 AREAS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
@@ -138,7 +138,7 @@ def _check_sizes(input: Tensor, sizes: Sequence[int]) -> None:
         )
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
@@ -147,7 +147,7 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """``interpolate`` with ``mode="nearest"``, under its old name."""
     warnings.warn(
@@ -156,7 +156,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """``interpolate`` with ``mode="bilinear"`` and aligned corners, under its old name."""
     warnings.warn(
@@ -198,7 +198,7 @@ def _windows(
     return (samplings[0], samplings[1]), numbers
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Every window of a plane as a column: (batch, channels, height, width) to (batch, channels * taps, windows).
 
@@ -222,7 +222,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return patches.im2col(input, samplings=samplings)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:

@@ -11,6 +11,7 @@ from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.creation import empty
+from tapegrad.functions.declarations import Out
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.parser import check_inner
 from tapegrad.functions.registry import public
@@ -19,7 +20,7 @@ from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expande
 from tapegrad.functions.slicing import slice_bounds, sliced
 from tapegrad.functions.viewing import parts_of, views_of
 from tapegrad.ops import joining as ops
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -67,7 +68,11 @@ def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return ops.cat(*tensors, axis=axis)
 
 
-@public("torch", aliases=("concat", "concatenate"))
+_NOT_CAT = "torch.cat(): input types can't be cast to the desired output type {O}"
+_BY_CAT = Out(cast=_NOT_CAT, error=TypeError, called="cat")
+
+
+@public("torch", aliases=("concat", "concatenate"), out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True))
 def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Tensors one after another along a dimension; dtypes are promoted, tensors of shape (0,) don't count.
 
@@ -81,7 +86,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     return joined(tensors, dim if axis is None else axis)
 
 
-@public("torch")
+@public("torch", out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True))
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new dimension.
 
@@ -106,33 +111,33 @@ def _some(function: str, tensors: Any) -> tuple[Tensor, ...]:
     return tensors
 
 
-@public("torch")
+@public("torch", out=_BY_CAT)
 def hstack(tensors: Any) -> Tensor:
     """Tensors side by side: along dimension 1, vectors along their only one."""
     tensors = atleast_1d(_some("hstack", tensors))
     return joined(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@public("torch", aliases=("row_stack",))
+@public("torch", aliases=("row_stack",), out=_BY_CAT)
 def vstack(tensors: Any) -> Tensor:
     """Tensors one below the other; vectors are rows."""
     return joined(atleast_2d(_some("vstack", tensors)), 0)
 
 
-@public("torch")
+@public("torch", out=_BY_CAT)
 def dstack(tensors: Any) -> Tensor:
     """Tensors one behind the other, along dimension 2."""
     return joined(atleast_3d(_some("dstack", tensors)), 2)
 
 
-@public("torch")
+@public("torch", out=_BY_CAT)
 def column_stack(tensors: Any) -> Tensor:
     """Tensors side by side; vectors are columns."""
     tensors = _some("column_stack", tensors)
     return joined([tensor if tensor.ndim > 1 else reshaped(tensor, (tensor._spec.numel, 1)) for tensor in tensors], 1)
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a large one; vectors are rows."""
     tensors = tensor_list("block_diag", tensors)
@@ -145,7 +150,7 @@ def block_diag(*tensors: Any) -> Tensor:
     return ops.block_diag(*atleast_2d(tensors)) if tensors else empty(1, 0)
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, all broadcast to their common shape."""
     listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
@@ -154,7 +159,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensor if tensor.shape == shape else expanded(tensor, shape) for tensor in tensors)
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of the points of a grid: one tensor for each vector, all of the grid's shape.
 
@@ -227,7 +232,7 @@ def _piece_length(input: Tensor, split_size: int, dim: int) -> tuple[int, int]:
     return axis, split_size
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list.
 
@@ -243,7 +248,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return views_of(tensor, ops.split, axis=axis, size=size)
 
 
-@public("Tensor", name="split", out=False)
+@public("Tensor", name="split")
 def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """``torch.split``."""
     return split(self, split_size, dim)
@@ -317,13 +322,13 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return parts_of(input, ops.unsafe_split, axis=axis, size=size)
 
 
-@public("torch", out=False)
+@public("torch")
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """A dimension in so many pieces as equal as can be, or cut before each of these indices."""
     return _cut(input, indices_or_sections, dim)
 
 
-@public("Tensor", name="tensor_split", out=False)
+@public("Tensor", name="tensor_split")
 def tensor_split_method(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """``torch.tensor_split``."""
     return _cut(self, indices_or_sections, dim)
@@ -393,19 +398,19 @@ def _split_along(name: str, input: Tensor, where: Any, dim: int, least: int) -> 
     return _cut(input, where, dim)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Pieces along dimension 1 (of a vector along its only one), all of one length or cut at indices."""
     return _split_along("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1, 1)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Pieces along dimension 0."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Pieces along dimension 2."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)

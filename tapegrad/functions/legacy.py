@@ -95,7 +95,7 @@ def new_instance(cls: type, *args: Any, **options: Any) -> Tensor:
 NAMESPACES.setdefault("Tensor", {})["__new__"] = new_instance
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The legacy constructor for this tensor's dtype and device."""
     return _made(self.dtype, args, options, self.device)
@@ -158,7 +158,7 @@ for _prefix in ("Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "
         _declare(_prefix, LEGACY_DTYPES[_prefix], _kind)
 
 
-@public("torch", out=False)
+@public("torch")
 def set_default_tensor_type(t: Any, /) -> None:
     """Make the dtype of a type class (or its name, ``"torch.DoubleTensor"``) the default dtype."""
     name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"

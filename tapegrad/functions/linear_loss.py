@@ -11,7 +11,7 @@ from tapegrad.functions.registry import public
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def linear_cross_entropy(
     input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
     weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,

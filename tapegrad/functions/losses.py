@@ -15,7 +15,7 @@ from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions, special
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
-from tapegrad.ops.operator import broadcast_to, cast, zeros_of
+from tapegrad.ops.kinds import broadcast_to, cast, zeros_of
 from tapegrad.ops.shape import view
 from tapegrad.ops.special import times
 from tapegrad.tape.modes import thread
@@ -105,7 +105,7 @@ def _weighted(values: Tensor, weight: Tensor, input: Tensor, reduction: str) -> 
 # -- regression --------------------------------------------------------------------------------------------------------
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
@@ -128,7 +128,7 @@ def mse_loss(
     return _weighted(losses.mse_loss(input, target, reduction="none"), weight, input, reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
@@ -145,7 +145,7 @@ def l1_loss(
     return reduced(distances, reduction) if weight is None else _weighted(distances, weight, input, reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", beta: float = 1.0,
@@ -165,7 +165,7 @@ def smooth_l1_loss(
     return losses.smooth_l1_loss(input, target, beta=float(beta), reduction=reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -197,7 +197,7 @@ def huber_loss(
 # -- probabilities -----------------------------------------------------------------------------------------------------
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
@@ -242,7 +242,7 @@ def _check_weight_shape(weight: Tensor, input: Tensor) -> None:
             )
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
@@ -267,7 +267,7 @@ def binary_cross_entropy_with_logits(
     return result if result.dtype is target.dtype else cast(result, dtype=target.dtype)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", log_target: bool = False,
@@ -301,7 +301,7 @@ def kl_div(
     return elementwise.div(result, input.shape[0]) if by_batch and input.ndim else result
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
@@ -331,7 +331,7 @@ def _stirling(target: Tensor) -> Tensor:
     return elementwise.where(lt(1, target), term, 0)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -373,7 +373,7 @@ def _variance_like(var: Tensor, input: Tensor) -> Tensor:
 # -- classes -----------------------------------------------------------------------------------------------------------
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
@@ -415,7 +415,7 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     return operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,

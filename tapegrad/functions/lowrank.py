@@ -37,7 +37,7 @@ def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
     return basis
 
 
-@public("torch", out=False)
+@public("torch")
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple:
     """``(U, S, V)`` of the ``q`` largest singular values of ``A`` (``A - M``), nearly, from random directions.
 
@@ -59,7 +59,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return (v, s, u) if wide else (u, s, v)
 
 
-@public("torch", out=False)
+@public("torch")
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple:
     """``(U, S, V)``: the principal components V of the rows of ``A`` (m, n), of which the mean is subtracted if
     ``center``.
@@ -78,7 +78,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     return svd_lowrank(A, q, niter)
 
 
-@public("torch", out=False)
+@public("torch")
 def lobpcg(
     A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,
     iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,

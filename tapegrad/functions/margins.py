@@ -10,7 +10,7 @@ from tapegrad.ops import margins
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
@@ -41,7 +41,7 @@ def multi_margin_loss(
     return margins.multi_margin_loss(input, target, weight, p=int(p), margin=float(margin), reduction=reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
@@ -95,7 +95,3 @@ def _check_labels(target: Tensor, least: int, classes: int, text: str) -> None:
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
     refuse_elements(target, outside, least, classes, complaint=lambda _: RuntimeError(text))
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-margins.multi_margin_loss.saved_names = margins.multilabel_margin_loss.saved_names = {"self": "x"}

@@ -24,7 +24,7 @@ from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.retyping import conj
 from tapegrad.functions.shape import expand
 from tapegrad.ops import elementwise
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 UNMASKED = NAMESPACES["torch"]
@@ -112,7 +112,7 @@ def _in(result: Tensor, wanted: dtype) -> Tensor:
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-@public("masked", out=False)
+@public("masked")
 def sum(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -128,7 +128,7 @@ def sum(
     return reduction.sum(given, axes, bool(keepdim), dtype=None if same else wanted)
 
 
-@public("masked", out=False)
+@public("masked")
 def prod(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -140,7 +140,7 @@ def prod(
     return result
 
 
-@public("masked", out=False)
+@public("masked")
 def amax(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -149,7 +149,7 @@ def amax(
     return _in(reduction.amax(_combined("amax", input, mask, _lowest), axes, bool(keepdim)), dtype or input.dtype)
 
 
-@public("masked", out=False)
+@public("masked")
 def amin(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -159,7 +159,7 @@ def amin(
     return _in(reduction.amin(_combined("amin", input, mask, _highest), axes, bool(keepdim)), dtype or input.dtype)
 
 
-@public("masked", out=False)
+@public("masked")
 def argmax(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -168,7 +168,7 @@ def argmax(
     return _in(found, dtype or input.dtype)
 
 
-@public("masked", out=False)
+@public("masked")
 def argmin(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -185,7 +185,7 @@ def _numbers(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None) -> Ten
     return reduction.sum(_selecting(input, mask), dims, keepdim)
 
 
-@public("masked", out=False)
+@public("masked")
 def mean(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -204,7 +204,7 @@ def mean(
     return div(sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask), count)
 
 
-@public("masked", out=False)
+@public("masked")
 def median(
     input: Any, dim: Any = -1, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -223,7 +223,7 @@ def median(
     return values if floating else _in(values, dtype or input.dtype)
 
 
-@public("masked", out=False)
+@public("masked")
 def logsumexp(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -233,7 +233,7 @@ def logsumexp(
     return _in(result, dtype or input.dtype)
 
 
-@public("masked", out=False)
+@public("masked")
 def logaddexp(
     input: Any, other: Any, *, dtype: dtype | None = None, input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
@@ -244,7 +244,7 @@ def logaddexp(
     return _in(UNMASKED["logaddexp"](left, right), dtype or input.dtype)
 
 
-@public("masked", out=False)
+@public("masked")
 def norm(
     input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None,
     mask: Tensor | None = None,
@@ -280,7 +280,7 @@ def _variance(
     return div(total, count)
 
 
-@public("masked", out=False)
+@public("masked")
 def var(
     input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
     dtype: dtype | None = None, mask: Tensor | None = None,
@@ -295,7 +295,7 @@ def var(
     return result if dtype is None else _in(result, dtype)
 
 
-@public("masked", out=False)
+@public("masked")
 def std(
     input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
     dtype: dtype | None = None, mask: Tensor | None = None,
@@ -314,13 +314,13 @@ def _scan(name: str, scan: Callable, input: Tensor, dim: Any, kind: dtype | None
     return scan(given, axis, dtype=kind if kind is not given.dtype or kind.category < FLOATING else None)
 
 
-@public("masked", out=False)
+@public("masked")
 def cumsum(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The sums up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``."""
     return _scan("cumsum", scans.cumsum, input, dim, dtype, mask, _zero)
 
 
-@public("masked", out=False)
+@public("masked")
 def cumprod(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The products up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``."""
     return _scan("cumprod", scans.cumprod, input, dim, dtype, mask, _one)
@@ -331,28 +331,28 @@ def _kind(input: Tensor, wanted: dtype | None) -> dtype | None:
     return None if wanted is input.dtype else wanted
 
 
-@public("masked", out=False)
+@public("masked")
 def softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The softmax along ``dim`` of the elements that ``mask`` selects; 0 elsewhere, nan where it selects none."""
     given = _combined("amax", input, mask, _lowest)
     return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
 
 
-@public("masked", out=False)
+@public("masked")
 def log_softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The logarithm of ``softmax``; -inf where nothing is selected, nan along dimensions where nothing is."""
     given = _combined("amax", input, mask, _lowest)
     return softmaxes.log_softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
 
 
-@public("masked", out=False)
+@public("masked")
 def softmin(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """``softmax(-input)``."""
     given = UNMASKED["neg"](_combined("amin", input, mask, _highest))
     return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
 
 
-@public("masked", out=False)
+@public("masked")
 def normalize(
     input: Any, ord: float, dim: Any, *, eps: float = 1e-12, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:

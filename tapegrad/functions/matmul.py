@@ -9,6 +9,8 @@ from typing import Any
 
 from tapegrad.errors import warn_once
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.declarations import EXPECTED, InPlace, Out
+from tapegrad.functions.inplace_memory import resize_for
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import permuted, reshaped, unsqueeze
@@ -16,7 +18,7 @@ from tapegrad.ops import elementwise, reductions
 from tapegrad.ops import matmul as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.einsum import einsum
-from tapegrad.ops.operator import conj
+from tapegrad.ops.kinds import conj
 from tapegrad.ops.shape import unsafe_view
 from tapegrad.tensor.tensor import Tensor
 
@@ -24,7 +26,7 @@ PRODUCTS = {(1, 1): ops.dot, (2, 1): ops.mv, (1, 2): ops.vecmat, (2, 2): ops.mm}
 """The operator behind ``matmul`` for these numbers of dimensions; ``ops.matmul`` for all others."""
 
 
-@public("torch", "Tensor", "linalg")
+@public("torch", "Tensor", "linalg", out=Out(EXPECTED, called="mm"))
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; a vector is a row on the left and a column on the right, more dimensions are batches.
 
@@ -43,19 +45,19 @@ def _factor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
-@public("Tensor", out=False, asks="nobody")
+@public("Tensor", asks="nobody")
 def __matmul__(self: Tensor, other: Any) -> Any:
     """``torch.matmul(self, other)``."""
     return matmul(self, other) if _factor(other) else NotImplemented
 
 
-@public("Tensor", out=False, asks="nobody")
+@public("Tensor", asks="nobody")
 def __rmatmul__(self: Tensor, other: Any) -> Any:
     """``torch.matmul(other, self)``."""
     return matmul(other, self) if _factor(other) else NotImplemented
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED))
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, (n, k) and (k, m).
 
@@ -65,13 +67,13 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return ops.mm(input, mat2)
 
 
-@public("torch")
+@public("torch", out=True)
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """``mm``, under the name that it has for sparse matrices."""
     return ops.mm(input, mat2)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED))
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, (b, n, k) and (b, k, m); the batches don't broadcast.
 
@@ -81,7 +83,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return ops.bmm(input, mat2)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("addmv input tensors must have the same dtype, but got {O}, {R}, and {R}"))
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix (n, m) times a vector (m,).
 
@@ -91,7 +93,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return ops.mv(input, vec)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("result dtype {O} does not match input dtype {R}"))
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements; complex ones are not conjugated.
 
@@ -101,7 +103,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return ops.dot(input, tensor)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("result dtype {O} does not match input dtype {R}"))
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """``dot`` with ``input`` conjugated.
 
@@ -134,7 +136,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return reductions.sum(product, axis=(axis,) if product.ndim else (), keepdims=False)
 
 
-@public("torch", "Tensor", aliases=("ger",))
+@public("torch", "Tensor", aliases=("ger",), out=Out(called="mul"))
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The product of every element of one vector with every element of another, (n, m).
 
@@ -147,7 +149,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return elementwise.mul(reshaped(input, (input.shape[0], 1)), vec2)
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor",
+    out=Out("tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}"),
+)  # fmt: skip
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products along both last dimensions, for all pairs of the others; of a 0-dim operand, the product.
 
@@ -186,7 +191,7 @@ def _contracted(x: Tensor, y: Tensor, x_axes: Sequence[int], y_axes: Sequence[in
     return reshaped(product, (*rows, *columns))
 
 
-@public("torch")
+@public("torch", "functional", out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products along pairs of dimensions: the last ``dims`` of ``a`` with the first of ``b``, or two lists.
 
@@ -244,7 +249,36 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return unsafe_view(elementwise.mul(spread, repeated), shape=lengths)
 
 
-@public("torch", "Tensor")
+def _refuse_sum_of_other_shape(tensor: Tensor, mat1: Tensor, mat2: Tensor, **scales: Any) -> None:
+    if mat1.ndim == mat2.ndim == 2 and mat1.shape[1] == mat2.shape[0]:
+        _refuse_size(tensor, (mat1.shape[0], mat2.shape[1]))
+
+
+def _refuse_other_shape(tensor: Tensor, result: Tensor) -> None:
+    _refuse_size(tensor, tuple(result.shape))
+
+
+def _refuse_size(tensor: Tensor, size: tuple[int, ...]) -> None:
+    if tensor.shape != size:
+        sizes = f"input tensor size {list(tensor.shape)} and output tensor size {list(size)}"
+        raise RuntimeError(f"Bad in-place call: {sizes} should match")
+
+
+def _refuse_outer_of_other_shape(tensor: Tensor, vec1: Tensor, vec2: Tensor, **scales: Any) -> None:
+    if tensor.ndim != 2:
+        raise RuntimeError(f"2D tensor expected, got {tensor.ndim}D tensor for input")
+    if vec1.ndim == vec2.ndim == 1 and tuple(tensor.shape) != (*vec1.shape, *vec2.shape):
+        raise RuntimeError(
+            f"size mismatch, input: {list(tensor.shape)}, v1: {list(vec1.shape)}, v2: {list(vec2.shape)}"
+        )
+
+
+def _give_shape(tensor: Tensor, result: Tensor) -> None:
+    if tensor.shape != result.shape:  # as PyTorch does here, and nowhere else
+        resize_for(result, tensor)
+
+
+@public("torch", "Tensor", in_place=InPlace(apart=False, first=_refuse_sum_of_other_shape), out=Out(EXPECTED))
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; where ``beta`` is 0, ``input`` is not read.
 
@@ -254,7 +288,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha
     return ops.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor", in_place=InPlace(overlapping=True, apart=False, check=_refuse_other_shape), out=Out(EXPECTED),
+)  # fmt: skip
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``.
 
@@ -264,7 +300,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: 
     return ops.addmv(input, mat, vec, beta=beta, alpha=alpha)
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor", in_place=InPlace(overlapping=True, apart=False, check=_refuse_other_shape), out=Out(EXPECTED),
+)  # fmt: skip
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)``, of batches of matrices.
 
@@ -274,7 +312,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1,
     return ops.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor", in_place=InPlace(apart=False, check=_give_shape),
+    out=Out("self and mat2 must have the same dtype, but got {O} and {R}"),
+)  # fmt: skip
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * sum(batch1 @ batch2)``, the sum over the batch.
 
@@ -284,7 +325,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, 
     return ops.addbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(first=_refuse_outer_of_other_shape))
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``.
 
@@ -310,7 +351,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return reshaped(product, shape)
 
 
-@public("torch")
+@public("torch", "functional", out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
     warn_once(
@@ -366,7 +407,7 @@ def _chained(chain: Sequence[Tensor], split: dict[tuple[int, int], int], i: int,
     return ops.mm(_chained(chain, split, i, k), _chained(chain, split, k + 1, j))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional", native=True)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) to (..., out), with a weight (out, in) or (in,) and a bias (out,).
 
@@ -389,7 +430,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 LINEAR_WITHOUT_BIAS = {1: ops.linear_1d_without_bias, 2: ops.linear_2d_without_bias}
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch", native=True)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[o] @ input2 + bias[o]`` for each output o, with a weight (out, in1, in2).
 
@@ -419,13 +460,3 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-ops.mm.saved_names = ops.bmm.saved_names = {"mat2": "y"}
-ops.mv.saved_names = {"vec": "y"}
-ops.dot.saved_names = {"tensor": "y"}
-ops.addmv.saved_names = {"mat": "x", "vec": "y"}
-ops.addmm.saved_names = {"mat1": "x", "mat2": "y"}
-ops.baddbmm.saved_names = ops.addbmm.saved_names = {"batch1": "x", "batch2": "y"}
-ops.addr.saved_names = {"vec1": "x", "vec2": "y"}

@@ -22,7 +22,7 @@ from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import inv
 from tapegrad.ops import matrix_functions as ops
 from tapegrad.ops.checks import expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -63,7 +63,7 @@ def _repeated(A: Tensor, n: int) -> Tensor:
         power = matmul(power, power)
 
 
-@public("linalg", "torch", "Tensor", out=False)
+@public("linalg", "torch", "Tensor")
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponentials of square matrices (..., n, n).
 
@@ -75,7 +75,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     return ops.matrix_exp(A)
 
 
-@public("linalg", name="diagonal", out=False)
+@public("linalg", name="diagonal")
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension: a view."""
     return diagonal_of(A, offset, dim1, dim2)
@@ -84,7 +84,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 # -- Vandermonde -------------------------------------------------------------------------------------------------------
 
 
-@public("linalg", name="vander", out=False)
+@public("linalg", name="vander")
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers from 0 to ``N - 1`` of the elements of ``x`` (..., n), as matrices (..., n, N); ``N`` is n by default.
 
@@ -103,7 +103,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return cat([ones((*x.shape, 1), dtype=x.dtype, device=x.device), powers], -1)
 
 
-@public("torch", out=False)
+@public("torch")
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of the elements of a vector (n,) as a matrix (n, N): falling to 0, or ``increasing`` from 0 on.
 

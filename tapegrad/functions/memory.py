@@ -13,7 +13,7 @@ from tapegrad.functions.layouts import checked_format, copy_laid_out, copy_strid
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import existing_dim
-from tapegrad.functions.viewing import as_view, geometry_of
+from tapegrad.functions.viewing import as_view, declare_view, geometry_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of
@@ -26,7 +26,7 @@ from tapegrad.tensor.tensor import Tensor, describe, storage_of, wrap
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours along each dimension, or along one, lie in memory.
 
@@ -42,19 +42,19 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     return strides[existing_dim(dim, self.ndim)]
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     """Whether elements lie in row-major order without gaps, or as another memory format says."""
     return has_format(self, checked_format("is_contiguous", memory_format))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def storage_offset(self: Tensor) -> int:
     """Where in its storage a tensor begins, in elements."""
     return self._offset
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 if there is none. It tells who shares memory with whom, and stays the same.
 
@@ -66,7 +66,7 @@ def data_ptr(self: Tensor) -> int:
     return address_of(storage_of(self)) + self._offset * self.dtype.itemsize if self._spec.numel else 0
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors show the same memory in the same way."""
     same_memory = self is tensor or storage_of(self) is storage_of(tensor)
@@ -76,7 +76,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 # -- copies in an order ------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, with gradients flowing back to ``input``; its elements lie as those of ``input``, if no format is given.
 
@@ -89,7 +89,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return copy_laid_out(input, strides)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in row-major order (or as a memory format says), else a copy.
 
@@ -109,7 +109,10 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 # -- views by strides --------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=False)
+declare_view(strided.as_strided, lambda place, offset, shape, strides: Geometry(shape, strides, offset))
+
+
+@public("torch", "Tensor")
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """The view of a tensor's memory with this shape, strides and offset, whatever part of it the tensor itself shows.
 
@@ -217,7 +220,7 @@ def int_tuple(function: str, name: str, given: Any) -> Ints:
     return tuple(int(number) for number in given)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:

@@ -200,7 +200,7 @@ def _attended_at_once(
     return out.reshape(sizes.batch * sizes.queries, sizes.heads * sizes.width)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def multi_head_attention_forward(
     query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,

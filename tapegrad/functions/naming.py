@@ -1,4 +1,4 @@
-"""Names of nodes: PyTorch has two for one derivative where a function and its in-place twin are declared apart."""
+"""Names of nodes: PyTorch has two for one derivative where a function and its in-place variant are declared apart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from typing import Any
 
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, name_of
 from tapegrad.tensor.tensor import Tensor
-
-IN_PLACE = {
-    f"{name}Backward0": f"{name}Backward1" for name in ("Elu", "Celu", "LeakyRelu", "Threshold", "RreluWithNoise")
-}
-"""What the node of an activation is called where it was computed in place."""
 
 NO_DERIVATIVE = "torch::autograd::NotImplemented"
 """The name of the nodes of functions that PyTorch records but can't differentiate."""
@@ -28,12 +23,6 @@ def renamed(result: Tensor, name: str) -> Tensor:
         node: Any = result._edge[0]
         node.__class__ = _class_named(node.__class__, name)
     return result
-
-
-def renamed_in_place(result: Tensor) -> Tensor:
-    """A result that was just computed for an activation in place, with the name that its node has then."""
-    name = None if result._edge is None else IN_PLACE.get(name_of(result._edge[0]))
-    return result if name is None else renamed(result, name)
 
 
 def underivable(result: Tensor, function: str) -> Tensor:

@@ -19,7 +19,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.windows import hashable, windows
 from tapegrad.ops import adjoints, attention, normalization, resampling
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched
@@ -63,7 +63,7 @@ def native_batch_norm(
     )
 
 
-@public("torch", out=False)
+@public("torch")
 def _native_batch_norm_legit(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any,
     training: Any, momentum: float = 0.0, eps: float | None = None,
@@ -77,7 +77,7 @@ def _native_batch_norm_legit(
     return _batch_normalized(name, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-@public("torch", out=False)
+@public("torch")
 def _native_batch_norm_legit_no_training(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: float, eps: float,
@@ -87,7 +87,7 @@ def _native_batch_norm_legit_no_training(
     return _batch_normalized(name, input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
-@public("ops.aten", out=False)
+@public("ops.aten")
 def _batch_norm_with_update(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: float, eps: float,
@@ -98,7 +98,7 @@ def _batch_norm_with_update(
     return *found, empty(0, dtype=uint8, device=input.device)
 
 
-@public("torch", out=False)
+@public("torch")
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -110,7 +110,7 @@ def native_layer_norm(
     return out, *(one if one.dtype is input.dtype else cast(one, dtype=input.dtype) for one in found)
 
 
-@public("torch", out=False)
+@public("torch")
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -132,7 +132,7 @@ def native_group_norm(
     return normalization.native_group_norm(input, weight, bias, groups=group, eps=float(eps))
 
 
-@public("torch", out=False)
+@public("torch")
 def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
@@ -141,7 +141,7 @@ def batch_norm(
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
-@public("torch", name="instance_norm", out=False)
+@public("torch", name="instance_norm")
 def torch_instance_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
@@ -153,7 +153,7 @@ def torch_instance_norm(
 # -- others ------------------------------------------------------------------------------------------------------------
 
 
-@public("torch", out=False)
+@public("torch")
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """``dropout``, and which elements were kept."""
     if not train or p == 0:
@@ -165,7 +165,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     return adjoints.masked_dropout(input, kept, scale=0.0 if p == 1 else 1 / (1 - p)), kept
 
 
-@public("ops.aten", out=False)
+@public("ops.aten")
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """``grad_output`` times ``scale`` where ``mask`` is True, and 0 elsewhere."""
     return adjoints.dropout_gradient(grad_output, mask, scale=float(scale))
@@ -190,7 +190,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
     return padded(input, tuple(zip(pad[-2::-2], pad[-1::-2], strict=True)), value)
 
 
-@public("ops.aten", out=False)
+@public("ops.aten")
 def _safe_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """``softmax``, but 0 where all along ``dim`` are -inf."""
     x = self if dtype is None or dtype is self.dtype else cast(self, dtype=dtype)
@@ -209,7 +209,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     return gradient if gradient.dtype is input_dtype else cast(gradient, dtype=input_dtype)
 
 
-@public("ops.aten", out=False)
+@public("ops.aten")
 def _upsample_bilinear2d_aa(
     input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scales_h: Any = None,
     scales_w: float | None = None, *, scale_factors: Sequence[float] | None = None,
@@ -226,7 +226,7 @@ def _upsample_bilinear2d_aa(
     return resampling.INTERPOLATIONS["linear-antialias", 2](input, samplings=samplings)
 
 
-@public("ops.aten", out=False)
+@public("ops.aten")
 def max_pool2d_with_indices_backward(
     grad_output: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
     indices: Tensor,

@@ -10,7 +10,7 @@ from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import elementwise, normalization, reductions, resampling
-from tapegrad.ops.operator import broadcast_to
+from tapegrad.ops.kinds import broadcast_to
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched
@@ -37,7 +37,7 @@ def _values_per_channel(shape: Sequence[int]) -> int:
     return count
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
@@ -94,7 +94,7 @@ def _batch_norm_training(
     return out
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
@@ -161,7 +161,7 @@ def normalized_axes(input: Tensor, normalized_shape: Any, function: str) -> tupl
     return tuple(range(input.ndim - count, input.ndim))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -181,7 +181,7 @@ def layer_norm(
     return normalization.layer_norm(input, weight, bias, axes=axes, eps=float(eps))
 
 
-@public("torch", name="layer_norm", out=False)
+@public("torch", name="layer_norm")
 def torch_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5, cudnn_enable: bool = True,
@@ -190,7 +190,7 @@ def torch_layer_norm(
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch")
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -211,7 +211,7 @@ def rms_norm(
     return normalization.rms_norm(input, weight, axes=axes, eps=float(eps))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
@@ -238,7 +238,7 @@ def group_norm(
     return normalization.group_norm(input, weight, bias, groups=num_groups, eps=float(eps))
 
 
-@public("torch", name="group_norm", out=False)
+@public("torch", name="group_norm")
 def torch_group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enabled: bool = True,
@@ -247,7 +247,7 @@ def torch_group_norm(
     return group_norm(input, num_groups, weight, bias, eps)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """The input over ``(k + alpha * mean) ** beta``, with the mean of the squares of ``size`` neighbouring channels.
 
@@ -269,9 +269,3 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     whole = Sampling("window", flat.shape[-1])
     means = view(resampling.AVERAGES[2](flat, samplings=(window, whole)), shape=tuple(input.shape))
     return elementwise.div(input, elementwise.power(elementwise.add(elementwise.mul(means, alpha), k), exponent=beta))
-
-
-# What ``grad_fn._saved_NAME`` shows under PyTorch's names.
-normalization.layer_norm.saved_names = {"input": "x"}
-for _norm in (normalization.group_norm, normalization.batch_norm, normalization.batch_norm_inference):
-    _norm.saved_names = {"input": "x", "group": "groups"}

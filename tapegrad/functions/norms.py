@@ -8,17 +8,20 @@ from typing import Any
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.declarations import EXPECTED, Out
 from tapegrad.functions.decompositions import svdvals
 from tapegrad.functions.reductions import check_dtype, several_dims
-from tapegrad.functions.registry import out_writers, public
+from tapegrad.functions.registry import out_writer, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import normalization, reductions
-from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
+_SAME = Out(EXPECTED, called="linalg_vector_norm")
 
-@public("torch", "Tensor")
+
+@public("torch", "Tensor", out=Out(EXPECTED))
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """``input`` with those slices along ``dim`` shrunk whose p-norm is larger than ``maxnorm``.
 
@@ -88,7 +91,7 @@ def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -
             )
 
 
-@public("linalg")
+@public("linalg", out=_SAME)
 def vector_norm(
     input: Tensor, ord: float | Tensor = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
@@ -183,7 +186,7 @@ def _of_singular_values(x: Tensor, ord: Any, rows: int, columns: int, keepdim: b
     return permuted(unsqueeze(result, -1), [places[axis] for axis in range(x.ndim)])
 
 
-@public("linalg", name="norm")
+@public("linalg", name="norm", out=_SAME)
 def linalg_norm(
     input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
@@ -210,7 +213,7 @@ def linalg_norm(
     return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: dtype | None = None
 ) -> Tensor:
@@ -220,14 +223,14 @@ def norm(
         RuntimeError: integers, an unknown order.
     """
     if out is not None:
-        return out_writers[0]("norm", norm, out, (input, p, dim, keepdim, None, dtype), {})
+        return out_writer.content("norm", _SAME, norm, out, (input, p, dim, keepdim, None, dtype), {})
     p = 2 if p is None or (isinstance(p, str) and p == "fro") else p
     if isinstance(p, str):
         return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
-@public("Tensor", name="norm", out=False)
+@public("Tensor", name="norm")
 def tensor_norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtype | None = None
 ) -> Tensor:
@@ -235,7 +238,7 @@ def tensor_norm(
     return norm(self, p, dim, keepdim, None, dtype)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The ``p``-norm of all of ``input - other``, which are broadcast.
 

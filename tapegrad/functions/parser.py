@@ -46,7 +46,7 @@ NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "input": "x a x1", "other":
 """NumPy's names of parameters, which PyTorch takes for its own."""
 
 
-class Parameter(NamedTuple):
+class SignatureParameter(NamedTuple):
     """A parameter: its type and how many elements a single one stands for, what may be left out or None."""
 
     type: str
@@ -75,7 +75,7 @@ class Overload(NamedTuple):
     """A signature of a function, of which there may be several."""
 
     function: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[SignatureParameter, ...]
     hidden: bool
 
     @property
@@ -119,8 +119,10 @@ def parsed(function: str, text: str) -> Overload:
         assert found is not None, (function, part)
         kind, size, nullable, name, default = found.groups()
         parameters.append(
-            Parameter(kind, int(size or 0), name, default is not None, bool(nullable) or default == "None", by_name,
-                      default or "")
+            SignatureParameter(
+                kind, int(size or 0), name, default is not None, bool(nullable) or default == "None", by_name,
+                default or "",
+            )
         )  # fmt: skip
     return Overload(function, tuple(parameters), text.startswith("~"))
 
@@ -230,7 +232,7 @@ SINGLE = {"ints": _is_size, "indices": _is_size, "floats": _is_float}
 SEQUENCES = frozenset(("ints", "indices"))
 
 
-def fits(parameter: Parameter, value: Any, function: str) -> bool:
+def fits(parameter: SignatureParameter, value: Any, function: str) -> bool:
     """Whether PyTorch takes a value for a parameter of a function."""
     if CHECKS[parameter.type](value) or (parameter.size and parameter.type in SINGLE and SINGLE[parameter.type](value)):
         return True
@@ -240,13 +242,13 @@ def fits(parameter: Parameter, value: Any, function: str) -> bool:
 # -- one signature -----------------------------------------------------------------------------------------------------
 
 
-def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[Parameter, Any]:
+def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[SignatureParameter, Any]:
     """What each parameter of a signature is given.
 
     Raises:
         Refused: PyTorch's message, if the arguments don't fit.
     """
-    given: dict[Parameter, Any] = {}
+    given: dict[SignatureParameter, Any] = {}
     several = overload.positional == 1 and overload.parameters[0].type in SEQUENCES  # x.view(2, 3)
     if len(args) > overload.positional and not several:
         raise _too_many(overload, args)
@@ -276,12 +278,12 @@ ABSENT: Any = object()
 """What is not given."""
 
 
-def _taken(parameter: Parameter, unused: dict[str, Any]) -> Any:
+def _taken(parameter: SignatureParameter, unused: dict[str, Any]) -> Any:
     """What is given by one of a parameter's names, which is used then."""
     return next((unused.pop(name) for name in parameter.names if name in unused), ABSENT)
 
 
-def _all(overload: Overload, parameter: Parameter, args: Sequence) -> Any:
+def _all(overload: Overload, parameter: SignatureParameter, args: Sequence) -> Any:
     """All arguments by position as one sequence, where the first alone is none."""
     if CHECKS[parameter.type](tuple(args)):
         return tuple(args)
@@ -290,7 +292,7 @@ def _all(overload: Overload, parameter: Parameter, args: Sequence) -> Any:
     return args[0]
 
 
-def _judged(overload: Overload, parameter: Parameter, value: Any, position: int | None) -> Any:
+def _judged(overload: Overload, parameter: SignatureParameter, value: Any, position: int | None) -> Any:
     """What is given for a parameter, if it fits."""
     if parameter.type == "Tensors" and isinstance(value, (tuple, list)):
         return _checked_tensors(overload, parameter, value)
@@ -299,7 +301,7 @@ def _judged(overload: Overload, parameter: Parameter, value: Any, position: int 
     return value
 
 
-def _checked_tensors(overload: Overload, parameter: Parameter, values: Sequence) -> Sequence:
+def _checked_tensors(overload: Overload, parameter: SignatureParameter, values: Sequence) -> Sequence:
     """Refuse a sequence in which something is no tensor, whatever other signatures there are."""
     for place, value in enumerate(values):
         if not isinstance(value, Tensor) and not (value is None and parameter.name == "indices"):
@@ -318,7 +320,7 @@ def _too_many(overload: Overload, args: Sequence) -> Refused:
     return Refused(f"{overload.function}() {counts} but {len(args)} {were} given")
 
 
-def _missing(overload: Overload, first: Parameter) -> Refused:
+def _missing(overload: Overload, first: SignatureParameter) -> Refused:
     rest = overload.parameters[overload.parameters.index(first) :]
     names = [f'"{parameter.name}"' for parameter in rest if not parameter.optional]
     plural = "s" if len(names) == 1 else ""  # as PyTorch has it
@@ -327,7 +329,7 @@ def _missing(overload: Overload, first: Parameter) -> Refused:
     )
 
 
-def _wrong(overload: Overload, parameter: Parameter, value: Any, position: int | None) -> Refused:
+def _wrong(overload: Overload, parameter: SignatureParameter, value: Any, position: int | None) -> Refused:
     place = "" if position is None else f" (position {position + 1})"
     found = f"not {type_name(value)}"
     sequence = isinstance(value, (tuple, list))
@@ -366,7 +368,7 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     overloads = overloads_of(function, method)
     if not overloads:
         return True
-    given: dict[Parameter, Any] = {}
+    given: dict[SignatureParameter, Any] = {}
     try:
         if method and overloads == (Overload(function, (), False),):
             _check_none(function, args, kwargs)
@@ -430,7 +432,7 @@ def respelled(
     )
 
 
-def _is_disguised(value: Any, parameter: Parameter) -> bool:
+def _is_disguised(value: Any, parameter: SignatureParameter) -> bool:
     """Whether a number is given as a tensor or one of NumPy's, or as an int that no kernel takes for a float."""
     if isinstance(value, (Tensor, np.generic)):
         return parameter.type not in _TENSORS
@@ -462,7 +464,7 @@ def is_outdated(function: str, method: bool, args: Sequence, kwargs: dict[str, A
     return bool(overloads) and chosen(overloads, args, kwargs)[0].hidden
 
 
-def number_of(value: Any, parameter: Parameter) -> Any:
+def number_of(value: Any, parameter: SignatureParameter) -> Any:
     """The Python number that a tensor or a NumPy number is for a parameter: for NumPy's truth values a float."""
     number = float(value) if type(value) is int else value.item()
     if parameter.type in ("int", "index", *SEQUENCES):
@@ -478,7 +480,9 @@ def _check_none(function: str, args: Sequence, kwargs: dict[str, Any]) -> None:
         raise Refused(f"TensorBase.{function}() takes no arguments ({len(args)} given)")
 
 
-def chosen(overloads: tuple[Overload, ...], args: Sequence, kwargs: dict) -> tuple[Overload, dict[Parameter, Any]]:
+def chosen(
+    overloads: tuple[Overload, ...], args: Sequence, kwargs: dict
+) -> tuple[Overload, dict[SignatureParameter, Any]]:
     """The first signature that a call fits, and what its parameters are given."""
     if len(overloads) == 1:
         return overloads[0], bound(overloads[0], args, kwargs)
@@ -498,7 +502,7 @@ def chosen(overloads: tuple[Overload, ...], args: Sequence, kwargs: dict) -> tup
 _TENSORS = ("Tensor", "object")
 
 
-def unpacked(overload: Overload, given: dict[Parameter, Any]) -> dict[Parameter, Any]:
+def unpacked(overload: Overload, given: dict[SignatureParameter, Any]) -> dict[SignatureParameter, Any]:
     """Refuse what passed for its type, and is no number of 64 bits, or no sequence of such numbers."""
     for parameter, value in given.items():
         if parameter.type in SEQUENCES and isinstance(value, (tuple, list)):
@@ -514,7 +518,7 @@ def unpacked(overload: Overload, given: dict[Parameter, Any]) -> dict[Parameter,
     return given
 
 
-def _unpack_sequence(function: str, parameter: Parameter, values: Sequence) -> None:
+def _unpack_sequence(function: str, parameter: SignatureParameter, values: Sequence) -> None:
     check = CHECKS["int" if parameter.type == "ints" else "index"]
     for place, value in enumerate(values, 1):
         reason = ""

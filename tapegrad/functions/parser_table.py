@@ -885,12 +885,3 @@ NUMBERS_AS_TENSORS = frozenset((
 
 METHODS_IN_PYTHON = frozenset(("istft", "norm", "split", "unflatten", "unique", "unique_consecutive"))
 """Methods that are written in Python though there are functions by their names in C++."""
-
-NATIVE_IN_NN = frozenset((
-    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle",
-    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "cosine_similarity", "elu_", "gelu", "hardshrink", "hardtanh_", "leaky_relu_", "linear", "logsigmoid",
-    "native_channel_shuffle", "one_hot", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu",
-    "relu_", "rrelu_", "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
-))
-"""Functions of ``torch.nn.functional`` that have signatures; the others are written in Python."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from tapegrad.dispatch.nodes import Error, gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.error_nodes import Error
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
@@ -63,7 +64,7 @@ class NotImplementedNode(Error):
         return "torch::autograd::NotImplemented"
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any = None, stride: Any = None) -> Tensor:
     """Let this tensor show the memory of another tensor, or a storage; without a source, no memory at all.
 
@@ -178,7 +179,7 @@ def _record(tensor: Tensor, edge: Edge) -> None:
 # -- another size ------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Give this tensor another shape, in place: its memory is read in row-major order from where it begins.
 
@@ -225,7 +226,7 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
     return tensor
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory."""
     chosen = checked_format("resize_as_", memory_format, contiguous_format)
@@ -270,7 +271,7 @@ def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
     return self
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def t_(self: Tensor) -> Tensor:
     """Transpose this matrix, in place: its elements stay where they are in memory.
 
@@ -284,7 +285,7 @@ def t_(self: Tensor) -> Tensor:
     return become_view(self, "TBackward1", ops.t)
 
 
-@public("Tensor", out=False, aliases=("swapdims_",))
+@public("Tensor", aliases=("swapdims_",))
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions, in place."""
     refuse_in_place(self, overlapping=True)
@@ -292,13 +293,13 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return become_view(self, "TransposeBackward1", ops.transpose, axis0=axes[0], axis1=axes[1])
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Exchange two dimensions, in place."""
     return transpose_(self, axis0, axis1)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop the dimensions of length 1, or those among ``dim``, in place."""
     refuse_in_place(self, overlapping=True)
@@ -309,14 +310,14 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     return become_view(self, "SqueezeBackward4", ops.squeeze_axis, axis=wrap_dim(dim, self.ndim))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Put in a dimension of length 1, in place."""
     refuse_in_place(self, overlapping=True)
     return become_view(self, "UnsqueezeBackward1", ops.unsqueeze, axis=wrap_dim(dim, self.ndim + 1))
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """``as_strided`` in place: from now on the tensor shows that part of its memory."""
     refuse_in_place(input, overlapping=True)
@@ -333,7 +334,7 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
 # -- made with strides -------------------------------------------------------------------------------------------------
 
 
-@public("torch", out=False)
+@public("torch")
 def empty_strided(size: Any, stride: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose elements lie in memory as strides say, to be written yet. Here they are zeros.
 
@@ -344,7 +345,7 @@ def empty_strided(size: Any, stride: Any, **options: Unpack[TensorOptions]) -> T
     return _strided("empty_strided", size, stride, target("empty_strided", options))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """``empty_strided``, of this tensor's dtype and device."""
     made = target("new_empty_strided", options, self.dtype, self.device)
@@ -366,7 +367,7 @@ def _strided(function: str, size: Any, stride: Any, made: Target, like: Tensor |
     return place(result, Storage(row), spot, made.dtype)
 
 
-@public("torch", out=False)
+@public("torch")
 def empty_permuted(size: Any, physical_layout: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor to be written yet, whose dimensions lie in memory in an order that is given, the outermost first.
 

@@ -11,7 +11,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.windows import adaptive, hashable, several, windows
 from tapegrad.ops import activations, elementwise, pooling, reductions, resampling, unpooling
 from tapegrad.ops.checks import refuse_dtypes
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any
@@ -47,7 +47,7 @@ def _max_pool(
     return (out, cast(indices, dtype=int64)) if return_indices else out
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch")
 def max_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -60,7 +60,7 @@ def max_pool1d(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch")
 def max_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -80,7 +80,7 @@ def max_pool2d(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch")
 def max_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -93,7 +93,7 @@ def max_pool3d(
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch")
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -102,7 +102,7 @@ def max_pool1d_with_indices(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def max_pool2d_with_indices(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -111,7 +111,7 @@ def max_pool2d_with_indices(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def max_pool3d_with_indices(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -135,7 +135,7 @@ def _adaptive_max_pool(dims: int, input: Tensor, output_size: Any, return_indice
     return (out, cast(indices, dtype=int64)) if return_indices else out
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The greatest of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_max_pool2d``.
 
@@ -145,7 +145,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The greatest of each window, of which there are ``output_size`` along each dimension (None: one per element).
 
@@ -155,7 +155,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The greatest of each window along the last three dimensions. See ``adaptive_max_pool2d``.
 
@@ -165,25 +165,25 @@ def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """``adaptive_max_pool1d``, and the indices in any case."""
     return _adaptive_max_pool(1, input, output_size, True)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """``adaptive_max_pool2d``, and the indices in any case."""
     return _adaptive_max_pool(2, input, output_size, True)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """``adaptive_max_pool3d``, and the indices in any case."""
     return _adaptive_max_pool(3, input, output_size, True)
 
 
-@public("torch", name="adaptive_max_pool1d", out=False)
+@public("torch", name="adaptive_max_pool1d")
 def torch_adaptive_max_pool1d(input: Tensor, output_size: Sizes) -> Any:
     """``nn.functional.adaptive_max_pool1d``, and the indices in any case."""
     return _adaptive_max_pool(1, input, output_size, True)
@@ -246,7 +246,7 @@ def _check_unpooled(dims: int, input: Tensor, indices: Tensor) -> None:
     refuse_dtypes(f"max_unpool{plane}d", input._spec, bool=True, integral=True, complex=True)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Any = None,
@@ -260,7 +260,7 @@ def max_unpool1d(
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Any = None,
@@ -269,7 +269,7 @@ def max_unpool2d(
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Any = None,
@@ -293,7 +293,7 @@ def _avg_pool(
     return resampling.AVERAGES[dims](input, samplings=samplings)
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch", native=True)
 def avg_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -306,7 +306,7 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional", native=True)
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
@@ -322,7 +322,7 @@ def avg_pool2d(
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional", native=True)
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
@@ -345,7 +345,7 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     return resampling.ADAPTIVE_AVERAGES[dims](input, samplings=samplings)
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch", native=True)
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     """The mean of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_avg_pool2d``.
 
@@ -355,7 +355,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     return _adaptive_avg_pool(1, input, output_size)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     """The mean of each window, of which there are ``output_size`` along each dimension (None: one per element).
 
@@ -367,7 +367,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     return _adaptive_avg_pool(2, input, output_size)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The mean of each window along the last three dimensions. See ``adaptive_avg_pool2d``.
 
@@ -391,7 +391,7 @@ def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, strid
     return elementwise.power(elementwise.mul(positive, count), exponent=1.0 / norm_type)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -399,7 +399,7 @@ def lp_pool1d(
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -407,7 +407,7 @@ def lp_pool2d(
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from textwrap import indent
 from typing import Any
 
-from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import from_host, is_traced, to_host
@@ -32,7 +32,7 @@ CPU = device("cpu")
 # Text ---------------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     """PyTorch's text of a tensor: its numbers, and what of its dtype, device and history is not obvious."""
     value = value_of(self)
@@ -77,19 +77,19 @@ def _shown_node(tensor: Tensor) -> str | None:
     return None if node is None or isinstance(node, AccumulateGrad) else type(node).__name__
 
 
-@public("Tensor", out=False, asks="nobody")
+@public("Tensor", asks="nobody")
 def __hash__(self: Tensor) -> int:
     """A number for the tensor's identity: equal tensors are not the same key."""
     return id(self)
 
 
-@public("Tensor", name="__dir__", out=False)
+@public("Tensor", name="__dir__")
 def attribute_names(self: Tensor) -> list[str]:
     """The names of attributes, without those that only warn."""
     return sorted((set(dir(type(self))) | set(self.__dict__)) - {"volatile"})
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __reversed__(self: Tensor) -> Tensor:
     """The tensor with its first dimension flipped; a 0-dim one as it is."""
     return self.flip(0) if self.ndim else self
@@ -105,7 +105,7 @@ def own_attributes(tensor: Tensor) -> dict[str, Any]:
     return {name: value for name, value in tensor.__dict__.items() if name not in _STATE}
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __copy__(self: Tensor) -> Tensor:
     """A leaf of the same class that shares the data, with the same attributes."""
     refuse_memory(self)
@@ -115,7 +115,7 @@ def __copy__(self: Tensor) -> Tensor:
     return result
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with data, gradient and attributes of its own; tensors that share data still do in the copy.
 
@@ -202,7 +202,7 @@ def _elements(value: Any) -> Any:
     return value if type(value) is Meta else to_host(value)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __reduce_ex__(self: Tensor, proto: int) -> tuple:
     """How a tensor is pickled: data, whether it requires grad, attributes; no gradient and no history."""
     refuse_memory(self)
@@ -211,7 +211,7 @@ def __reduce_ex__(self: Tensor, proto: int) -> tuple:
     return (*reduced, attributes) if attributes else reduced
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __setstate__(self: Tensor, state: Any) -> None:
     """Restore the attributes of a pickled tensor."""
     self.__dict__.update(state)

@@ -26,7 +26,7 @@ from tapegrad.functions.solving import inv_ex
 from tapegrad.functions.unary import nan_to_num
 from tapegrad.ops import comparison, elementwise
 from tapegrad.ops import pseudoinverse as ops
-from tapegrad.ops.operator import broadcast_shapes
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 # -- tolerances --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tapegrad.execution.host import from_host
 from tapegrad.functions import bounds
 from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.attributes import detach
+from tapegrad.functions.declarations import Out
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, no_overload
@@ -26,7 +27,7 @@ LARGEST = 2**24
 """The most elements along a dimension that PyTorch sorts for a quantile."""
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor"))
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -45,7 +46,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor"))
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:

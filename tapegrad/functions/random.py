@@ -8,8 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from tapegrad.execution import random as sampling
-from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.functions.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
+from tapegrad.functions.declarations import EXPECTED, Out
 from tapegrad.functions.factory import (
     OPTIONS,
     Target,
@@ -29,7 +30,7 @@ from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.elementwise import mul
-from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec
@@ -65,21 +66,21 @@ def _size(function: str, size: tuple, options: Any) -> tuple[int, ...]:
     return size_of_arguments(function, size, options)
 
 
-@public("torch")
+@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
 def rand(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Numbers between 0 and 1, 1 excluded, of a size; of the default dtype if none is given."""
     shape = _size("rand", size, options)
     return _standard("rand", _UNIFORM, shape, target("rand", options), generator)
 
 
-@public("torch")
+@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
 def randn(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Normal numbers of mean 0 and variance 1, of a size; of the default dtype if none is given."""
     shape = _size("randn", size, options)
     return _standard("randn", _NORMAL, shape, target("randn", options), generator)
 
 
-@public("torch", out=False)
+@public("torch")
 def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Numbers between 0 and 1, of the size, dtype and device of ``input``."""
     made = target("rand_like", options, input.dtype, input.device, like=True)
@@ -87,7 +88,7 @@ def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorO
     return laid_out(_standard("rand_like", _UNIFORM, tuple(input.shape), made, generator, strides), strides)
 
 
-@public("torch", out=False)
+@public("torch")
 def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Normal numbers, of the size, dtype and device of ``input``."""
     made = target("randn_like", options, input.dtype, input.device, like=True)
@@ -98,7 +99,7 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[Tensor
 # Whole numbers ------------------------------------------------------------------------------------------------------
 
 
-@public("torch")
+@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     """``randint(high, size)``, ``randint(low, high, size)``: whole numbers in [low, high); ``low`` is 0 if not given.
 
@@ -123,7 +124,7 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     return _integers(shape, target("randint", options, int64), int(low), int(high), generator)
 
 
-@public("torch", out=False)
+@public("torch")
 def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: Any) -> Tensor:
     """Whole numbers from ``low`` (0) up to ``high``, of the size and dtype of ``input``."""
     given = dict(zip(("high",) if len(args) + ("high" in options) == 1 else ("low", "high"), args, strict=False))
@@ -188,7 +189,7 @@ def whole_limit(d: dtype) -> int:
     return 2 if d.category == 0 else min(int(np.iinfo(d.numpy).max) + 1, 2**63 - 1)
 
 
-@public("torch")
+@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
 def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """The numbers below ``n`` in a random order; int64 if no dtype is given.
 
@@ -221,7 +222,7 @@ _NORMAL_SIGNATURES = (
 )
 
 
-@public("torch")
+@public("torch", out=Out(random=True))
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]
 ) -> Tensor:
@@ -284,7 +285,7 @@ def check_probabilities(p: Tensor) -> None:
     )  # fmt: skip
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(random=True))
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     """1 with the probability that ``input`` has there, else 0; with a number ``p``, that probability everywhere.
 
@@ -313,7 +314,7 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
     return sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, random=True))
 def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices of the last dimension of ``input`` (1-dim or 2-dim), drawn in proportion to its elements.
 
@@ -371,7 +372,7 @@ def _adds_up_to_0(weights: Any) -> Any:
     return weights.astype("float64").sum(-1) == 0
 
 
-@public("torch", out=False)
+@public("torch")
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson numbers with the means ``input``, of its dtype. Gradients are zeros.
 

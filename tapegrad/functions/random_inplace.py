@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
+from tapegrad.functions.declarations import InPlace
 from tapegrad.functions.factory import is_integer, no_overload, type_name
 from tapegrad.functions.generator import next_key, sampled
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
@@ -21,7 +22,7 @@ from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -44,7 +45,7 @@ def _check_floats(function: str, **arguments: Any) -> None:
             )
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **options: Any) -> Tensor:
     """``uniform_(from=0, to=1)``: fill with numbers in [from, to).
 
@@ -80,7 +81,7 @@ def _check_bounds(low: float, high: float, d: dtype) -> None:
         )
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with normal numbers."""
     _check_floats("normal_", mean=mean, std=std)
@@ -90,7 +91,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     return _fill(self, "normal_", sampling.normal, generator, float(mean), float(std))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers whose logarithms are normal, of this mean and standard deviation."""
     _check_floats("log_normal_", mean=mean, std=std)
@@ -101,7 +102,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     return _fill(self, "log_normal_", sampling.log_normal, generator, float(mean), float(std))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with exponential numbers of the mean 1 / lambd."""
     _check_floats("exponential_", lambd=lambd)
@@ -115,7 +116,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     return _fill(self, "exponential_", sampling.exponential, generator, float(lambd))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with Cauchy numbers."""
     _check_floats("cauchy_", median=median, sigma=sigma)
@@ -129,7 +130,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     return _fill(self, "cauchy_", sampling.cauchy, generator, float(median), float(sigma))
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with the number of trials of probability ``p`` up to the first success."""
     _check_floats("geometric_", p=p)
@@ -140,7 +141,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return _fill(self, "geometric_", sampling.geometric, generator, float(p))
 
 
-@public("Tensor", out=False)
+@public("Tensor", in_place=InPlace(captured="inplace bernoulli"))
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1 with the probability ``p``, else 0; ``p`` is a number, or a tensor that broadcasts to this one.
 
@@ -176,7 +177,7 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     return become(self, sample, "bernoulli_")
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def random_(self: Tensor, *args: Any, generator: Any = None, **options: Any) -> Tensor:
     """``random_()``, ``random_(to)``, ``random_(from, to)``: fill with whole numbers from ``from`` (0) to ``to`` - 1.
 

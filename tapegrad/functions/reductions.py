@@ -10,6 +10,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import common_dtype
 from tapegrad.ops import comparison, elementwise, reductions, sorting
@@ -110,7 +111,7 @@ def check_differentiable_dtype(input: Tensor, wanted: dtype | None) -> None:
 # -- sums and means ----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=IN_TARGETS_DTYPE)
 def sum(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The sum of all elements, or over ``dim`` (an int, ints, or None or () for all).
 
@@ -169,7 +170,12 @@ def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
         )
 
 
-@public("torch", "Tensor")
+def _not_of_mean(arguments: tuple) -> str | None:
+    """What is said of a target of integers, if the mean is that of all elements."""
+    return "mean.dtype_out(): input types can't be cast to the desired output type {O}" if len(arguments) == 1 else None
+
+
+@public("torch", "Tensor", out=Out(cast=_not_of_mean, computes=FLOATING))
 def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The arithmetic mean of all elements, or over ``dim``; of nothing, nan.
 
@@ -187,7 +193,7 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     return reductions.mean(input, axis=several_dims("mean", dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED, computes=FLOATING, kernel="nansum_cpu", real=True))
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over ``dim`` (or of all) of the elements that are not nan.
 
@@ -200,7 +206,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return reductions.nansum(input, axis=several_dims("nansum", dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(computes=FLOATING, kernel="nansum_cpu", real=True))
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over ``dim`` (or of all) of the elements that are not nan.
 
@@ -246,13 +252,13 @@ def _truth(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: bool
     return operator(input, axis=() if none else several_dims(name, dim, input.ndim), keepdims=keepdim)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("all only supports bool tensor for result, got: {O}", derivative=False))
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing."""
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("any only supports bool tensor for result, got: {O}", derivative=False))
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing."""
     return _truth("any", reductions.any, input, dim, keepdim)
@@ -305,7 +311,14 @@ def check_any_elements(name: str, input: Tensor) -> None:
         )
 
 
-@public("torch", "Tensor")
+_CAN_CAST = (
+    "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got "
+    "false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+)
+_EXTREME = Out("Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.")
+
+
+@public("torch", "Tensor", out=Out(cast=_CAN_CAST))
 def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = UNSET) -> Any:
     """The largest element; with ``dim``, a named tuple of the largest ``values`` and their ``indices`` over it; with
     another tensor, ``maximum``.
@@ -320,7 +333,7 @@ def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
     return _extremum("max", input, dim, keepdim, other)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(cast=_CAN_CAST))
 def min(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = UNSET) -> Any:
     """The smallest element, or those over ``dim``, or ``minimum``: see ``max``."""
     return _extremum("min", input, dim, keepdim, other)
@@ -336,7 +349,7 @@ def _extreme_values(name: str, kernel: str, operator: Callable, input: Tensor, d
     return operator(input, axis=axes, keepdims=keepdim)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=_EXTREME)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
@@ -346,7 +359,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     return _extreme_values("amax", "max_values_cpu", reductions.amax, input, dim, keepdim)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=_EXTREME)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
@@ -387,7 +400,7 @@ def _position(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: b
     return operator(input, axis=axis, keepdims=keepdim)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED, derivative=False))
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest element over ``dim``, or in the flattened tensor; nan is the largest.
 
@@ -398,7 +411,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _position("argmax", reductions.argmax, input, dim, keepdim)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED, derivative=False))
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest element over ``dim``, or in the flattened tensor; nan is the smallest.
 

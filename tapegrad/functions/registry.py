@@ -18,8 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad.doors import Door
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.functions.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
 from tapegrad.functions.parser import (
+    NUMPY_NAMES,
     check_call,
     check_inner,
     has_number,
@@ -29,7 +32,7 @@ from tapegrad.functions.parser import (
     respelled,
     type_name,
 )
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS, NATIVE_IN_NN
+from tapegrad.functions.parser_table import FUNCTIONS, METHODS
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
@@ -48,6 +51,10 @@ BY_CLASSES: set[Any] = set()
 
 
 
+NATIVE_IN_NN: set[str] = set()
+"""Functions of ``nn.functional`` that PyTorch has in C++, with signatures; the others are written in Python."""
+
+
 class Unset:
     """The class of ``UNSET``, for its text in signatures."""
 
@@ -61,8 +68,8 @@ UNSET: Any = Unset()
 """The default of a parameter whose absence means something else than None."""
 
 
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-"""NumPy's names of parameters, which PyTorch takes for its own."""
+OWN_NAMES = {numpy: name for name, given in NUMPY_NAMES.items() for numpy in given.split()}
+"""PyTorch's names of parameters by NumPy's."""
 
 
 TRUTHS = frozenset((
@@ -80,26 +87,14 @@ _LASTING = ("builtins", "numpy", "tapegrad")
 TENSOR = ("Tensor", Tensor)
 """Annotations of parameters that take tensors only."""
 
-out_writers: list[Callable] = []
-"""What calls a function and writes its result into the tensor given as ``out=``; ``inplace_out.py`` puts it here."""
+out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="functions/inplace_out.py")
+"""What calls a function and writes its result into the tensor given as ``out=``."""
 
-WITHOUT_OUT = frozenset("""
-adjoint argwhere bincount broadcast_to channel_shuffle chunk count_nonzero diag_embed diagflat diagonal diagonal_scatter
-flatten flip fliplr flipud imag index_fill index_put masked_fill masked_scatter moveaxis movedim narrow permute
-pixel_shuffle pixel_unshuffle positive put ravel real reshape roll rot90 rsub select select_scatter split_with_sizes
-squeeze std_mean swapaxes swapdims t tile trace transpose unbind unflatten unsafe_chunk unsafe_split
-unsafe_split_with_sizes unsqueeze var_mean view_as_complex view_as_real
-""".split())  # noqa: SIM905 - a table is easier to read without the quotes
-"""Functions that take no ``out=`` in PyTorch."""
-
+IN_PLACE: dict[str, InPlace] = {}
+"""What is particular about in-place variants, by the methods that they belong to; ``inplace.py`` declares them."""
 
 PREFIXES = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
 """What PyTorch puts before the names of a namespace's functions, in messages and in ``__name__``."""
-
-
-def bind(function: Callable, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What each parameter of a function is given."""
-    return inspect.signature(function).bind(*args, **kwargs).arguments
 
 
 def unprefixed(name: str) -> str:
@@ -112,22 +107,26 @@ def unprefixed(name: str) -> str:
 
 
 def public(
-    *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool = True, asks: str = "all"
-) -> Callable:
-    """Declare a function of PyTorch's vocabulary.
+    *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool | Out = False,
+    in_place: InPlace = ORDINARY_IN_PLACE, asks: str = "all", native: bool = False,
+) -> Callable:  # fmt: skip
+    """Declare a function of PyTorch's vocabulary. See Note [Declared once] in ``declarations.py``.
 
     Args:
         homes: the namespaces it appears in; in ``"Tensor"`` it is a method, with the tensor as first argument.
         name: its name there, if it is not the function's own (a trailing ``_`` of the function's name is kept).
         aliases: further names in the same namespaces.
-        out: whether ``out=`` is accepted in addition to the function's own parameters.
+        out: what is particular about ``out=``, which it takes if PyTorch's signatures say so; True where there are none
+            and it does.
+        in_place: what is particular about the in-place variant, which it has if PyTorch's signatures say so.
         asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
+        native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not.
     """
 
     def decorate(function: Callable) -> Callable:
         first = name or function.__name__
-        takes_out = out and first not in WITHOUT_OUT
         made: dict[tuple, Callable] = {}
+        NATIVE_IN_NN.update((first, *aliases) if native else ())
         for home in homes:
             for key in (first, *aliases):
                 table = NAMESPACES.setdefault(home, {})
@@ -137,13 +136,21 @@ def public(
                 if called not in FUNCTIONS and called not in METHODS:
                     called = PREFIXES.get(home, "") + first
                 if (called, kind) not in made:
-                    made[called, kind] = wrapped(
-                        function, PREFIXES.get(home, "") + first, takes_out, kind, called, asks
-                    )
+                    written = out_of(called, kind, out)
+                    made[called, kind] = wrapped(function, PREFIXES.get(home, "") + first, kind, called, asks, written)
                 table[key] = made[called, kind]
+                if home == "Tensor" and in_place is not ORDINARY_IN_PLACE:
+                    IN_PLACE[key] = in_place
         return NAMESPACES[homes[0]][first]
 
     return decorate
+
+
+def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
+    """How a function writes into what is given as ``out=``, or None if it does not take it."""
+    if kind == "method" or not (out is True or (kind == "function" and takes_out(called))):
+        return None
+    return out if isinstance(out, Out) else ORDINARY_OUT
 
 
 def kind_of(home: str, name: str) -> str:
@@ -154,19 +161,20 @@ def kind_of(home: str, name: str) -> str:
 
 
 def wrapped(
-    function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None,
-    asks: str = "all",
+    function: Callable, name: str, kind: str = "function", called: str | None = None, asks: str = "all",
+    out: Out | None = None,
 ) -> Callable:  # fmt: skip
     """``function`` with the checks of every public function around it. See Note [What public() does].
 
     Args:
-        function, out_allowed: what it does, and whether ``out=`` may be given to it besides.
-        name: by which ``out=`` knows it.
+        function: what it does.
+        name: what messages about ``out=`` call it.
         kind: see ``kind_of``; messages about a method don't count the tensor itself among the arguments.
         called: its name in messages, which may be an alias.
         asks: who may override it; see ``public``.
+        out: how it writes into what is given as ``out=`` besides its arguments; None if it takes none.
     """
-    takes = Signature(function, name, out_allowed, kind, called)
+    takes = Signature(function, name, kind, called, out)
     known, late, overridable, classes = takes.known, takes.late, asks != "nobody", asks == "all"
 
     @functools.wraps(function)
@@ -191,9 +199,9 @@ def wrapped(
             if plain:
                 return function(*args, **kwargs)
             named = takes.checked(kwargs)
-            target = named.pop("out", None) if takes.out_allowed else None
+            target = None if takes.out is None else named.pop("out", None)
             if target is not None:
-                return out_writers[0](takes.name, function, target, args, named)
+                return out_writer.content(takes.name, takes.out, function, target, args, named)
             return function(*args, **named)
         except Exception as error:
             again = takes.explain(error, args, kwargs)
@@ -214,7 +222,7 @@ class Signature:
         function, name, called: as given to ``wrapped``.
         method, native: whether it is a method; whether PyTorch has signatures of it.
         tensors: for each argument by position, whether it must be a tensor; empty if none must.
-        out_allowed: whether ``out=`` is taken, but not by the function itself.
+        out: how it writes into what is given as ``out=``; None if it takes none, or does that itself.
         by_name: see ``known_by_name``; None until somebody gives an argument by name.
         late: whether the function finds out by itself what its arguments are, and the gate is asked when it has raised.
         known: the types of arguments that passed, and the names they had; whether they can be given on as they are.
@@ -222,11 +230,11 @@ class Signature:
     """
 
     __slots__ = (
-        "by_name", "called", "function", "known", "late", "method", "name", "native", "out_allowed", "small", "tensors",
+        "by_name", "called", "function", "known", "late", "method", "name", "native", "out", "small", "tensors",
     )  # fmt: skip
 
     def __init__(
-        self, function: Callable, name: str, out_allowed: bool, kind: str = "function", called: str | None = None
+        self, function: Callable, name: str, kind: str = "function", called: str | None = None, out: Out | None = None
     ) -> None:
         parameters, annotations = parameters_of(function), function.__annotations__
         self.function, self.name, self.called = function, name, called or name
@@ -235,7 +243,7 @@ class Signature:
         by_position = (*parameters.positional, parameters.variadic) if parameters.variadic else parameters.positional
         tensors = tuple([annotations.get(key) in TENSOR for key in by_position])
         self.tensors = tensors if any(tensors) else ()
-        self.out_allowed = out_allowed and "out" not in parameters.keyword and "out" not in parameters.positional
+        self.out = None if "out" in parameters.keyword or "out" in parameters.positional else out
         self.known: dict[tuple, bool] = {}
         self.small: dict[tuple, bool] = {}
         self.late = not self.tensors and len(parameters.positional) == 2 and not parameters.variadic  # x + y
@@ -265,7 +273,7 @@ class Signature:
         """Whether an int stands among these arguments for any number: whether it passes is seen by its value."""
         if self.in_python():
             annotations = self.function.__annotations__
-            given = bind(self.function, args, kwargs)
+            given = self.bound(args, kwargs)
             return any(type(arg) is int and annotations.get(name) != "int" for name, arg in given.items())
         return has_number(self.called, self.method, args[self.method :], kwargs)
 
@@ -283,8 +291,16 @@ class Signature:
         if self.in_python():
             self.check_truths(args, kwargs)
             if any(map(is_large, (*args, *kwargs.values()))):
-                check_inner(self.called, bind(self.function, args, kwargs))
+                check_inner(self.called, self.bound(args, kwargs))
         return lasting
+
+    def bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """What each parameter of the function is given; ``out`` is none of them where it is taken besides."""
+        return inspect.signature(self.function).bind(*args, **self.without_out(kwargs)).arguments
+
+    def without_out(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, without ``out`` where that is taken besides them."""
+        return kwargs if self.out is None else {key: arg for key, arg in kwargs.items() if key != "out"}
 
     def in_python(self) -> bool:
         """Whether PyTorch's function is written in Python, and gives its arguments on to others."""
@@ -292,15 +308,14 @@ class Signature:
 
     def check_names(self, args: tuple, kwargs: dict[str, Any]) -> None:
         """Refuse too many arguments, too few, and unknown ones, as Python does before anything else."""
-        named = {key: arg for key, arg in kwargs.items() if key not in ("out", *self.known_by_name()[0])}
-        if len(named) < len(kwargs):
+        if not self.known_by_name()[0].keys().isdisjoint(kwargs):
             return
         try:
-            bind(self.function, args, kwargs)
+            self.bound(args, kwargs)
         except TypeError:
             called, own = self.called, self.function.__code__.co_qualname
             try:
-                self.function(*args, **kwargs)
+                self.function(*args, **self.without_out(kwargs))
             except TypeError as error:
                 raise TypeError(str(error).replace(own, f"Tensor.{called}" if self.method else called)) from None
 
@@ -328,7 +343,7 @@ class Signature:
         if not self.native:
             if not isinstance(error, ValueError):  # those PyTorch's own function raises, before it calls another one
                 self.check_optional(args, kwargs)
-                check_inner(self.called, bind(self.function, args, kwargs))
+                check_inner(self.called, self.bound(args, kwargs))
             return None
         parameters = parameters_of(self.function)
         most = len(args) if parameters.variadic else len(parameters.positional) - self.method
@@ -389,7 +404,7 @@ class Signature:
     def known_by_name(self) -> tuple[dict[str, str], frozenset[str]]:
         """NumPy's names of parameters and PyTorch's, and the names of those that must be tensors."""
         names = parameters_of(self.function).names
-        renamed = {alias: own for alias, own in NUMPY_NAMES.items() if own in names and alias not in names}
+        renamed = {alias: own for alias, own in OWN_NAMES.items() if own in names and alias not in names}
         renamed |= self.otherwise_named(names)
         tensors = frozenset(key for key, kind in self.function.__annotations__.items() if kind in TENSOR)
         self.by_name = renamed, tensors

@@ -23,6 +23,7 @@ class StructSequence(tuple):
     n_fields: ClassVar[int] = 0
     n_sequence_fields: ClassVar[int] = 0
     n_unnamed_fields: ClassVar[int] = 0
+    _out: ClassVar[type[tuple]] = tuple
 
     def __new__(cls, sequence: Iterable, /) -> Self:
         if not isinstance(sequence, (tuple, list)):
@@ -41,19 +42,22 @@ class StructSequence(tuple):
         return type(self), (tuple(self),)
 
 
-def declare(name: str, *fields: str) -> type[StructSequence]:
-    """A class of named tuples."""
+def declare(name: str, *fields: str, out: bool = True) -> type[StructSequence]:
+    """A class of named tuples; ``out``: functions called with ``out=`` return another one, of the same names."""
     members: dict[str, Any] = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
     members |= {"__slots__": (), "__module__": __name__, "__match_args__": fields}
     members |= {"names": fields, "n_fields": len(fields), "n_sequence_fields": len(fields)}
-    return type(name, (StructSequence,), members)
+    cls: type[StructSequence] = type(name, (StructSequence,), members)
+    if out:
+        cls._out = globals()[f"{name}_out"] = declare(f"{name}_out", *fields, out=False)
+    return cls
 
 
 aminmax = declare("aminmax", "min", "max")
 cummax = declare("cummax", "values", "indices")
 cummin = declare("cummin", "values", "indices")
 histogram = declare("histogram", "hist", "bin_edges")
-histogramdd = declare("histogramdd", "hist", "bin_edges")
+histogramdd = declare("histogramdd", "hist", "bin_edges", out=False)
 frexp = declare("frexp", "mantissa", "exponent")
 kthvalue = declare("kthvalue", "values", "indices")
 max = declare("max", "values", "indices")
@@ -72,7 +76,7 @@ linalg_qr = declare("linalg_qr", "Q", "R")
 linalg_svd = declare("linalg_svd", "U", "S", "Vh")
 qr = declare("qr", "Q", "R")
 svd = declare("svd", "U", "S", "V")
-_lu_with_info = declare("_lu_with_info", "LU", "pivots", "info")
+_lu_with_info = declare("_lu_with_info", "LU", "pivots", "info", out=False)
 linalg_inv_ex = declare("linalg_inv_ex", "inverse", "info")
 linalg_ldl_factor = declare("linalg_ldl_factor", "LD", "pivots")
 linalg_ldl_factor_ex = declare("linalg_ldl_factor_ex", "LD", "pivots", "info")
@@ -84,15 +88,3 @@ linalg_solve_ex = declare("linalg_solve_ex", "result", "info")
 lu_unpack = declare("lu_unpack", "P", "L", "U")
 slogdet = declare("slogdet", "sign", "logabsdet")
 triangular_solve = declare("triangular_solve", "solution", "cloned_coefficient")
-
-OUT: dict[type, type[StructSequence]] = {
-    cls: declare(f"{cls.__name__}_out", *cls.names)
-    for cls in (
-        aminmax, cummax, cummin, frexp, geqrf, histogram, kthvalue, linalg_cholesky_ex, linalg_eig, linalg_eigh,
-        linalg_inv_ex, linalg_ldl_factor, linalg_ldl_factor_ex, linalg_lstsq, linalg_lu, linalg_lu_factor,
-        linalg_lu_factor_ex, linalg_qr, linalg_slogdet, linalg_solve_ex, linalg_svd, lu_unpack, max, median, min, mode,
-        nanmedian, qr, slogdet, sort, svd, topk, triangular_solve,
-    )
-}  # fmt: skip
-"""What functions called with ``out=`` return: by the class that they return without."""
-globals().update({cls.__name__: cls for cls in OUT.values()})

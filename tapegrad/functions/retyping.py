@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.dispatch.views import in_reals
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.functions.registry import PROPERTIES, public
-from tapegrad.functions.viewing import sharing, view_of
+from tapegrad.functions.viewing import declare_view, sharing, view_of
 from tapegrad.ops import shape as ops
-from tapegrad.ops.operator import conj as conj_op
+from tapegrad.ops.kinds import conj as conj_op
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.geometry import Ints
+from tapegrad.tensor.geometry import Geometry, Ints
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, share
@@ -61,6 +62,9 @@ PROPERTIES["real"] = property(real, _set_real, doc="The real part; of a real ten
 PROPERTIES["imag"] = property(imag, _set_imag, doc="The imaginary part of a complex tensor. It can be set.")
 
 
+declare_view(ops.view_as_real, in_reals)
+
+
 @public("torch", "Tensor")
 def view_as_real(input: Tensor) -> Tensor:
     """The real and imaginary parts of a complex tensor along a new last dimension.
@@ -77,6 +81,14 @@ def view_as_real(input: Tensor) -> Tensor:
             "original."
         )
     return view_of(input, ops.view_as_real)
+
+
+def _in_complex(place: Geometry) -> Geometry:
+    shape, strides, offset = place
+    return Geometry(shape[:-1], tuple(stride // 2 for stride in strides[:-1]), offset // 2)
+
+
+declare_view(ops.view_as_complex, _in_complex)
 
 
 @public("torch", "Tensor")
@@ -105,7 +117,10 @@ def view_as_complex(input: Tensor) -> Tensor:
     return view_of(input, ops.view_as_complex)
 
 
-@public("torch", "Tensor", aliases=("_conj",), out=False)
+declare_view(conj_op, lambda place: place, CONJUGATED)
+
+
+@public("torch", "Tensor", aliases=("_conj",))
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself.
 
@@ -117,31 +132,34 @@ def conj(input: Tensor) -> Tensor:
     return view_of(input, conj_op) if input.dtype.is_complex else input
 
 
-@public("torch", "Tensor", out=False)
+declare_view(ops.neg_view, lambda place: place, NEGATED)
+
+
+@public("torch", "Tensor")
 def _neg_view(input: Tensor) -> Tensor:
     """The negative, as a view of the same memory."""
     return view_of(input, ops.neg_view)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if it shows the conjugates of what is in memory."""
     return ops.clone(input) if input._view_bits & CONJUGATED else input
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if it shows the negatives of what is in memory."""
     return ops.clone(input) if input._view_bits & NEGATED else input
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_conj(input: Tensor) -> bool:
     """Whether the tensor shows the conjugates of what is in memory."""
     return bool(input._view_bits & CONJUGATED)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def is_neg(input: Tensor) -> bool:
     """Whether the tensor shows the negatives of what is in memory, as ``x.conj().imag`` does."""
     return bool(input._view_bits & NEGATED)

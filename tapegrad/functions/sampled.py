@@ -73,7 +73,7 @@ def _step(dx: Any) -> float:
     return 1.0 if dx is UNSET else float(dx)
 
 
-@public("torch", aliases=("trapz",), out=False)
+@public("torch", aliases=("trapz",))
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule, at points ``x`` or at distances ``dx`` (1).
 
@@ -97,7 +97,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Te
     return times(sum(y, axis) - times(ends, 0.5), _step(dx))
 
 
-@public("torch", out=False)
+@public("torch")
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Tensor:
     """The integrals of ``y`` along ``dim`` up to each point but the first: see ``trapezoid``.
 
@@ -191,7 +191,7 @@ def _at_coordinates(x: Tensor, axis: int, coordinates: Tensor, order: int) -> Te
     return cat([first, inner[0] + inner[1] + inner[2], last], axis)
 
 
-@public("torch", out=False)
+@public("torch")
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivatives along dimensions (all, or ``dim``) of a function whose values are ``input``, by differences.
 
@@ -229,7 +229,7 @@ def _check_vector(x: Tensor) -> None:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All tuples of one element of each vector, in order: (n1 * n2 ..., number of vectors). Of one vector, that vector.
 
@@ -245,7 +245,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
-@public("torch", out=False)
+@public("torch")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All subsets of ``r`` elements of a vector, in order: (number of subsets, r); or multisets.
 

@@ -24,7 +24,7 @@ def _check_same(first: Tensor, *others: Tensor) -> None:
             raise RuntimeError(f"Found dtype {other.dtype.scalar_name} but expected {first.dtype.scalar_name}")
 
 
-@public("torch", out=False)
+@public("torch")
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """The number of successes in ``count`` trials of probability ``prob``, broadcast; of their dtype.
 
@@ -41,7 +41,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     return ops.binomial(count, prob, key)
 
 
-@public("torch", out=False)
+@public("torch")
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the gamma distributions of shape ``input`` and scale 1; differentiable once."""
     _check_wide("gamma_cpu", input)
@@ -50,7 +50,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     return ops.standard_gamma(input, key)
 
 
-@public("torch", out=False)
+@public("torch")
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How samples ``output`` of gamma distributions move with their shape ``input``."""
     _check_wide("_standard_gamma_grad_cpu", input)
@@ -58,7 +58,7 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     return ops.standard_gamma_grad(input, output)
 
 
-@public("torch", out=False)
+@public("torch")
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Samples of the Dirichlet distributions whose parameters are the rows of ``input``."""
     _check_wide("dirichlet", input)
@@ -67,7 +67,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     return ops.sample_dirichlet(input, key)
 
 
-@public("torch", out=False)
+@public("torch")
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How Dirichlet samples ``x`` move with ``alpha``, over ``1 - x``; ``total`` is the sum of the parameters."""
     _check_same(x, alpha, total)

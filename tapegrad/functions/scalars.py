@@ -23,6 +23,9 @@ from tapegrad.functions.registry import public
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, wrap
 
+EXACT = 2**53
+"""Ints below this are floats, too."""
+
 CPP_NAMES = {
     "bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
     "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half",
@@ -199,7 +202,7 @@ def refuse(kernel: str, values: Sequence[Any], *categories: int) -> None:
         raise unsupported(kernel, dtype)
 
 
-@public("torch", out=False)
+@public("torch")
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of a result of arithmetic on two operands, tensors or numbers.
 

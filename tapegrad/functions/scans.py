@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution import dtypes
-from tapegrad.execution.dtypes import FLOATING, dtype
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.reductions import (
     check_differentiable_dtype,
@@ -19,12 +20,13 @@ from tapegrad.functions.reductions import (
     refuse_complex,
 )
 from tapegrad.functions.registry import UNSET, public
+from tapegrad.functions.scalars import unsupported
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import comparison, elementwise, joining, scans, shape
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=IN_TARGETS_DTYPE)
 def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The product of all elements, or over one dimension ``dim``.
 
@@ -47,7 +49,15 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     return scans.prod(input, axis=wrap_dim(dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor")
+def _refuse_truths(tensor: Tensor, kernel: str) -> None:
+    if tensor.dtype.category == BOOL:
+        raise unsupported(kernel, tensor.dtype)
+
+
+@public(
+    "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumsum_out_cpu")),
+    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumsum_out_cpu"),
+)  # fmt: skip
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The sums of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
     check_dtype("cumsum", dtype)
@@ -57,7 +67,10 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     return scans.cumsum(input, axis=one_dim("cumsum", dim, input.ndim), reverse=False, dtype=dtype)
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumprod_out_cpu")),
+    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumprod_out_cpu"),
+)  # fmt: skip
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The products of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
     check_dtype("cumprod", dtype)
@@ -67,7 +80,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     return scans.cumprod(input, axis=one_dim("cumprod", dim, input.ndim), dtype=dtype)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("expected scalar_type {R} but found {O}"))
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithms of the cumulative sums of ``exp(input)`` along ``dim``.
 
@@ -120,7 +133,7 @@ def check_extension(input: Tensor, axis: int, extension: Tensor) -> None:
             )
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(called="sub", apart=True))
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:

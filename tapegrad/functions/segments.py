@@ -10,7 +10,7 @@ from tapegrad.functions.bounds import negative, refuse_elements
 from tapegrad.functions.registry import public
 from tapegrad.ops import joining, scans, segments
 from tapegrad.ops.checks import refuse_dtypes
-from tapegrad.ops.operator import cast, zeros_of
+from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.tensor.tensor import Tensor
 
 NAMES = {"sum": "sum", "mean": "mean", "max": "max", "min": "min", "prod": "prod", "amax": "max", "amin": "min"}
@@ -53,7 +53,7 @@ def _bounds(data: Tensor, lengths: Tensor, axis: int, unsafe: bool) -> Tensor:
     return joining.cat(first, ends, axis=ends.ndim - 1)
 
 
-@public("torch", out=False)
+@public("torch")
 def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
     offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,
@@ -90,7 +90,7 @@ def segment_reduce(
     return segments.segment_reduce(data, bounds, axis=where, how=NAMES[reduce], initial=start)
 
 
-@public("torch", out=False)
+@public("torch")
 def _segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
     offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,
@@ -99,6 +99,3 @@ def _segment_reduce(
     return segment_reduce(
         data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial
     )
-
-
-segments.segment_reduce.saved_names = {"data": "x", "result": "out", "reduce": "how"}

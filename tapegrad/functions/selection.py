@@ -7,6 +7,15 @@ from typing import Any
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
 from tapegrad.functions.bounds import numbers
+from tapegrad.functions.declarations import (
+    ARITHMETIC,
+    FOUND,
+    InPlace,
+    Out,
+    refuse_wider,
+)
+from tapegrad.functions.inplace import not_of_integers
+from tapegrad.functions.inplace_fast_path import two_operands
 from tapegrad.functions.layouts import in_row_major_order
 from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.scalars import (
@@ -22,8 +31,10 @@ from tapegrad.functions.scalars import (
     refuse,
     unsupported,
 )
+from tapegrad.functions.unary import declare
 from tapegrad.ops import elementwise, special
-from tapegrad.ops.operator import Operator, cast
+from tapegrad.ops.kinds import cast
+from tapegrad.ops.operator import Operator
 from tapegrad.tensor.level_messages import DYNAMIC
 from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor
@@ -31,23 +42,6 @@ from tapegrad.tensor.tensor import Tensor
 # -- pairs of tensors --------------------------------------------------------------------------------------------------
 
 Refusal = str | tuple[type[Exception], str]
-
-PAIRS: dict[Operator, tuple[dict[int, Refusal], tuple[str, ...]]] = {
-    elementwise.maximum: ({COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}, ()),
-    elementwise.minimum: ({COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}, ()),
-    elementwise.fmax: ({COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}, ()),
-    elementwise.fmin: ({COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}, ()),
-    elementwise.atan2: ({COMPLEX: "atan2_cpu"}, ("arctan2",)),
-    elementwise.hypot: ({BOOL: "hypot_cpu", INTEGRAL: "hypot_cpu", COMPLEX: "hypot_cpu"}, ()),
-    elementwise.logaddexp: ({BOOL: "logaddexp_cpu", INTEGRAL: "logaddexp_cpu"}, ()),
-    elementwise.logaddexp2: (
-        {BOOL: "logaddexp2_cpu", INTEGRAL: "logaddexp2_cpu", COMPLEX: "logaddexp2_cpu"}, ()
-    ),
-    elementwise.ldexp: ({}, ()),
-    special.igamma: ({BOOL: "igamma_cpu", INTEGRAL: "igamma_cpu", COMPLEX: "igamma_cpu"}, ()),
-    special.igammac: ({BOOL: "igammac_cpu", INTEGRAL: "igammac_cpu", COMPLEX: "igammac_cpu"}, ()),
-}  # fmt: skip
-"""Operators of two tensors, broadcast: what they refuse, and further names."""
 
 
 def _pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor], Tensor]:
@@ -65,13 +59,22 @@ def _pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tenso
     return function
 
 
-for _op, (_refusals, _names) in PAIRS.items():
-    public("torch", "Tensor", aliases=_names)(_pair(_op, _refusals))
-public("special", name="gammainc")(NAMESPACES["torch"]["igamma"])
-public("special", name="gammaincc")(NAMESPACES["torch"]["igammac"])
+_NO_LDEXP = "ldexp can't be cast to the desired output type {O}"
+
+declare(_pair(elementwise.maximum, {COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}))
+declare(_pair(elementwise.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}))
+declare(_pair(elementwise.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}))
+declare(_pair(elementwise.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}))
+declare(_pair(elementwise.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPlace(captured=""))
+declare(_pair(elementwise.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
+declare(_pair(elementwise.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
+declare(_pair(elementwise.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
+declare(_pair(elementwise.ldexp, {}), in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
+declare(_pair(special.igamma, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igamma_cpu")), special=("gammainc",))
+declare(_pair(special.igammac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igammac_cpu")), special=("gammaincc",))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(captured=""))
 def copysign(input: Tensor, other: Any) -> Tensor:
     """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
     x, y = operands("copysign", input, other, floating_operand)
@@ -79,7 +82,10 @@ def copysign(input: Tensor, other: Any) -> Tensor:
     return elementwise.copysign(x, y) if isinstance(y, Tensor) else elementwise.copysign_number(x, y)
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor", in_place=InPlace(underivable=True),
+    out=Out("heaviside is not yet implemented for tensors with different dtypes.", derivative=False),
+)  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.
 
@@ -110,6 +116,14 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
 
+_NOT_CAST = "result type {R} can't be cast to the desired output type {o}"
+
+
+def _found(arguments: tuple) -> str | None:
+    """What is said of a target of another dtype, if the bounds are numbers."""
+    return FOUND if sum(isinstance(argument, Tensor) for argument in arguments) == 1 else None
+
+
 _CLAMP = (
     "Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None",
     "Tensor input, Number min = None, Number max = None, *, Tensor out = None",
@@ -130,7 +144,7 @@ def _bound(value: Any, x: Tensor) -> Any:
     return converted(value, x.dtype if within else common_dtype(x, value))
 
 
-@public("torch", "Tensor", aliases=("clip",))
+@public("torch", "Tensor", aliases=("clip",), in_place=InPlace(check=refuse_wider(_NOT_CAST)), out=Out(_found))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """``input`` limited to ``[min, max]``, two numbers or two tensors, either of them None; ``max`` if they contradict.
 
@@ -155,7 +169,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return elementwise.clamp(input, _bound(min, input), _bound(max, input))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """The greater of ``input`` and ``min``, a number or a tensor; a tie's gradient goes to ``input``."""
     if isinstance(min, Tensor):
@@ -167,7 +181,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     return elementwise.clamp_min(input, _bound(min, input))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """The smaller of ``input`` and ``max``, a number or a tensor; a tie's gradient goes to ``input``."""
     if isinstance(max, Tensor):
@@ -197,7 +211,7 @@ _WHERE = (
 )
 
 
-@public("torch")
+@public("torch", out=Out("Expected out type to be {R} but got {O}"))
 def where(condition: Any, *values: Any, **named: Any) -> Any:
     """``where(condition, input, other)``: ``input`` where the condition holds, ``other`` elsewhere, broadcast.
 
@@ -222,7 +236,7 @@ def where(condition: Any, *values: Any, **named: Any) -> Any:
     return _select(condition, *values)
 
 
-@public("Tensor", name="where", out=False)
+@public("Tensor", name="where")
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The tensor where the condition holds, ``other`` elsewhere."""
     return _select(condition, self, other)
@@ -243,7 +257,8 @@ _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "
             "float32": "float", "float64": "double"}  # fmt: skip
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False, captured=ARITHMETIC))
+@not_of_integers
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """``input`` with ``value``, a number or a 0-dim tensor, where the mask holds. The dtype stays that of ``input``.
 
@@ -277,7 +292,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 # -- several terms -----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.lerp)))
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``, for a ``weight`` that is a number or a tensor.
 
@@ -300,7 +315,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return elementwise.lerp(input, end, operand(weight, input.dtype))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.addcmul, "value")))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``, broadcast, for a number ``value``."""
     tensors = input, tensor1, tensor2
@@ -308,7 +323,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     return elementwise.addcmul(*tensors, converted(value, common_dtype(*tensors)))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.addcdiv, "value")))
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``, broadcast, for a number ``value``.
 

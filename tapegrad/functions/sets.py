@@ -11,6 +11,7 @@ import numpy as np
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, INTEGRAL
 from tapegrad.execution.host import from_host
+from tapegrad.functions.declarations import Out
 from tapegrad.functions.joining import unbind
 from tapegrad.functions.reductions import check_nonempty, not_implemented, several_dims
 from tapegrad.functions.registry import UNSET, public
@@ -27,7 +28,7 @@ _ISIN = (
 )
 
 
-@public("torch")
+@public("torch", out=Out(derivative=False))
 def isin(
     elements: Any = UNSET, test_elements: Any = UNSET, *, assume_unique: bool = False, invert: bool = False,
     element: Any = UNSET, test_element: Any = UNSET,
@@ -63,7 +64,7 @@ def _scalar(value: Any, like: Tensor) -> Tensor:
     return fresh(from_host(np.asarray(value, kind.numpy), like.device), Spec.of((), kind, like.device))
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The indices, one int64 tensor for each dimension of ``shape``, of places counted in row-major order.
 
@@ -92,7 +93,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return unbind(ops.unravel_index(indices, shape=sizes), -1)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(derivative=False))
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the first ``size`` nonzero elements: int64 of shape (size, ndim), with ``fill_value`` where there
     are fewer. Unlike ``nonzero`` it works under ``jax.jit``.
@@ -113,7 +114,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return ops.nonzero_static(input, size=size, fill_value=operator.index(fill_value))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("Expected result to be of dtype uint64, but got {O}", derivative=False))
 def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """The exclusive or, over all elements or over ``dim``, of their bits in float64 or int64: uint64.
 

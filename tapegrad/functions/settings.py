@@ -28,13 +28,13 @@ def _positive(function: str, number: Any) -> int:
     return number
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def get_num_threads() -> int:
     """The number given to ``set_num_threads``; before, of the processors that this process may use."""
     return _kept["threads"]
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def set_num_threads(num: Any, /) -> None:
     """Keep a number for ``get_num_threads``. It changes no speed: XLA's threads are made when it starts, one for each
     processor that the process may use then. To use fewer of them start Python under ``taskset``.
@@ -45,13 +45,13 @@ def set_num_threads(num: Any, /) -> None:
     _kept["threads"] = _positive("set_num_threads", num)
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def get_num_interop_threads() -> int:
     """The number given to ``set_num_interop_threads``; before, of the processors that this process may use."""
     return _kept["interop"]
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def set_num_interop_threads(num: Any, /) -> None:
     """Keep a number for ``get_num_interop_threads``, once. It changes no speed, as ``set_num_threads`` doesn't.
 
@@ -70,13 +70,13 @@ def set_num_interop_threads(num: Any, /) -> None:
 PRECISIONS = ("highest", "high", "medium")
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def get_float32_matmul_precision() -> str:
     """What was set by ``set_float32_matmul_precision``; ``"highest"`` before."""
     return _kept["precision"]
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def set_float32_matmul_precision(precision: str) -> None:
     """Keep ``"highest"``, ``"high"`` or ``"medium"``. Products are computed as precisely as for ``"highest"``, always.
 
@@ -95,7 +95,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     )
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
 
@@ -108,19 +108,19 @@ def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     be_deterministic(mode)
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether ``use_deterministic_algorithms`` was switched on."""
     return _kept["deterministic"] != "default"
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether ``use_deterministic_algorithms`` was switched on with ``warn_only``."""
     return _kept["deterministic"] == "warn"
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", asks="nobody")
 def set_flush_denormal(mode: bool) -> bool:
     """False: how the processor treats denormal numbers is not changed here."""
     return False

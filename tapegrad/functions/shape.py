@@ -12,11 +12,12 @@ from tapegrad.functions.layouts import copy_laid_out, has_format
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.retyping import viewed_as
-from tapegrad.functions.viewing import geometry_of, view_of
+from tapegrad.functions.viewing import declare_view, geometry_of, view_of
 from tapegrad.ops import shape as ops
-from tapegrad.ops.operator import broadcast_to as broadcast_to_op
-from tapegrad.ops.operator import conj as conj_op
+from tapegrad.ops.kinds import broadcast_to as broadcast_to_op
+from tapegrad.ops.kinds import conj as conj_op
 from tapegrad.tensor import geometry
+from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.layout import contiguous_format
 from tapegrad.tensor.spec import Size, core_type_name
 from tapegrad.tensor.tensor import Tensor
@@ -24,7 +25,7 @@ from tapegrad.tensor.tensor import Tensor
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def _is_view(self: Tensor) -> bool:
     """Whether this is a view of another tensor's memory."""
     return self._view is not None
@@ -104,6 +105,9 @@ def reshaped(input: Tensor, shape: Sequence[int]) -> Tensor:
     if geometry.viewed(geometry_of(input), target) is None:
         return ops.unsafe_view(ops.clone(input), shape=target)
     return renamed(view_of(input, ops.view, shape=target), "ReshapeAliasBackward0")
+
+
+declare_view(ops.view, lambda place, shape: geometry.viewed(place, tuple(shape)))
 
 
 def viewed(input: Tensor, shape: Sequence[int]) -> Tensor:
@@ -211,6 +215,15 @@ def ravel(input: Tensor) -> Tensor:
     return view_of(input, ops.view, shape=(input._spec.numel,))
 
 
+def _squeezed(place: Geometry, axis: Any = None) -> Geometry:
+    axes = range(len(place.shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return geometry.squeezed(place, tuple(axes))
+
+
+for _op in (ops.squeeze, ops.squeeze_axis, ops.squeeze_axes):
+    declare_view(_op, _squeezed)
+
+
 @public("torch", "Tensor")
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """``input`` without its dimensions of length 1, or without those among ``dim``."""
@@ -224,6 +237,9 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 def squeeze_axes(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     """Several dimensions to squeeze; of none, none."""
     return wrap_dims(dims, ndim) if dims else ()
+
+
+declare_view(ops.unsqueeze, lambda place, axis: geometry.unsqueezed(place, axis))
 
 
 @public("torch", "Tensor")
@@ -250,25 +266,28 @@ def _with_dimensions(tensor: Tensor, ndim: int) -> Tensor:
     return unsqueeze(tensor, -1) if ndim == 3 else tensor
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors with at least one dimension."""
     return _atleast(1, tensors)
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def atleast_2d(*tensors: Any) -> Any:
     """Tensors with at least two dimensions, new ones in front."""
     return _atleast(2, tensors)
 
 
-@public("torch", out=False)
+@public("torch", "functional")
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least three dimensions: vectors become (1, N, 1), matrices (M, N, 1)."""
     return _atleast(3, tensors)
 
 
 # -- the order of dimensions -------------------------------------------------------------------------------------------
+
+
+declare_view(ops.transpose, lambda place, axis0, axis1: geometry.transposed(place, axis0, axis1))
 
 
 def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -288,12 +307,18 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return transposed(input, axis0, axis1)
 
 
+declare_view(ops.t, lambda place: geometry.transposed(place, 0, 1) if len(place.shape) == 2 else place)
+
+
 @public("torch", "Tensor")
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a tensor of fewer dimensions as it is."""
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return view_of(input, ops.t)
+
+
+declare_view(ops.permute, lambda place, axes: geometry.permuted(place, axes))
 
 
 def permuted(input: Tensor, axes: Sequence[int]) -> Tensor:
@@ -314,6 +339,9 @@ def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     if len(set(axes)) != len(axes):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return permuted(input, axes)
+
+
+declare_view(ops.alias, lambda place: place)
 
 
 @public("torch", "Tensor", aliases=("moveaxis",))
@@ -391,6 +419,9 @@ PROPERTIES.update(
 # -- broadcasting ------------------------------------------------------------------------------------------------------
 
 
+declare_view(broadcast_to_op, lambda place, shape: geometry.expanded(place, tuple(shape)))
+
+
 def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """``input`` broadcast to ``shape``, in which -1 keeps a length.
 
@@ -446,7 +477,7 @@ def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return expanded(self, shape_of_arguments(sizes or (size,)))
 
 
-@public("torch", out=False, asks="nobody")
+@public("torch", "functional", asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; an int stands for one length."""
     result: list[int] = []

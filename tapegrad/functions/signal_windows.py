@@ -98,7 +98,7 @@ def _declare(function: str, formula: Callable[..., np.ndarray], *extras: str) ->
     Raises:
         RuntimeError: a negative length, a dtype that is not floating.
     """
-    public("torch", out=False)(window)
+    public("torch")(window)
 
 
 _declare("hann_window", _hann)
@@ -144,7 +144,7 @@ def _line(M: int, start: float, step: float, options: dict[str, Any]) -> Tensor:
     return linspace(start, start + (M - 1) * step, M, **options)
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Unpack[WindowOptions]
 ) -> Tensor:
@@ -164,7 +164,7 @@ def exponential(
     return elementwise.exp(elementwise.neg(elementwise.abs(_line(M, -middle / tau, 1 / tau, made))))
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def cosine(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``sin(pi (n + 1/2) / M)``."""
     made = _options("cosine", M, options)
@@ -174,7 +174,7 @@ def cosine(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Ten
     return elementwise.sin(_line(M, step / 2, step, made))
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``exp(-(n - c)^2 / (2 std^2))`` around the middle ``c``.
 
@@ -191,7 +191,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Wi
     return elementwise.exp(elementwise.neg(elementwise.power(k, exponent=2)))
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``i0(beta sqrt(1 - x^2)) / i0(beta)``, where ``x`` goes from -1 to 1.
 
@@ -210,7 +210,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Wi
     return elementwise.div(special.i0(rest), special.i0(largest))
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def bartlett(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``1 - |x|``, where ``x`` goes from -1 to 1."""
     made = _options("bartlett", M, options)
@@ -219,7 +219,7 @@ def bartlett(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> T
     return 1 - elementwise.abs(_line(M, -1, 2 / _periods(M, sym), made))
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def general_cosine(M: int, *, a: Iterable, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """The sum of ``(-1)^i a_i cos(2 pi i n / (M - 1))``.
 
@@ -246,32 +246,32 @@ def general_cosine(M: int, *, a: Iterable, sym: bool = True, **options: Unpack[W
     return reductions.sum(elementwise.mul(shape.unsqueeze(weights, axis=1), waves), axis=(0,))
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``alpha - (1 - alpha) cos(2 pi n / (M - 1))``."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **options)
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def hamming(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``0.54 - 0.46 cos(2 pi n / (M - 1))``."""
     return general_hamming(M, sym=sym, **options)
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def hann(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``sin(pi n / (M - 1))^2``."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def blackman(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """``0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))``."""
     _options("blackman", M, options)
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
-@public("signal.windows", out=False)
+@public("signal.windows")
 def nuttall(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """Nuttall's minimum four-term Blackman-Harris window."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)

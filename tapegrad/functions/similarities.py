@@ -14,7 +14,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import activations, elementwise, losses, reductions
 from tapegrad.ops.comparison import eq, ne
-from tapegrad.ops.operator import broadcast_shapes, broadcast_to, cast
+from tapegrad.ops.kinds import broadcast_shapes, broadcast_to, cast
 from tapegrad.ops.special import plus
 from tapegrad.tensor.tensor import Tensor
 
@@ -29,7 +29,7 @@ def _scaled_to_one(x: Tensor, axis: int, eps: float) -> Tensor:
     return elementwise.div(x, losses.floored(norm, eps))
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch", native=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The inner product of ``x1`` and ``x2`` along ``dim``, over both norms (each at least ``eps``).
 
@@ -50,7 +50,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return _sum_along(elementwise.mul(*unit), axis)
 
 
-@public("nn.functional", "torch", out=False)
+@public("nn.functional", "torch", native=True)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension.
 
@@ -63,7 +63,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return reductions.distance_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
 
 
-@public("nn.functional")
+@public("nn.functional", out=True)
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
     """``input`` over its ``p``-norm along ``dim``, or over ``eps`` where that is more.
 
@@ -89,7 +89,7 @@ def _above_zero(values: Tensor) -> Tensor:
     return elementwise.clamp_min(values, 0)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
@@ -110,7 +110,7 @@ def margin_ranking_loss(
     return reduced(_above_zero(plus(product, float(margin))), reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
@@ -126,7 +126,7 @@ def hinge_embedding_loss(
     return reduced(elementwise.add(apart, together), reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
@@ -175,7 +175,7 @@ def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
         )
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
@@ -196,7 +196,7 @@ def triplet_margin_loss(
     return _triplets(above, pairwise_distance(anchor, negative, p, eps), between, reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
@@ -216,7 +216,7 @@ def triplet_margin_with_distance_loss(
     return _triplets(above, distance(anchor, negative), between, reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
@@ -237,7 +237,7 @@ def soft_margin_loss(
     return losses.soft_margin_loss(input, target, reduction=reduction)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",

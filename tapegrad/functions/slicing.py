@@ -8,12 +8,18 @@ from typing import Any
 
 from tapegrad.execution.dtypes import INTEGRAL
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.declarations import EXPECTED, InPlace, Out
+from tapegrad.functions.inplace import not_of_integers
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import ravel
-from tapegrad.functions.viewing import view_of
+from tapegrad.functions.viewing import declare_view, view_of
 from tapegrad.ops import shape as ops
+from tapegrad.tensor import geometry
 from tapegrad.tensor.tensor import Tensor
+
+declare_view(ops.select, lambda place, index, axis: geometry.selected(place, axis, index))
+declare_view(ops.slice_, lambda place, start, axis, length, step: geometry.sliced(place, axis, start, length, step))
 
 
 def selected(input: Tensor, axis: int, index: int) -> Tensor:
@@ -89,6 +95,7 @@ def is_whole(item: slice, length: int) -> bool:
 
 
 @public("torch", "Tensor")
+@not_of_integers
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """``input`` with ``src`` at ``index`` of dimension ``dim``, as a new tensor."""
     axis = wrap_dim(dim, input.ndim)
@@ -97,7 +104,8 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return ops.select_scatter(input, src, index, axis=axis)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED))
+@not_of_integers
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -126,6 +134,9 @@ def _check_source(src: Tensor, shape: Sequence[int]) -> None:
         )
 
 
+declare_view(ops.diagonal, lambda place, offset, axis1, axis2: geometry.diagonal(place, offset, axis1, axis2))
+
+
 @public("torch", "Tensor")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension."""
@@ -140,7 +151,7 @@ def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     return axis1, axis2
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED))
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor."""
     if input.ndim == 1:
@@ -164,6 +175,9 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return ops.diag_embed(ravel(input), offset=offset, axis1=0, axis2=1)
 
 
+declare_view(ops.unfold, lambda place, axis, size, step: geometry.unfolded(place, axis, size, step))
+
+
 @public("Tensor")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of ``size`` items of a dimension, ``step`` apart; the items of a window are the last dimension."""
@@ -178,7 +192,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return view_of(self, ops.unfold, axis=axis, size=size, step=step)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangles of matrices, up to a diagonal; the rest is zero."""
     if input.ndim < 2:
@@ -186,7 +200,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return ops.tril(input, diagonal=diagonal)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangles of matrices, from a diagonal on; the rest is zero."""
     if input.ndim < 2:

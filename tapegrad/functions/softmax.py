@@ -9,11 +9,12 @@ from typing import Any
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.functions.creation import empty_like, zeros_like
+from tapegrad.functions.declarations import EXPECTED, Out
 from tapegrad.functions.reductions import check_dtype, not_implemented, one_dim, several_dims
 from tapegrad.functions.registry import public
 from tapegrad.functions.unary import NEGATED_BOOL
 from tapegrad.ops import elementwise, reductions
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -28,7 +29,7 @@ def _softmax(name: str, operator: Callable, input: Tensor, dim: Any, wanted: dty
     return operator(input, axis=axis)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED))
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf.
 
@@ -38,7 +39,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return _softmax("softmax", reductions.softmax, input, dim, dtype)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED))
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """The logarithm of ``softmax``, without forming it.
 
@@ -48,13 +49,13 @@ def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
 
 
-@public("special", name="softmax", out=False)
+@public("special", name="softmax")
 def special_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """See ``torch.softmax``."""
     return _softmax("softmax", reductions.softmax, input, dim, dtype)
 
 
-@public("special", name="log_softmax", out=False)
+@public("special", name="log_softmax")
 def special_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """See ``torch.log_softmax``."""
     return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
@@ -75,7 +76,7 @@ def implicit_dim(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@public("nn.functional", name="softmax", out=False)
+@public("nn.functional", name="softmax")
 def functional_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
@@ -84,7 +85,7 @@ def functional_softmax(
     return _softmax("softmax", reductions.softmax, input, dim, dtype)
 
 
-@public("nn.functional", name="softmin", out=False)
+@public("nn.functional", name="softmin")
 def functional_softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
@@ -100,7 +101,7 @@ def functional_softmin(
     return _softmax("softmax", reductions.softmax, elementwise.neg(input), dim, dtype)
 
 
-@public("nn.functional", name="log_softmax", out=False)
+@public("nn.functional", name="log_softmax")
 def functional_log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
@@ -109,7 +110,10 @@ def functional_log_softmax(
     return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
 
 
-@public("torch", "Tensor", "special")
+@public(
+    "torch", "Tensor", "special",
+    out=Out(cast="logsumexp(): Expected floating point type for result tensor, but got: {O}"),
+)  # fmt: skip
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum over ``dim`` of ``exp(input)``, without overflow; -inf of nothing.
 
@@ -118,7 +122,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return reductions.logsumexp(input, axis=several_dims("logsumexp", dim, input.ndim), keepdims=keepdim)
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:

@@ -15,7 +15,7 @@ from tapegrad.functions.matrix_checks import check_floating, check_kernel, check
 from tapegrad.functions.registry import public
 from tapegrad.functions.shape import movedim, reshape
 from tapegrad.ops import solving as ops
-from tapegrad.ops.operator import broadcast_shapes, cast
+from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
 # -- checks ------------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return return_types.linalg_solve_ex((out, info))
 
 
-@public("linalg", out=True)
+@public("linalg")
 def solve_triangular(
     input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:

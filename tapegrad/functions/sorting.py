@@ -15,11 +15,12 @@ from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions import return_types
 from tapegrad.functions.arguments import is_scalar, wrap_dim
+from tapegrad.functions.declarations import EXPECTED, Out
 from tapegrad.functions.layouts import in_column_major_order
 from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, not_implemented, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
 from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
 from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_meta
@@ -68,7 +69,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     return return_types.sort(operator(input, axis=axis, descending=descending))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED))
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
     """The indices (int64) that sort ``input`` along ``dim``; equal elements keep their order.
 
@@ -81,7 +82,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     return sorting.argsort(input, axis=axis, descending=descending)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED, called="sort"))
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]
@@ -107,7 +108,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return return_types.topk(sorting.topk(input, k=k, axis=axis, largest=largest))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(apart=True))
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest elements over ``dim``, counted from 1: a named tuple of ``values`` and ``indices``.
 
@@ -169,7 +170,10 @@ def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tenso
 # -- where nonzero -----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor",
+    out=Out("nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", derivative=False),
+)  # fmt: skip
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: int64 of shape (number, ndim), or a tuple with one tensor for each
     dimension (``as_tuple``; a 0-dim tensor counts as one of length 1).
@@ -225,7 +229,14 @@ def _scalar(value: Any, like: Tensor) -> Tensor:
     return fresh(from_host(array, like.device), Spec.of((), dtypes.from_numpy(array.dtype), like.device))
 
 
-@public("torch")
+_FOUND_PLACES = Out(
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
+    "whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is False",
+    derivative=False,
+)
+
+
+@public("torch", out=_FOUND_PLACES)
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
@@ -248,7 +259,7 @@ def searchsorted(
     )
 
 
-@public("torch")
+@public("torch", out=_FOUND_PLACES)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the interval between ``boundaries`` (ascending) in which each number lies; see ``searchsorted``.
 
@@ -316,7 +327,12 @@ def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     return low - apart, high + apart
 
 
-@public("torch", "Tensor")
+@public(
+    "torch", "Tensor", out=Out(
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
+        derivative=False,
+    ),
+)  # fmt: skip
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements lie in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the
     extrema if they are equal; in the dtype of ``input``. Not differentiable.
@@ -383,7 +399,7 @@ def _runs(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first, np.cumsum(new) - 1, np.diff([*first, len(rows)])
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "functional", "Tensor")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -401,7 +417,7 @@ def unique(
     return _results(values, inverse, counts, return_inverse, return_counts)
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "functional", "Tensor")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.functions import return_types
+from tapegrad.functions.declarations import Out
 from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import common_dtype, is_number, no_overload, operands, unsupported
 from tapegrad.ops import bessel, polynomials, special
@@ -43,7 +44,7 @@ def _of_x(op: Operator) -> Callable:
 def _declare(function: Callable, op: Operator) -> None:
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.__doc__
-    public("special")(function)
+    public("special", out=Out(derivative=bool(op.formulas)))(function)
 
 
 for _op in (

@@ -17,7 +17,7 @@ from tapegrad.functions.retyping import resolve_conj, view_as_complex, view_as_r
 from tapegrad.functions.shape import expanded, squeeze, transposed, unsqueeze, viewed
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import elementwise, fft, shape
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
 NO_WINDOW = (
@@ -63,7 +63,7 @@ def _centred(window: Tensor, length: int) -> Tensor:
 # -- forward -----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "functional", "Tensor")
 def stft(
     input: Tensor,
     n_fft: int,
@@ -175,7 +175,7 @@ def _spectra(
 # -- backward ----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "functional", "Tensor")
 def istft(
     input: Tensor,
     n_fft: int,

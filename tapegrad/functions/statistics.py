@@ -16,7 +16,7 @@ from tapegrad.functions.shape import reshape, squeeze, t, unsqueeze
 from tapegrad.functions.slicing import diagonal
 from tapegrad.functions.unary import complex
 from tapegrad.ops import elementwise
-from tapegrad.ops.operator import conj
+from tapegrad.ops.kinds import conj
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -70,7 +70,7 @@ def _freedom(total: Any, weights: Tensor | None, aweights: Tensor | None, correc
     return freedom
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
@@ -105,7 +105,7 @@ def cov(
     return squeeze(elementwise.div(mm(x, conj(other) if x.dtype.is_complex else other), freedom))
 
 
-@public("torch", "Tensor", out=False)
+@public("torch", "Tensor")
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables, the rows of ``input`` (n, observations): (n, n), between -1 and 1.
 

@@ -19,7 +19,7 @@ from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
-from tapegrad.tensor.tensor import Tensor, make_live, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, mark_written, storage_of, wrap
 
 _handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 """By the storage's serial, the object that stands for it, so that there is one only."""
@@ -28,7 +28,7 @@ _handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDi
 def storage_of_dtype(count: int, d: dtype_class, on: device) -> Storage:
     """A new memory of so many elements, which are zero."""
     storage = Storage(filled((count,), 0, d, on))
-    make_live(storage)
+    mark_written(storage)
     return storage
 
 
@@ -277,7 +277,7 @@ class TypedStorage:
         return f"{_lines(self)}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory of this tensor, as bytes; the same object for all tensors that share it."""
     refuse_memory(self)
@@ -295,7 +295,7 @@ def typed_storage(tensor: Tensor) -> TypedStorage:
     return TypedStorage(untyped_storage(tensor), tensor.dtype)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def storage(self: Tensor) -> TypedStorage:
     """The memory of this tensor, as elements of its dtype. Deprecated in favour of ``untyped_storage()``."""
     warn_once(
@@ -306,7 +306,7 @@ def storage(self: Tensor) -> TypedStorage:
     return typed_storage(self)
 
 
-@public("torch", out=False)
+@public("torch")
 def is_storage(obj: Any, /) -> bool:
     """Whether ``obj`` is a storage."""
     return isinstance(obj, (UntypedStorage, TypedStorage))

@@ -5,14 +5,14 @@ See Note [Duals] in ``tensor/dual.py``.
 
 from __future__ import annotations
 
-from tapegrad.dispatch.nodes import gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
-from tapegrad.functions.inplace_rules import SHOWN_TWICE
+from tapegrad.functions.inplace_memory import SHOWN_TWICE
 from tapegrad.functions.layouts import laid_out
 from tapegrad.functions.memory import as_strided
 from tapegrad.functions.viewing import view_of
-from tapegrad.ops.operator import cast
+from tapegrad.ops.kinds import cast
 from tapegrad.ops.shape import alias
 from tapegrad.ops.shape import clone as cloned
 from tapegrad.tensor.dual import set_tangent, tangent_of
@@ -82,7 +82,7 @@ def show_tangent(tensor: Tensor, tangent: Tensor) -> None:
 
 def _shown(view: Tensor) -> Tensor:
     """What a view shows of the tangent of its base."""
-    made = view._view.made  # type: ignore[union-attr]
+    made = view._view.reinterpretation  # type: ignore[union-attr]
     origin = view._view.base if made is None else made.origin  # type: ignore[union-attr]
     tangent = tangent_of(origin)
     if tangent is None:

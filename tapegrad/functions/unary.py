@@ -1,6 +1,6 @@
 """Functions of one tensor: exponentials, roots, trigonometry, rounding, signs, special functions.
 
-They are declared from tables: an operator, its further names, and which dtypes PyTorch refuses.
+Most are declared in a line: an operator, which dtypes PyTorch refuses, further names.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.functions.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, refuse_wider
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import unsupported
 from tapegrad.ops import elementwise, special
@@ -55,93 +56,82 @@ def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], 
     return function
 
 
-FLOATING_RESULTS: dict[Operator, tuple[str, ...]] = {
-    elementwise.exp: (),
-    elementwise.exp2: ("special.exp2",),
-    elementwise.expm1: ("special.expm1",),
-    elementwise.log: (),
-    elementwise.log2: (),
-    elementwise.log10: (),
-    elementwise.log1p: ("special.log1p",),
-    elementwise.sqrt: (),
-    elementwise.rsqrt: (),
-    elementwise.reciprocal: (),
-    elementwise.sin: (),
-    elementwise.cos: (),
-    elementwise.tan: (),
-    elementwise.asin: ("arcsin",),
-    elementwise.acos: ("arccos",),
-    elementwise.atan: ("arctan",),
-    elementwise.sinh: (),
-    elementwise.cosh: (),
-    elementwise.asinh: ("arcsinh",),
-    elementwise.acosh: ("arccosh",),
-    elementwise.atanh: ("arctanh",),
-    elementwise.tanh: (),
-    elementwise.sigmoid: ("special.expit",),
-    elementwise.angle: (),
-    elementwise.sinc: ("special.sinc",),
-}
-"""Operators that turn integers into the default floating dtype and take complex numbers too, and further names."""
+def declare(
+    function: Callable, *aliases: str, special: tuple[str, ...] = (), in_place: InPlace = ORDINARY_IN_PLACE,
+    out: Out = ORDINARY_OUT,
+) -> None:  # fmt: skip
+    """Declare what calls an operator as function and method; ``special``: what ``torch.special`` calls it."""
+    public("torch", "Tensor", aliases=aliases, in_place=in_place, out=out)(function)
+    for name in special:
+        public("special", name=name, out=Out(called=function.__name__))(function)
 
-REAL_ONLY: dict[Operator, tuple[str, tuple[str, ...]]] = {
-    special.erf: ("erf_vml_cpu", ("special.erf",)),
-    special.erfc: ("erfc_vml_cpu", ("special.erfc",)),
-    special.erfinv: ("erfinv_vml_cpu", ("special.erfinv",)),
-    special.lgamma: ("lgamma_vml_cpu", ("special.gammaln",)),
-    special.digamma: ("digamma", ("special.digamma", "special.psi")),
-    special.i0: ("i0_vml_cpu", ("special.i0",)),
-}
-"""Operators that turn integers into floats and refuse complex numbers: PyTorch's kernel, and further names."""
 
-SPECIAL_ONLY: dict[Operator, str] = {
-    special.entr: "entr", special.ndtri: "ndtri", special.log_ndtr: "log_ndtr", special.i0e: "i0e", special.i1: "i1",
-    special.i1e: "i1e",
-}  # fmt: skip
-"""Operators that PyTorch has in ``torch.special`` only."""
+# -- integers become floats, complex numbers are taken -----------------------------------------------------------------
+
+declare(unary(elementwise.exp))
+declare(unary(elementwise.exp2), special=("exp2",))
+declare(unary(elementwise.expm1), special=("expm1",))
+declare(unary(elementwise.log))
+declare(unary(elementwise.log2))
+declare(unary(elementwise.log10))
+declare(unary(elementwise.log1p), special=("log1p",))
+declare(unary(elementwise.sqrt))
+declare(unary(elementwise.rsqrt))
+declare(unary(elementwise.reciprocal))
+declare(unary(elementwise.sin))
+declare(unary(elementwise.cos))
+declare(unary(elementwise.tan))
+declare(unary(elementwise.asin), "arcsin")
+declare(unary(elementwise.acos), "arccos")
+declare(unary(elementwise.atan), "arctan")
+declare(unary(elementwise.sinh))
+declare(unary(elementwise.cosh))
+declare(unary(elementwise.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1"))
+declare(unary(elementwise.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
+declare(unary(elementwise.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
+declare(unary(elementwise.tanh))
+declare(unary(elementwise.sigmoid), special=("expit",))
+declare(unary(elementwise.angle))
+declare(unary(elementwise.sinc), special=("sinc",))
+
+
+# -- integers become floats, complex numbers are refused ---------------------------------------------------------------
+
+declare(unary(special.erf, {COMPLEX: "erf_vml_cpu"}), special=("erf",))
+declare(unary(special.erfc, {COMPLEX: "erfc_vml_cpu"}), special=("erfc",))
+declare(unary(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}), special=("erfinv",))
+declare(unary(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}), special=("gammaln",))
+declare(unary(special.digamma, {COMPLEX: "digamma"}), special=("digamma", "psi"))
+declare(unary(special.i0, {COMPLEX: "i0_vml_cpu"}), special=("i0",))
+for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.i1, special.i1e):
+    public("special")(unary(_op, {COMPLEX: _op.name}))
+
+
+# -- the dtype stays, or nearly ----------------------------------------------------------------------------------------
 
 
 def _whole(name: str) -> Refusals:
     return {BOOL: f"{name}_vml_cpu", COMPLEX: (NotImplementedError, f"{name} is not supported for complex inputs")}
 
 
-ROUNDING: dict[Operator, Refusals] = {
-    elementwise.floor: _whole("floor"),
-    elementwise.ceil: _whole("ceil"),
-    elementwise.trunc: _whole("trunc"),
-    elementwise.frac: {BOOL: "frac_cpu", INTEGRAL: "frac_cpu", COMPLEX: "frac_cpu"},
-    elementwise.abs: {BOOL: "abs_cpu"},
-    elementwise.neg: {BOOL: (RuntimeError, NEGATED_BOOL)},
-    elementwise.sgn: {},
-    elementwise.sign: {COMPLEX: (NotImplementedError, COMPLEX_SIGN)},
-    elementwise.deg2rad: {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")},
-    elementwise.rad2deg: {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")},
-}
-"""Operators that keep the dtype (or nearly), and what they refuse."""
-
-ALIASES = {"abs": ("absolute",), "neg": ("negative",), "trunc": ("fix",)}
+def _refuse_complex(tensor: Tensor, result: Tensor) -> None:
+    if tensor.dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
 
 
-def _declare(op: Operator, refusals: Refusals | None, names: tuple[str, ...]) -> None:
-    function = unary(op, refusals)
-    public("torch", "Tensor", aliases=tuple(name for name in names if "." not in name))(function)
-    for name in names:
-        home, dot, short = name.rpartition(".")
-        if dot:
-            public(home, name=short)(function)
+declare(unary(elementwise.floor, _whole("floor")), out=Out(FOUND))
+declare(unary(elementwise.ceil, _whole("ceil")), out=Out(FOUND))
+declare(unary(elementwise.trunc, _whole("trunc")), "fix", out=Out(FOUND))
+declare(unary(elementwise.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
+declare(unary(elementwise.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
+declare(unary(elementwise.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
+declare(unary(elementwise.sgn, {}), out=Out(FOUND))
+declare(unary(elementwise.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
+declare(unary(elementwise.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")}))
+declare(unary(elementwise.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
 
 
-for _op, _names in FLOATING_RESULTS.items():
-    _declare(_op, None, _names)
-for _op, (_kernel, _names) in REAL_ONLY.items():
-    _declare(_op, {COMPLEX: _kernel}, _names)
-for _op, _refusals in ROUNDING.items():
-    _declare(_op, _refusals, ALIASES.get(_op.name, ()))
-for _op, _name in SPECIAL_ONLY.items():
-    public("special", name=_name)(unary(_op, {COMPLEX: _name}))
-
-
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(FOUND))
 def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     """The nearest whole number, the even one of two; with ``decimals``, rounded to so many digits after the point.
 
@@ -160,7 +150,7 @@ def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     return elementwise.round_decimals(input, decimals=decimals)
 
 
-public("special")(round)
+public("special", out=Out(FOUND))(round)
 
 
 @public("torch", "Tensor")
@@ -199,7 +189,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 public("torch", "special")(polygamma)
 
 
-@public("Tensor", name="polygamma")
+@public("Tensor", name="polygamma", in_place=InPlace(node="PolygammaBackward1"))
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
     """The ``n``-th derivative of ``digamma``."""
     return polygamma(n, self)
@@ -217,8 +207,12 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return special.mvlgamma(input, p=p)
 
 
-public("torch", "Tensor")(mvlgamma)
-public("special", name="multigammaln")(mvlgamma)
+_NOT_CAST = "mvlgamma: result type {%s} can't be cast to the desired output type {R}"
+
+public(
+    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST % "O")), out=Out(cast=_NOT_CAST % "R")
+)(mvlgamma)  # fmt: skip
+public("special", name="multigammaln", out=Out(called="mvlgamma"))(mvlgamma)
 
 
 @public("special")
@@ -229,7 +223,7 @@ def ndtr(input: Tensor) -> Tensor:
     return special.times(special.erfc(input * -(0.5**0.5)), 0.5)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("nan_to_num: dtype of out: {O} should be same as input: {R}"))
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -262,13 +256,16 @@ def _largest_finite(name: str) -> float:
 # -- complex numbers ---------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(FOUND))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
     return elementwise.conj_physical(input) if input.dtype.is_complex else input
 
 
-@public("torch", out=True)
+_OF_PARTS = Out("Expected object of scalar type {R} but got scalar type {O} for argument 'out'")
+
+
+@public("torch", out=_OF_PARTS)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor of these parts, broadcast together.
 
@@ -279,7 +276,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return elementwise.complex(real, imag)
 
 
-@public("torch", out=True)
+@public("torch", out=_OF_PARTS)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex tensor of these absolute values and angles, broadcast together.
 

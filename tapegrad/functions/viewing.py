@@ -1,9 +1,9 @@
 """How views are made: PyTorch's view functions call an operator and put its result on the memory of its input.
 
 Note [Moves]
-Where a view lies follows from where its base lies, the operator and its settings: ``MOVES`` says how, for each operator
-that gives views. Numbers among the arguments (an index, a start) only move the beginning, by so many elements for each
-step; so that a move is worked out once for a spec and settings, and is then one look-up.
+Where a view lies follows from where its base lies, the operator and its settings: ``declare_view`` says how, where the
+function is that calls the operator. Numbers among the arguments (an index, a start) only move the beginning, by so many
+elements for each step; so that a move is worked out once for a spec and settings, and is then one look-up.
 """
 
 from __future__ import annotations
@@ -13,14 +13,10 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.views import Made, creation_of, in_reals
+from tapegrad.dispatch.views import Reinterpretation, creation_of
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.execution.windows import CONJUGATED, NEGATED
-from tapegrad.ops import joining, strided
-from tapegrad.ops import shape as ops
-from tapegrad.ops.operator import broadcast_to, conj
+from tapegrad.ops import joining
 from tapegrad.tape.modes import thread
-from tapegrad.tensor import geometry
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.shared import is_shared
@@ -36,42 +32,19 @@ def geometry_of(tensor: Tensor) -> Geometry:
     return Geometry(tuple(tensor.shape), tensor._spec.layout, tensor._offset)
 
 
-def _squeezed(place: Geometry, axis: Any = None) -> Geometry:
-    axes = range(len(place.shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return geometry.squeezed(place, tuple(axes))
-
-
-def _transposed_matrix(place: Geometry) -> Geometry:
-    return geometry.transposed(place, 0, 1) if len(place.shape) == 2 else place
-
-
-def _in_complex(place: Geometry) -> Geometry:
-    shape, strides, offset = place
-    return Geometry(shape[:-1], tuple(stride // 2 for stride in strides[:-1]), offset // 2)
-
-
-MOVES: dict[Any, Move] = {
-    ops.view: lambda place, shape: geometry.viewed(place, tuple(shape)),
-    ops.alias: lambda place: place,
-    ops.permute: lambda place, axes: geometry.permuted(place, axes),
-    ops.transpose: lambda place, axis0, axis1: geometry.transposed(place, axis0, axis1),
-    ops.t: _transposed_matrix,
-    ops.squeeze: _squeezed,
-    ops.squeeze_axis: _squeezed,
-    ops.squeeze_axes: _squeezed,
-    ops.unsqueeze: lambda place, axis: geometry.unsqueezed(place, axis),
-    ops.select: lambda place, index, axis: geometry.selected(place, axis, index),
-    ops.slice_: lambda place, start, axis, length, step: geometry.sliced(place, axis, start, length, step),
-    ops.diagonal: lambda place, offset, axis1, axis2: geometry.diagonal(place, offset, axis1, axis2),
-    ops.unfold: lambda place, axis, size, step: geometry.unfolded(place, axis, size, step),
-    broadcast_to: lambda place, shape: geometry.expanded(place, tuple(shape)),
-    strided.as_strided: lambda place, offset, shape, strides: Geometry(shape, strides, offset),
-    ops.view_as_real: in_reals,
-    ops.view_as_complex: _in_complex,
-    ops.neg_view: lambda place: place,
-    conj: lambda place: place,
-}
+MOVES: dict[Any, Move] = {}
 """Where the view that an operator gives lies: a function of where its input lies, numbers and settings."""
+
+VIEW_BITS: dict[Any, int] = {}
+"""The bits in which a view that an operator gives shows its memory otherwise than its input does."""
+
+
+def declare_view(op: Any, move: Move, view_bits: int = 0) -> None:
+    """Declare where the views lie that an operator gives. See Note [Moves]."""
+    MOVES[op] = move
+    if view_bits:
+        VIEW_BITS[op] = view_bits
+
 
 _moves = Cache("views", nbytes=512)
 _recent_moves = _moves.recent
@@ -129,20 +102,13 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     """A view that shows the same memory as other numbers: how it was made is remembered."""
     place = MOVES[op](geometry_of(input), *numbers, **settings)
     assert place is not None
-    view_bits = VIEW_BITS.get(op, lambda view_bits: view_bits)(input._view_bits)
+    view_bits = input._view_bits ^ VIEW_BITS.get(op, 0)
     as_view(input, result, named_strides(place.shape, place.strides), place.offset, view_bits=view_bits)
     if result._view is not None:
-        result._view.made = Made(input, op, numbers, settings)
+        result._view.reinterpretation = Reinterpretation(input, op, numbers, settings)
     if input._spec.dual and result._spec.dual:
         set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
     return result
-
-
-VIEW_BITS: dict[Any, Callable[[int], int]] = {
-    conj: lambda view_bits: view_bits ^ CONJUGATED,
-    ops.neg_view: lambda view_bits: view_bits ^ NEGATED,
-}
-"""By which bits a view shows its memory, by operator and those of its input; without an entry, the same."""
 
 
 def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
@@ -190,7 +156,7 @@ def as_view(
         result._spec = result._spec.replace(inference=spec.inference)
     if not spec.inference:
         base = input if view is None else view.base
-        made = None if view is None or view.made is None else Made(input, None, (), {})
+        made = None if view is None or view.reinterpretation is None else Reinterpretation(input, None, (), {})
         result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
         if base._spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
             known = base._spec.level == result._spec.level  # elsewhere it is a constant

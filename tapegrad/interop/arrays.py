@@ -9,11 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.errors import message
-from tapegrad.execution.deferred import settled
+from tapegrad.execution import host
 from tapegrad.execution.devices import device_of
 from tapegrad.execution.host import committed, transfer
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
@@ -27,7 +26,7 @@ WAY_OUT = (
 )
 
 
-@public("Tensor", name="jax", out=False)
+@public("Tensor", name="jax")
 def array_of(self: Tensor) -> jax.Array:
     """The elements as a jax array, which shares the tensor's memory. A later write to the tensor does not reach it.
 
@@ -45,10 +44,10 @@ def array_of(self: Tensor) -> jax.Array:
     value = value_of(self)
     if isinstance(value, Opaque):
         raise RuntimeError("Can't call jax() on Tensor inside a function transform: there is no array of it yet.")
-    return as_jax(settled(value))
+    return host.array_of(value)
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def __jax_array__(self: Tensor) -> jax.Array:
     """What jax's functions see of a tensor that is given to them: its array, if no history would be lost.
 

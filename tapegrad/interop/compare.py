@@ -21,11 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.autograd.differentiate import grad
-from tapegrad.execution.deferred import settled
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import get_default_dtype
-from tapegrad.execution.host import from_host, is_traced
-from tapegrad.execution.tiering import as_jax
+from tapegrad.execution.host import array_of, from_host, is_traced
 from tapegrad.functions.generator import default_generator
 from tapegrad.interop.first_difference import Difference, Recording, as_wide, differ, largest_difference
 from tapegrad.tape.modes import switched, thread, watching
@@ -33,7 +31,7 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """One line of a comparison: the value, or the gradient of an input.
 
     Attributes:
@@ -79,7 +77,7 @@ class Comparison:
         unchecked: if no operator differs though a row does, the nodes that are no operators': of custom functions.
     """
 
-    rows: list[Row]
+    rows: list[ComparedRow]
     differences: list[Difference] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
@@ -164,8 +162,8 @@ def _compared(program: _Program, rtol: float | None, atol: float) -> Comparison:
     values, gradients = program.by_tape(recording)
     expected, theirs = program.by_jax()
 
-    def row(name: str, a: Any, b: Any, conjugated: bool = False) -> Row:
-        return Row(name, np.asarray(a), np.asarray(b), not differ(a, b, rtol, atol), conjugated)
+    def row(name: str, a: Any, b: Any, conjugated: bool = False) -> ComparedRow:
+        return ComparedRow(name, np.asarray(a), np.asarray(b), not differ(a, b, rtol, atol), conjugated)
 
     names = ["value"] if len(values) == 1 else [f"value {i}" for i in range(len(values))]
     rows = [row(name, a, b) for name, a, b in zip(names, values, expected, strict=True)]
@@ -213,7 +211,7 @@ class _Program:
 
     def values(self) -> list:
         """The arrays that gradients are taken of."""
-        return [as_jax(settled(value_of(self.inputs[i]))) for i in self.wanted]
+        return [array_of(value_of(self.inputs[i])) for i in self.wanted]
 
     def run(self, values: Sequence) -> tuple[list[Tensor], list[Tensor]]:
         """Call the function with leaves around these values; its leaves, and the tensors that it returns."""

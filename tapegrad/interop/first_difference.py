@@ -16,15 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.views import CopySlices
 from tapegrad.engine import GraphRoot
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import Kernel
-from tapegrad.ops.conventions import CONVENTIONS
+from tapegrad.ops.conventions import Convention
 from tapegrad.ops.foreign import pulled
-from tapegrad.ops.operator import zeros_of
+from tapegrad.ops.kinds import zeros_of
+from tapegrad.ops.operator import TABLE
 from tapegrad.tape.modes import watching
 from tapegrad.tape.node import Node, name_of
 from tapegrad.tape.positions import here
@@ -63,7 +65,7 @@ class Difference:
             return f"a fault: its formula is not the derivative of its kernel (by {self.largest:.3g}, nearby too)"
         if self.cause == "pole":
             return "no fault: nearby the two agree; here there is no derivative: a pole, a tie, the edge of a domain"
-        known = CONVENTIONS[self.operator]
+        known = TABLE[self.operator].convention
         choice = f"{known.where}, PyTorch gives {known.torch}; jax gives {known.jax}"
         return f"no fault but a convention, a {self.cause}: {choice}"
 
@@ -157,13 +159,12 @@ def compare_node(
         return
     agrees = _agree_nearby(plan, values, cotangents, wanted)
     for position, ours, theirs in differing:
-        cause, largest = _cause(plan.op.name, agrees), largest_difference(ours, theirs)
+        cause, largest = _cause(plan.op.convention, agrees), largest_difference(ours, theirs)
         yield Difference(plan.op.name, node.name(), plan.op.input_name(position), largest, cause, place)
 
 
-def _cause(operator: str, agrees: bool) -> str:
+def _cause(known: Convention | None, agrees: bool) -> str:
     """See Note [Causes]."""
-    known = CONVENTIONS.get(operator)
     if known is not None and not known.kink:
         return "rule"
     if not agrees:
@@ -184,7 +185,7 @@ def _present(values: tuple) -> list:
 
 
 def _kernel(plan: Plan, function: Callable) -> Callable:
-    return Kernel(function, name=f"compare_{plan.op.name}", wide=plan.kernels.wide).bind()
+    return Kernel(function, name=f"compare_{plan.op.name}", wide=plan.kernels.wide).dispatcher()
 
 
 def _by_jax(plan: Plan, wanted: tuple[bool, ...]) -> Callable:

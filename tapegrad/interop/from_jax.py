@@ -27,29 +27,29 @@ from tapegrad.ops.foreign import name_of
 from tapegrad.tensor.tensor import Tensor
 
 
-class Traced(NamedTuple):
+class TracedLeaf(NamedTuple):
     """Stands for a traced leaf among the static ones; ``key`` names the kind of random key that it is, if it is one."""
 
     key: Any = None
 
 
-TRACED = Traced()
+TRACED = TracedLeaf()
 
 
-class Static(NamedTuple):
+class StaticLeaf(NamedTuple):
     """A leaf that is not traced. With its type, for ``1 == True``."""
 
     kind: type
     value: Any
 
 
-class Call:
+class StaticCall:
     """The operator for one combination of static arguments, and how its results are put together.
 
     Args:
         name: of the operator.
         structure: the tree of (function, args, kwargs).
-        marks: what is known of each of its leaves: ``Traced`` or ``Static``.
+        marks: what is known of each of its leaves: ``TracedLeaf`` or ``StaticLeaf``.
         node: the name of the node, or None.
     """
 
@@ -61,11 +61,11 @@ class Call:
     def run(self, *arrays: Any) -> Any:
         """The function on the traced leaves. Its result's leaves; what they belong to is remembered."""
         given = iter(arrays)
-        leaves = [mark.value if isinstance(mark, Static) else as_given(next(given), mark) for mark in self.marks]
+        leaves = [mark.value if isinstance(mark, StaticLeaf) else as_given(next(given), mark) for mark in self.marks]
         function, args, kwargs = jax.tree.unflatten(self.structure, leaves)
         leaves, structure = jax.tree.flatten(function(*args, **kwargs))
-        marks = tuple(Traced() if is_traced_kind(leaf) or isinstance(leaf, int) else leaf for leaf in leaves)
-        traced = [jnp.asarray(leaf) for leaf, mark in zip(leaves, marks, strict=True) if isinstance(mark, Traced)]
+        marks = tuple(TracedLeaf() if is_traced_kind(leaf) or isinstance(leaf, int) else leaf for leaf in leaves)
+        traced = [jnp.asarray(leaf) for leaf, mark in zip(leaves, marks, strict=True) if isinstance(mark, TracedLeaf)]
         if not traced:
             result = jax.tree.unflatten(structure, leaves)
             raise TypeError(f"{self.operator.name}: there is no array in its result, {result!r}")
@@ -80,7 +80,7 @@ class Call:
             results = jax.tree.map(from_jax_array, self.run(*leaves))
         structure, marks = self.results[shapes_of(leaves)]
         given = iter(results if isinstance(results, tuple) else (results,))
-        return jax.tree.unflatten(structure, [next(given) if isinstance(mark, Traced) else mark for mark in marks])
+        return jax.tree.unflatten(structure, [next(given) if isinstance(mark, TracedLeaf) else mark for mark in marks])
 
 
 def from_jax(function: Callable, *, name: str | None = None, node: str | None = None) -> Callable:
@@ -115,8 +115,8 @@ def from_jax(function: Callable, *, name: str | None = None, node: str | None = 
     called = name or name_of(function)
 
     @remembered("functions of jax")
-    def operator_for(structure: Any, marks: tuple) -> Call:
-        return Call(called, structure, marks, node)
+    def operator_for(structure: Any, marks: tuple) -> StaticCall:
+        return StaticCall(called, structure, marks, node)
 
     @functools.wraps(function, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
@@ -126,7 +126,7 @@ def from_jax(function: Callable, *, name: str | None = None, node: str | None = 
             call = operator_for(structure, marks)
         except TypeError as error:
             raise unhashable(called, leaves, error) from None
-        return call([taken(leaf) for leaf, mark in zip(leaves, marks, strict=True) if isinstance(mark, Traced)])
+        return call([taken(leaf) for leaf, mark in zip(leaves, marks, strict=True) if isinstance(mark, TracedLeaf)])
 
     return on_tensors
 
@@ -141,11 +141,11 @@ def is_key(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def mark_of(leaf: Any) -> Traced | Static:
+def mark_of(leaf: Any) -> TracedLeaf | StaticLeaf:
     """What an operator has to know of an argument beforehand."""
     if is_traced_kind(leaf):
-        return Traced(jax.random.key_impl(leaf)) if is_key(leaf) else TRACED
-    return Static(type(leaf), leaf)
+        return TracedLeaf(jax.random.key_impl(leaf)) if is_key(leaf) else TRACED
+    return StaticLeaf(type(leaf), leaf)
 
 
 def taken(leaf: Any) -> Any:
@@ -155,7 +155,7 @@ def taken(leaf: Any) -> Any:
     return from_numpy(np.array(leaf)) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
 
 
-def as_given(array: Any, mark: Traced) -> Any:
+def as_given(array: Any, mark: TracedLeaf) -> Any:
     """What ``taken`` took, as the function gets it."""
     return array if mark.key is None else jax.random.wrap_key_data(array, impl=mark.key)
 

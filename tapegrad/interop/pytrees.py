@@ -23,11 +23,10 @@ from typing import Any
 import jax
 
 from tapegrad.errors import message
-from tapegrad.execution.deferred import settled
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import float32
+from tapegrad.execution.host import array_of
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.attributes import as_instance
 from tapegrad.functions.registry import overrides
 from tapegrad.interop.arrays import WAY_OUT, from_jax_array
@@ -74,7 +73,7 @@ def flattened(tensor: Tensor) -> tuple[tuple, bool]:
     if tangent_of(tensor) is not None or isinstance(value, Opaque):
         what = "a tangent" if tangent_of(tensor) is not None else "a place inside a function transform"
         raise TypeError(message(f"a tensor with {what} can't go into a transformation of jax", hint=WAY_OUT))
-    return (as_jax(settled(value)),), spec.requires_grad
+    return (array_of(value),), spec.requires_grad
 
 
 def made(cls: type, value: Any, requires_grad: bool) -> Tensor:

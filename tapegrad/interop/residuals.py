@@ -22,7 +22,7 @@ import numpy as np
 
 from tapegrad.caches import Cache
 from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.foreign import Foreign, filled_in, is_flowing, strong
 from tapegrad.ops.operator import PLAN
@@ -46,7 +46,7 @@ class Parts:
         self.places: list[int] = []  # of each residual, among arguments, results and what else is kept
         self.rest: Any = None  # the second part: the tree whose leaves are the residuals
         self.types: list = []  # of the results
-        self.forward = Kernel(self.first, name=name, wide=wide).bind()
+        self.forward = Kernel(self.first, name=name, wide=wide).dispatcher()
         self.backwards: dict[tuple, Callable] = {}
 
     def first(self, *values: Any) -> tuple:
@@ -77,7 +77,7 @@ class Parts:
                 every = [jnp.conj(next(results)) if free else None for free in self.free]
                 return tuple(grad if want else None for grad, want in zip(every, wanted, strict=True))
 
-            kernel = Kernel(second, name=f"{self.name}_backward", wide=self.wide).bind()
+            kernel = Kernel(second, name=f"{self.name}_backward", wide=self.wide).dispatcher()
             self.backwards[defined, wanted] = kernel
         return kernel
 

@@ -23,9 +23,8 @@ import numpy as np
 from tapegrad.autograd.forward_ad import make_dual, unpack_dual
 from tapegrad.dispatch.levels import at, lift, lower
 from tapegrad.errors import message
-from tapegrad.execution.deferred import settled
+from tapegrad.execution.host import array_of
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.tiering import as_jax
 from tapegrad.functions.creation import zeros_like
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.ops.foreign import is_flowing
@@ -67,7 +66,7 @@ def given_back(leaf: Any) -> Any:
     if isinstance(value, Opaque):
         raise TypeError(message("a function made by to_jax returned a tensor of a function transform around it",
                                 hint="make it an argument"))  # fmt: skip
-    return as_jax(settled(value))
+    return array_of(value)
 
 
 def by_tape(program: Program) -> Callable:

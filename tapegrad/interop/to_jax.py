@@ -22,8 +22,7 @@ from typing import Any, Literal
 import jax
 
 from tapegrad.errors import message
-from tapegrad.execution.deferred import settled
-from tapegrad.execution.tiering import as_jax
+from tapegrad.execution.host import array_of
 from tapegrad.interop.arrays import from_jax_array, is_tensor, to_tensors
 from tapegrad.interop.tape_rules import by_tape, given_back, outside_transforms
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -101,6 +100,6 @@ def run_by_tape(function: Callable, args: tuple, kwargs: dict) -> Any:
         rest[:] = tree, [None if isinstance(leaf, Tensor) else (leaf,) for leaf in results]
         return tuple(leaf for leaf in results if isinstance(leaf, Tensor))
 
-    results = iter(by_tape(program)(*(as_jax(settled(value_of(leaf))) for leaf in leaves if isinstance(leaf, Tensor))))
+    results = iter(by_tape(program)(*(array_of(value_of(leaf)) for leaf in leaves if isinstance(leaf, Tensor))))
     tree, others = rest
     return jax.tree.unflatten(tree, [next(results) if other is None else other[0] for other in others])

@@ -19,9 +19,10 @@ import jax.numpy as jnp
 from jax import lax, nn
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.ops.conventions import kink
 from tapegrad.ops.elementwise import exp, sigmoid, tanh, where
 from tapegrad.ops.joining import cat, split
-from tapegrad.ops.operator import conj, elementwise, general, zeros_of
+from tapegrad.ops.kinds import conj, elementwise, general, zeros_of
 from tapegrad.ops.special import erf
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -41,7 +42,6 @@ def relu(x):
 
 @elementwise(
     grad=lambda g, x, threshold: threshold_backward(g, x, threshold=threshold), x=_flat,
-    node="ThresholdBackwardBackward0",
     real=True,
 )  # fmt: skip
 def threshold_backward(grad, x, *, threshold):
@@ -49,7 +49,10 @@ def threshold_backward(grad, x, *, threshold):
     return jnp.where(x <= threshold, 0, grad)
 
 
-@elementwise(x=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val), real=True)
+@elementwise(
+    x=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val), real=True,
+    convention=kink("at a bound", "0", "1/2"),
+)  # fmt: skip
 def hardtanh(x, *, min_val, max_val):
     """``x`` limited to ``[min_val, max_val]``; no gradient at the bounds."""
     return jnp.minimum(jnp.maximum(x, min_val), max_val)
@@ -57,7 +60,6 @@ def hardtanh(x, *, min_val, max_val):
 
 @elementwise(
     grad=lambda g, x, min_val, max_val: hardtanh_backward(g, x, min_val=min_val, max_val=max_val), x=_flat,
-    node="HardtanhBackwardBackward0",
     real=True,
 )  # fmt: skip
 def hardtanh_backward(grad, x, *, min_val, max_val):
@@ -73,7 +75,6 @@ def leaky_relu(x, *, negative_slope):
 
 @elementwise(
     grad=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), x=_flat,
-    node="LeakyReluBackwardBackward0",
     real=True,
 )  # fmt: skip
 def leaky_relu_backward(grad, x, *, negative_slope):
@@ -84,9 +85,8 @@ def leaky_relu_backward(grad, x, *, negative_slope):
 @elementwise(
     x=lambda g, x, weight: prelu_backward(g, x, weight),
     weight=lambda g, x: where(x > 0, 0, where(x == 0, 0, x) * g),
-    node="PreluKernelBackward0",
-    real=True,
-)
+    real=True, aten="_prelu_kernel",
+)  # fmt: skip
 def prelu(x, weight):
     """``x`` where positive, else ``weight * x``."""
     return jnp.where(x > 0, x, weight * x)
@@ -96,9 +96,8 @@ def prelu(x, weight):
     grad=lambda g, x, weight: prelu_backward(g, x, weight),
     x=_flat,
     weight=lambda g, grad, x: where(x > 0, 0, grad * g),
-    node="PreluKernelBackwardBackward0",
-    real=True,
-)
+    real=True, aten="_prelu_kernel_backward",
+)  # fmt: skip
 def prelu_backward(grad, x, weight):
     """``grad`` where ``x`` is positive, else ``weight * grad``."""
     return jnp.where(x > 0, grad, weight * grad)
@@ -176,7 +175,10 @@ def softplus(x, *, beta, threshold):
     return jnp.where(x * beta > threshold, x, _softplus(x * beta) / beta)
 
 
-@elementwise(x=lambda g, x: g * sigmoid(-x), node="LogSigmoidBackward0", real=True)
+@elementwise(
+    x=lambda g, x: g * sigmoid(-x), real=True, aten="log_sigmoid_forward", node="LogSigmoidBackward0",
+    profile="log_sigmoid_forward",
+)  # fmt: skip
 def logsigmoid(x):
     """``log(sigmoid(x))``, without overflow."""
     return -_softplus(-x)
@@ -213,10 +215,10 @@ def _inner_zero(name):
         """``grad``, but 0 where ``x`` is within ``[-lambd, lambd]``."""
         return jnp.where((x >= -lambd) & (x <= lambd), 0, grad)
 
-    node = f"{name.capitalize()}BackwardBackward0"
-    operator = elementwise(
-        grad=lambda g, x, lambd: operator(g, x, lambd=lambd), x=_flat, node=node, name=f"{name}_backward", real=True
-    )(backward)
+    declared = elementwise(
+        grad=lambda g, x, lambd: operator(g, x, lambd=lambd), x=_flat, name=f"{name}_backward", real=True
+    )
+    operator = declared(backward)
     return operator
 
 
@@ -246,12 +248,9 @@ def _glu_tangent(t_x, x, axis):
     return t_value * opening + t_gate * value * opening * (1 - opening)
 
 
-@general(x=_glu_gradient, jvp=_glu_tangent, real=True)
+@general(x=_glu_gradient, jvp=_glu_tangent, real=True, keeps_layout=True)
 def glu(x, *, axis):
     """The first half along an axis times the sigmoid of the second."""
     half = x.shape[axis] // 2
     value, gate = (lax.slice_in_dim(x, start, start + half, axis=axis) for start in (0, half))
     return value * lax.logistic(gate)
-
-
-glu.keeps_layout = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from tapegrad.ops.operator import general, linear, zeros_of
+from tapegrad.ops.kinds import general, linear, zeros_of
 from tapegrad.ops.pooling import plane_gather, plane_scatter
 from tapegrad.ops.reductions import axes_of, sum, widened
 
@@ -30,22 +30,22 @@ def _moved(t_x, t_out, x, out, axis):
     x=lambda g, x, y, axis: softmax_gradient(g, y, axis=axis),
     y=lambda g, x, y, axis: _through(g, x, y, axis),
     jvp=lambda t_x, t_y, x, y, axis: _moved(t_x, t_y, x, y, axis),
-    node="SoftmaxBackwardDataBackward0",
-)
+    aten="_softmax_backward_data",
+)  # fmt: skip
 def softmax_gradient(x, y, *, axis):
     """The gradient of softmax along ``axis``, when ``x`` is that of its result ``y``: ``y (x - sum(x y))``."""
     x, out = widened(x), widened(y)
     return (out * (x - jnp.sum(x * out, axis=axes_of(axis, out.ndim), keepdims=True))).astype(y.dtype)
 
 
-@linear(x=lambda g, x, mask, scale: dropout_gradient(g, mask, scale=scale), node="NativeDropoutBackwardBackward0")
+@linear(x=lambda g, x, mask, scale: dropout_gradient(g, mask, scale=scale), aten="native_dropout_backward")
 def dropout_gradient(x, mask, *, scale):
     """``x`` times ``scale`` where ``mask`` is True, 0 elsewhere; integers become the default floating type."""
     x = x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.float32)
     return x * (mask * scale).astype(x.dtype)
 
 
-@linear(x=lambda g, mask, scale: dropout_gradient(g, mask, scale=scale), node="NativeDropoutBackward0")
+@linear(x=lambda g, mask, scale: dropout_gradient(g, mask, scale=scale), aten="native_dropout")
 def masked_dropout(x, mask, *, scale):
     """Dropout with a given mask: the same, under the node that dropout has."""
     return x * (mask * scale).astype(x.dtype)
@@ -55,9 +55,8 @@ def masked_dropout(x, mask, *, scale):
     x=lambda g, indices: plane_gather(g, indices, dims=2),
     y=lambda g, y_shape, y_dtype: zeros_of(g, shape=tuple(y_shape), dtype=y_dtype),
     jvp=lambda t_x, y, indices: None if t_x is None else max_pool2d_gradient(t_x, y, indices),
-    node="MaxPool2DWithIndicesBackwardBackward0",
-    real=True,
-)
+    real=True, aten="max_pool2d_with_indices_backward",
+)  # fmt: skip
 def max_pool2d_gradient(x, y, indices):
     """The gradient of max pooling of ``y``: ``x``, that of its result, added at the flat indices it gave.
 

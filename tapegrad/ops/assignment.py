@@ -12,7 +12,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from tapegrad.execution.dtypes import as_dtype
-from tapegrad.ops.operator import cast, general, sum_to, zeros_of
+from tapegrad.ops.kinds import cast, general, sum_to, zeros_of
 
 
 def _overwritten(g, x_shape, x_dtype):
@@ -24,27 +24,29 @@ def _overwritten(g, x_shape, x_dtype):
     x=_overwritten,
     value=lambda g: sum_to(g, shape=()),
     jvp=lambda t_value, x: _zeros(x) if t_value is None else fill(x, t_value),
-    node="FillBackward1",
-)
+    aten=".Tensor", node=1, records_integers=True,
+)  # fmt: skip
 def fill(x, value):
     """``x`` with every element replaced by the 0-dim ``value``."""
     return jnp.full(x.shape, value, x.dtype)
 
 
-@general(x=_overwritten, jvp=lambda x: _zeros(x), node="FillBackward0")
+@general(x=_overwritten, jvp=lambda x: _zeros(x), aten=".Scalar", family="fill")
 def fill_number(x, value):
     """``x`` with every element replaced by a number."""
     return jnp.full(x.shape, value, x.dtype)
 
 
-@general(x=_overwritten, jvp=lambda x: _zeros(x))
+@general(x=_overwritten, jvp=lambda x: _zeros(x), aten="zero_")
 def zero(x):
     """``x`` with every element replaced by zero."""
     return jnp.zeros_like(x)
 
 
-@general(x=_overwritten, y=lambda g, y_shape, y_dtype: zeros_of(g, shape=tuple(y_shape), dtype=y_dtype),
-         jvp=lambda x: _zeros(x), node="EqBackward1")  # fmt: skip
+@general(
+    x=_overwritten, y=lambda g, y_shape, y_dtype: zeros_of(g, shape=tuple(y_shape), dtype=y_dtype),
+    jvp=lambda x: _zeros(x), aten=None, node="EqBackward1", profile="eq", records_integers=True,
+)  # fmt: skip
 def compared(x, y, outcome):
     """``x`` with every element replaced by the outcome of a comparison with ``y``, which is None for a number."""
     return outcome.astype(x.dtype)
@@ -54,19 +56,13 @@ def compared(x, y, outcome):
     x=_overwritten,
     source=lambda g, source_shape, source_dtype: cast(sum_to(g, shape=tuple(source_shape)), dtype=source_dtype),
     jvp=lambda t_source, x: _zeros(x) if t_source is None else copy(x, t_source),
-    node="torch::autograd::CopyBackwards",
-)
+    node="torch::autograd::CopyBackwards", profile="copy_", moves=True,
+)  # fmt: skip
 def copy(x, source):
     """``source``, broadcast to the shape of ``x`` and cast to its dtype."""
     if jnp.iscomplexobj(source) and not jnp.iscomplexobj(x):
         source = jnp.real(source)
     return jnp.broadcast_to(source, x.shape).astype(x.dtype)
-
-
-for _operator in (fill, compared):
-    _operator.records_integers = True
-
-copy.moves = True
 
 
 def _zeros(x):

@@ -16,8 +16,9 @@ import jax.numpy as jnp
 from tapegrad.execution import dtypes
 from tapegrad.ops.dropout import dropout
 from tapegrad.ops.elementwise import where
+from tapegrad.ops.kinds import Multilinear, cast, declaration, general, sum_to
 from tapegrad.ops.matmul import FULL, matmul
-from tapegrad.ops.operator import Multilinear, Operator, cast, general, sum_to
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import permute
 
@@ -33,23 +34,17 @@ class _Scores(Multilinear):
     broadcasts = True
 
 
-def _declare_scores(function: Callable) -> Operator:
-    return _Scores(
-        function,
-        {
-            "q": lambda g, k, scale: matmul(_as(g, k), k) * scale,
-            "k": lambda g, q, scale: matmul(_transposed(_as(g, q)), q) * scale,
-        },
-    )
-
-
 def _as(x: Any, like: Any) -> Any:
     """``x`` in the dtype of another array."""
     dtype = dtypes.as_dtype(like.dtype)
     return x if dtypes.as_dtype(x.dtype) is dtype else cast(x, dtype=dtype)
 
 
-@_declare_scores
+@declaration(_Scores)(
+    q=lambda g, k, scale: matmul(_as(g, k), k) * scale,
+    k=lambda g, q, scale: matmul(_transposed(_as(g, q)), q) * scale,
+    aten="bmm",
+)  # fmt: skip
 def attention_scores(q, k, *, scale):
     """The inner products of all queries (..., n, d) with all keys (..., m, d), times ``scale``: (..., n, m)."""
     wide = jnp.float32 if q.dtype.itemsize == 2 else q.dtype
@@ -59,8 +54,8 @@ def attention_scores(q, k, *, scale):
 @general(
     x=lambda g, out, axis: out * (g - sum(g * out, axis=(axis,), keepdims=True)),
     jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=(axis,), keepdims=True)),
-    node="SafeSoftmaxBackward0",
-)
+    aten="_safe_softmax",
+)  # fmt: skip
 def safe_softmax(x, *, axis):
     """``softmax`` along ``axis``, but 0 where all are -inf."""
     if not x.shape[axis]:
@@ -71,7 +66,7 @@ def safe_softmax(x, *, axis):
     return exponentials / jnp.where(total == 0, 1, total)
 
 
-@general()
+@general(aten=None)
 def causal_mask(x):
     """Which keys (last axis) are not after which query (the axis before it)."""
     queries, keys = x.shape[-2:]
@@ -138,15 +133,16 @@ def _tangent(t_q, t_k, t_v, t_mask, q, k, v, mask, key, scale, causal, p):
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-def _declare_attention(name: str, node: str) -> Operator:
+def _declare_attention(name: str, **facts: Any) -> Operator:
     @general(
         q=_gradient_of("q"),
         k=_gradient_of("k"),
         v=_gradient_of("v"),
         mask=_gradient_of("mask"),
         jvp=_tangent,
-        node=node,
         name=name,
+        profile="scaled_dot_product_attention",
+        **facts,
     )
     def operator(q, k, v, mask=None, key=None, *, scale, causal, p):
         """Values (..., m, e) summed with the weights that queries (..., n, d) give to keys (..., m, d).
@@ -160,5 +156,7 @@ def _declare_attention(name: str, node: str) -> Operator:
     return operator
 
 
-attention = _declare_attention("attention", "ScaledDotProductFlashAttentionForCpuBackward0")
-attention_by_parts = _declare_attention("attention_by_parts", "UnsafeViewBackward0")
+attention = _declare_attention("attention", aten="_scaled_dot_product_flash_attention_for_cpu")
+attention_by_parts = _declare_attention(
+    "attention_by_parts", aten="_scaled_dot_product_attention_math", node="UnsafeViewBackward0"
+)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.embedding import weighted
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 from tapegrad.ops.reductions import widened
 from tapegrad.ops.sorting import no_derivative
 
@@ -43,7 +43,8 @@ def _greatest(rows: Any, bags: Any, kept: Any, count: int) -> tuple[Any, Any]:
     per_sample_weights=lambda g_out, weight, indices, bags, padding_idx: bag_products(
         g_out, weight, indices, bags, padding_idx=padding_idx
     ),
-    outputs=("out", "bags", "sizes", "chosen"),
+    outputs=("out", "bags", "sizes", "chosen"), aten="_embedding_bag",
+    saved={"result1": "bags", "result2": "sizes", "result3": "chosen", "scale_grad_by_freq": "by_frequency"},
 )  # fmt: skip
 def embedding_bag(weight, indices, offsets, per_sample_weights=None, *, mode, padding_idx, by_frequency):
     """Rows of ``weight`` (rows, width) with the numbers in ``indices`` (n,), by bags, which begin at ``offsets``.
@@ -71,7 +72,7 @@ def embedding_bag(weight, indices, offsets, per_sample_weights=None, *, mode, pa
     return out.astype(weight.dtype), bags, sizes, sizes
 
 
-@general(x=no_derivative("_embedding_bag_backward"), node="EmbeddingBagBackwardBackward0")
+@general(x=no_derivative("_embedding_bag_backward"), aten="_embedding_bag_backward")
 def embedding_bag_adjoint(
     x, indices, bags, sizes, chosen, per_sample_weights=None, *, rows, mode, padding_idx, by_frequency
 ):
@@ -92,7 +93,10 @@ def embedding_bag_adjoint(
 _NO_SECOND = underivable("aten::_embedding_bag_per_sample_weights_backward")
 
 
-@general(x=_NO_SECOND, weight=_NO_SECOND, node="torch::autograd::NotImplemented")
+@general(
+    x=_NO_SECOND, weight=_NO_SECOND, aten="_embedding_bag_per_sample_weights_backward",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def bag_products(x, weight, indices, bags, *, padding_idx):
     """The gradient of the weights of samples: the inner product of each row with the gradient of its bag."""
     rows, parts = (jnp.take(table, at, axis=0, mode="clip") for table, at in ((weight, indices), (x, bags)))

@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.ops.operator import elementwise
+from tapegrad.ops.kinds import elementwise
 
 STEP = 0.3
 NODES = tuple(STEP * k for k in range(22))
@@ -86,7 +86,7 @@ def _apart(x: Any, near: Any, inside: float, outside: float) -> tuple[Any, Any]:
     return jnp.where(near, x, inside), jnp.where(near, outside, x)
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_bessel_j0")
 def bessel_j0(x):
     """The Bessel function of the first kind of order 0."""
     near = jnp.abs(x) < NEAR_J
@@ -94,7 +94,7 @@ def bessel_j0(x):
     return jnp.where(near, _series(-small * small / 4, _OF_0), jnp.real(_hankel(large, 0)))
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_bessel_j1")
 def bessel_j1(x):
     """The Bessel function of the first kind of order 1."""
     near = jnp.abs(x) < NEAR_J
@@ -109,7 +109,7 @@ def _second_kind(x: Any, near: Any, far: Any) -> Any:
     return jnp.where(x == 0, -jnp.inf, jnp.where(x < 0, jnp.nan, value))
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_bessel_y0")
 def bessel_y0(x):
     """The Bessel function of the second kind of order 0."""
     small, large = _apart(x, (x > 0) & (x < NEAR_J), 1, 10)
@@ -118,7 +118,7 @@ def bessel_y0(x):
     return _second_kind(x, near, -jnp.imag(_hankel(jnp.where(large > 0, large, 10), 0)) + 0 * large)
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_bessel_y1")
 def bessel_y1(x):
     """The Bessel function of the second kind of order 1."""
     small, large = _apart(x, (x > 0) & (x < NEAR_J), 1, 10)
@@ -131,13 +131,13 @@ def bessel_y1(x):
 # -- modified ----------------------------------------------------------------------------------------------------------
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_modified_bessel_i0")
 def modified_bessel_i0(x):
     """The modified Bessel function of the first kind of order 0."""
     return jnp.where(jnp.isinf(x), jnp.nan, jax.scipy.special.i0(x))
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_modified_bessel_i1")
 def modified_bessel_i1(x):
     """The modified Bessel function of the first kind of order 1."""
     return jnp.where(jnp.isinf(x), jnp.nan, jax.scipy.special.i1(x))
@@ -161,25 +161,25 @@ def _macdonald(x: Any, nu: int, scaled: bool) -> Any:
     return jnp.where(x == 0, jnp.inf, jnp.where(x < 0, jnp.nan, value))
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_modified_bessel_k0")
 def modified_bessel_k0(x):
     """The modified Bessel function of the second kind of order 0."""
     return _macdonald(x, 0, False)
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_modified_bessel_k1")
 def modified_bessel_k1(x):
     """The modified Bessel function of the second kind of order 1."""
     return _macdonald(x, 1, False)
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_scaled_modified_bessel_k0")
 def scaled_modified_bessel_k0(x):
     """``modified_bessel_k0(x) * exp(x)``."""
     return _macdonald(x, 0, True)
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_scaled_modified_bessel_k1")
 def scaled_modified_bessel_k1(x):
     """``modified_bessel_k1(x) * exp(x)``."""
     return _macdonald(x, 1, True)
@@ -188,7 +188,7 @@ def scaled_modified_bessel_k1(x):
 # -- relatives ---------------------------------------------------------------------------------------------------------
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_spherical_bessel_j0")
 def spherical_bessel_j0(x):
     """``sin(x) / x``."""
     there = jnp.where((x == 0) | jnp.isinf(x), 1, x)
@@ -207,7 +207,7 @@ def _airy_terms(first: int) -> list[float]:
     return terms
 
 
-@elementwise(promote="float", real=True)
+@elementwise(promote="float", real=True, aten="special_airy_ai")
 def airy_ai(x):
     """Airy's function ``Ai``: by its series, or as Bessel functions of order 1/3 (DLMF 9.6.2, 9.6.6)."""
     near = (x > -3.5) & (x < 2.1)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.ops import conventions
 from tapegrad.ops.eigen import diagonal_of, on_diagonal
+from tapegrad.ops.kinds import general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
-from tapegrad.ops.operator import general, sum_to
 from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import tril
 from tapegrad.ops.solving import batch_of, column_major, expanded, solve_triangular
@@ -79,9 +80,8 @@ def _first_minors(x):
 @general(
     x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper),
     jvp=lambda t_x, factor, upper: (cholesky_tangent(t_x, factor, upper), None),
-    outputs=("factor", "info"),
-    node="LinalgCholeskyExBackward0",
-)
+    outputs=("factor", "info"), aten="linalg_cholesky_ex", saved={"L": "factor"}, convention=conventions.TRIANGLE,
+)  # fmt: skip
 def cholesky_ex(x, *, upper):
     """The factors L with ``x = L L^H`` (or ``L^H``, if ``upper``) of matrices of which one triangle is read, and
     ``info``."""
@@ -90,17 +90,12 @@ def cholesky_ex(x, *, upper):
 
 @column_major
 @general(
-    x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper),
-    outputs=("factor", "info"),
-    node="CholeskyBackward0",
-)
+    x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper), outputs=("factor", "info"),
+    saved={"result": "factor"}, convention=conventions.TRIANGLE,
+)  # fmt: skip
 def cholesky(x, *, upper):
     """The same, under the name of PyTorch's older function, which has no forward mode."""
     return factored(x, upper)
-
-
-cholesky_ex.saved_names = {"L": "factor"}
-cholesky.saved_names = {"result": "factor"}
 
 
 # -- what is computed from factors -------------------------------------------------------------------------------------
@@ -122,7 +117,8 @@ def squared_tangent(t, factor, upper):
 @general(
     x=lambda g, x, out, upper: factor_gradient(-matmul(adjoint(out), matmul(g, adjoint(out))), x, upper),
     jvp=lambda t_x, x, out, upper: -matmul(out, matmul(squared_tangent(t_x, x, upper), out)),
-)
+    convention=conventions.TRIANGLE,
+)  # fmt: skip
 def cholesky_inverse(x, *, upper):
     """The inverses of matrices whose factors are given."""
     identity = jnp.broadcast_to(jnp.eye(x.shape[-1], dtype=x.dtype), x.shape)
@@ -145,7 +141,8 @@ def solved(x, factor, upper):
     jvp=lambda t_x, t_factor, factor, out, upper: solved(
         plus(t_x, None if t_factor is None else -matmul(squared_tangent(t_factor, factor, upper), out)), factor, upper
     ),
-)
+    saved={"input2": "factor"}, convention=conventions.TRIANGLE,
+)  # fmt: skip
 def cholesky_solve(x, factor, *, upper):
     """The solution of equations with matrices whose factors are given; batches broadcast."""
     batch = batch_of(x, factor)
@@ -154,7 +151,3 @@ def cholesky_solve(x, factor, *, upper):
     return lax.linalg.triangular_solve(
         factor, half, left_side=True, lower=not upper, transpose_a=not upper, conjugate_a=not upper
     )
-
-
-cholesky_inverse.saved_names = {"self": "x", "result": "out"}
-cholesky_solve.saved_names = {"self": "x", "input2": "factor", "result": "out"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from tapegrad.ops.operator import elementwise
+from tapegrad.ops.kinds import elementwise
+from tapegrad.ops.overloads import by_second
 
 
 def integral(x):
@@ -12,37 +13,37 @@ def integral(x):
     return jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.bool_)
 
 
-@elementwise()
+@elementwise(aten=by_second("eq"))
 def eq(x, y):
     """Whether equal; never, if nan."""
     return jnp.equal(x, y)
 
 
-@elementwise()
+@elementwise(aten=by_second("ne"))
 def ne(x, y):
     """Whether different."""
     return jnp.not_equal(x, y)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=by_second("lt"))
 def lt(x, y):
     """``x < y``."""
     return jnp.less(x, y)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=by_second("le"))
 def le(x, y):
     """``x <= y``."""
     return jnp.less_equal(x, y)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=by_second("gt"))
 def gt(x, y):
     """``x > y``."""
     return jnp.greater(x, y)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=by_second("ge"))
 def ge(x, y):
     """``x >= y``."""
     return jnp.greater_equal(x, y)
@@ -118,19 +119,19 @@ def logical_not(x):
     return jnp.logical_not(x)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=by_second("bitwise_and"))
 def bitwise_and(x, y):
     """The bits set in both."""
     return jnp.bitwise_and(x, y)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=by_second("bitwise_or"))
 def bitwise_or(x, y):
     """The bits set in either."""
     return jnp.bitwise_or(x, y)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=by_second("bitwise_xor"))
 def bitwise_xor(x, y):
     """The bits set in one only."""
     return jnp.bitwise_xor(x, y)
@@ -146,14 +147,14 @@ def _bits(x):
     return jnp.iinfo(x.dtype).bits
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=".Tensor")
 def bitwise_left_shift(x, y):
     """``x << y``; 0 if shifted by more bits than there are, or by a negative number."""
     possible = (y >= 0) & (y < _bits(x))
     return jnp.where(possible, jnp.left_shift(x, jnp.where(possible, y, 0)), 0)
 
 
-@elementwise(real=True)
+@elementwise(real=True, aten=".Tensor")
 def bitwise_right_shift(x, y):
     """``x >> y``, keeping the sign; an impossible number of bits shifts all out."""
     possible = (y >= 0) & (y < _bits(x))

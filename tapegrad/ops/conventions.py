@@ -2,7 +2,8 @@
 
 Note [Two conventions]
 Formulas of the table make PyTorch's choices. Differentiating an operator's kernel by jax makes jax's. Almost everywhere
-the two agree, up to conjugation (gradients here are conjugates of jax's). ``CONVENTIONS`` lists where they don't:
+the two agree, up to conjugation (gradients here are conjugates of jax's). Where they don't, an operator declares a
+``convention`` (Note [Facts] in ``facts.py``):
 
 - At a *kink* a function has no derivative, and a library has to choose: a slope between those on both sides, or nan.
   ``tapegrad.subgradient("jax")`` chooses jax's there: while it is in force, an operator with a kink is recorded as a
@@ -23,9 +24,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.plan import Kernels
+from tapegrad.dispatch.kernels import Kernels
 from tapegrad.ops.foreign import Foreign
-from tapegrad.ops.operator import TABLE, Operator
+from tapegrad.ops.operator import Operator
 from tapegrad.tensor.spec import Spec
 
 
@@ -43,80 +44,34 @@ class Convention(NamedTuple):
     jax: str
     kink: bool = True
 
+    def instead_of(self, op: Operator) -> Callable | None:
+        """What makes the calls that run in place of the operator's where jax's subgradients are chosen."""
+        return partial(chosen, op) if self.kink else None
 
-def _rule(where: str, torch: str, jax: str) -> Convention:
+
+def kink(where: str, torch: str, jax: str) -> Convention:
+    """What is declared of an operator with a kink: where it is, and what PyTorch and jax choose there."""
+    return Convention(where, torch, jax)
+
+
+def rule(where: str, torch: str, jax: str) -> Convention:
+    """What is declared of an operator whose derivative is another by jax's rule."""
     return Convention(where, torch, jax, kink=False)
 
 
-_BOUND = Convention("at a bound", "that of the inside: 1 for the input, 0 for the bound", "1/2 for each")
-_EDGE = Convention("at a bound", "0", "1/2")
-_TIE = Convention("where both are equal", "1 for the first, 0 for the second", "0 for the first, 1 for the second")
-_TIES = Convention("where several elements are the median", "shared by all of them", "1 for one of them")
-_EXTREMA = Convention("where elements tie with what is replaced", "shared with that", "shared without it")
-_ORIGIN = Convention("where all elements are 0, or any for ord=1", "0", "nan; 1 for ord=1")
-_COINCIDENT = Convention("where two points coincide, or coordinates of them for p=1", "0", "nan; 1 for p=1")
-_ZERO_TIMES = Convention("where x is 0", "0 if y <= 0, else the logarithm", "0")
-_SIGNED = Convention("where x is 0", "0", "1 with the other's sign")
-_SPREAD = Convention("where all elements are equal", "0", "nan")
-_RUNNING = Convention("where elements tie with the running extremum", "to the last of them", "shared")
-_TRIANGLE = _rule("everywhere", "that of a symmetric matrix", "that of the triangle which is read")
-_SIGN = _rule("for complex numbers", "that of x / |x|", "0")
-_NOISE = _rule("everywhere", "0: random numbers don't move with their parameters", "that of mean + std * noise")
-
-CONVENTIONS: dict[str, Convention] = {
-    "abs": Convention("at 0, of real numbers", "0", "1"),
-    "angle": Convention("at 0, of complex numbers", "0", "nan"),
-    "atan2": Convention("where both are 0", "0", "nan"),
-    "binary_cross_entropy": Convention("where x is 0 or 1", "the logarithm's, limited", "nan, inf or 0"),
-    "cdist": _COINCIDENT,
-    "clamp": Convention("at a bound", "1", "1/2"),
-    "clamp_max": Convention("at the bound", "1", "1/2"),
-    "clamp_max_tensor": _BOUND,
-    "clamp_min": Convention("at the bound", "1", "1/2"),
-    "clamp_min_tensor": _BOUND,
-    "clamp_tensor": _BOUND,
-    "copysign": _SIGNED,
-    "copysign_number": _SIGNED,
-    "cummax": _RUNNING,
-    "cummin": _RUNNING,
-    "dist": _COINCIDENT,
-    "distance_norm": _ORIGIN,
-    "euclidean_dist": _COINCIDENT,
-    "fmax": _TIE,
-    "fmin": _TIE,
-    "hardtanh": _EDGE,
-    "hypot": Convention("where both are 0", "nan", "1/2"),
-    "median_all": _TIES,
-    "nanmedian_all": _TIES,
-    "pdist": _COINCIDENT,
-    "pow": Convention("in the base, where base and exponent are 0", "0", "nan"),
-    "renorm": Convention("where an element is 0, for ord=1", "0 for the norm", "1 for the norm"),
-    "scatter_amax": _EXTREMA,
-    "scatter_amin": _EXTREMA,
-    "std": _SPREAD,
-    "std_mean": _SPREAD,
-    "vector_norm": _ORIGIN,
-    "xlog1py": _ZERO_TIMES,
-    "xlog1py_number": _ZERO_TIMES,
-    "xlogy": _ZERO_TIMES,
-    "xlogy_number": _ZERO_TIMES,
-    "cholesky": _TRIANGLE,
-    "cholesky_ex": _TRIANGLE,
-    "cholesky_inverse": _TRIANGLE,
-    "cholesky_solve": _TRIANGLE,
-    "ctc_loss": _rule("everywhere", "that of probabilities which add up to 1", "that of any numbers"),
-    "embedding": _rule("for the row of padding", "0", "that of any row"),
-    "floored": _rule("below the floor", "1", "0"),
-    "normal": _NOISE,
-    "normal_of_mean": _NOISE,
-    "normal_of_std": _NOISE,
-    "pinv": _rule("for hermitian=True", "that of a symmetric matrix", "that of the triangle which is read"),
-    "polar": _rule("where the absolute value is not positive", "its sign times that of jax", "that of the product"),
-    "sgn": _SIGN,
-    "slogdet": _SIGN,
-    "solve_factored": _rule("everywhere", "that of the matrix, of which the factors are", "that of the factors"),
-}
-"""Where PyTorch's derivatives and jax's differ, by operator. See Note [Two conventions]."""
+BOUND = kink("at a bound", "that of the inside: 1 for the input, 0 for the bound", "1/2 for each")
+TIE = kink("where both are equal", "1 for the first, 0 for the second", "0 for the first, 1 for the second")
+TIES = kink("where several elements are the median", "shared by all of them", "1 for one of them")
+EXTREMA = kink("where elements tie with what is replaced", "shared with that", "shared without it")
+ORIGIN = kink("where all elements are 0, or any for ord=1", "0", "nan; 1 for ord=1")
+COINCIDENT = kink("where two points coincide, or coordinates of them for p=1", "0", "nan; 1 for p=1")
+ZERO_TIMES = kink("where x is 0", "0 if y <= 0, else the logarithm", "0")
+SIGNED = kink("where x is 0", "0", "1 with the other's sign")
+SPREAD = kink("where all elements are equal", "0", "nan")
+RUNNING = kink("where elements tie with the running extremum", "to the last of them", "shared")
+TRIANGLE = rule("everywhere", "that of a symmetric matrix", "that of the triangle which is read")
+SIGN = rule("for complex numbers", "that of x / |x|", "0")
+NOISE = rule("everywhere", "0: random numbers don't move with their parameters", "that of mean + std * noise")
 
 
 class Chosen(Foreign):
@@ -156,8 +111,3 @@ def chosen(origin: Operator, specs: Sequence, settings: dict) -> Callable:
     key = (Chosen, *like, *settings.items())
     operator = origin.kernels.get(key) or origin.kernels.only(key, Chosen(origin, like, settings))
     return lambda *args: operator(*[arg for arg in args if arg is not None], x64=operator.wide)
-
-
-for _name, _convention in CONVENTIONS.items():
-    if _convention.kink:
-        TABLE[_name].by_jax = partial(chosen, TABLE[_name])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from tapegrad.execution.dtypes import int32, int64
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 
 
-@general()
+@general(aten=None, keeps_layout=True)
 def truncate(x, *, dtype):
     """A floating or complex ``x`` in an integral dtype: towards zero, and out of range as processors do it.
 
@@ -23,6 +23,3 @@ def truncate(x, *, dtype):
     if dtype.name == "uint32":
         return jnp.where(x < 0, x.astype(jnp.int32).astype(jnp.uint32), x.astype(jnp.uint32))
     return jnp.where((x >= -limit) & (x < limit), x, -limit).astype(via.numpy).astype(dtype.numpy)
-
-
-truncate.keeps_layout = True

@@ -23,10 +23,12 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.checks import checked, cpp_name, refuse_dtypes
 from tapegrad.ops.convolving import Pairs, convolved, weight_between
+from tapegrad.ops.kinds import broadcast_to, conj, multilinear
 from tapegrad.ops.matmul import FULL, affine
-from tapegrad.ops.operator import Operator, broadcast_to, conj, multilinear
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import view
 
@@ -56,7 +58,19 @@ def _check_dtypes(specs: Sequence, settings: dict) -> None:
     refuse_dtypes(f"slow_conv{x.ndim - 2}d_cpu", x, bool=True)
 
 
-def _declare(name: str, node: str) -> Operator:
+def bias_sizes(plan: Plan) -> tuple[int, ...]:
+    """The shape of the bias; of none, PyTorch says ``(0,)``."""
+    return (0,) if plan.specs[2] is None else tuple(plan.specs[2].shape)
+
+
+def _low_padding(plan: Plan) -> tuple[int, ...]:
+    return tuple(low for low, _ in plan.settings["padding"])
+
+
+SAVED = {"input": "x", "bias_sym_sizes_opt": bias_sizes, "padding": _low_padding}
+
+
+def _declare(name: str, **facts: Any) -> Operator:
     @checked(_check_dtypes)
     @affine(
         x=lambda g, weight, x_shape, stride, padding, dilation, groups: conv_transpose(
@@ -69,8 +83,8 @@ def _declare(name: str, node: str) -> Operator:
         ),
         bias=lambda g: _over_channels(g),
         jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
-        node=node,
         name=name,
+        **facts,
     )  # fmt: skip
     def operator(x, weight, bias=None, *, stride, padding, dilation, groups):
         """The cross-correlation of ``x`` with ``weight``, plus a bias for each channel. See the Note."""
@@ -79,11 +93,14 @@ def _declare(name: str, node: str) -> Operator:
     return operator
 
 
-COMPLEX = "AddBackward0"
-"""The node of a convolution of complex numbers: PyTorch puts it together from those of real and imaginary parts."""
+COMPLEX = {"aten": "convolution", "node": "AddBackward0"}
+"""Of complex numbers: PyTorch puts it together from those of real and imaginary parts."""
 
-convolution = _declare("convolution", "ConvolutionBackward0")
-complex_convolution = _declare("complex_convolution", COMPLEX)
+convolution = _declare(
+    "convolution",
+    saved=SAVED | {"transposed": False, "output_padding": lambda plan: (0,) * len(plan.settings["stride"])},
+)
+complex_convolution = _declare("complex_convolution", family="convolution", **COMPLEX)
 
 
 def _flipped(weight: Any, groups: int) -> Any:
@@ -120,7 +137,7 @@ def _exact_padding(
     )
 
 
-def _declare_transposed(name: str, node: str) -> Operator:
+def _declare_transposed(name: str, **facts: Any) -> Operator:
     @checked(_check_dtypes)
     @affine(
         x=lambda g, weight, x_shape, stride, padding, dilation, groups: convolution(
@@ -133,8 +150,8 @@ def _declare_transposed(name: str, node: str) -> Operator:
         ),
         bias=lambda g: _over_channels(g),
         jvp=lambda t_bias, out: _along_channels(t_bias, out.shape),
-        node=node,
         name=name,
+        **facts,
     )  # fmt: skip
     def operator(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
         """What ``convolution`` takes from ``output_size`` elements to ``x``, transposed. See the Note."""
@@ -151,8 +168,8 @@ def _declare_transposed(name: str, node: str) -> Operator:
     return operator
 
 
-conv_transpose = _declare_transposed("conv_transpose", "ConvolutionBackward0")
-complex_conv_transpose = _declare_transposed("complex_conv_transpose", COMPLEX)
+conv_transpose = _declare_transposed("conv_transpose", aten="convolution", saved=SAVED | {"transposed": True})
+complex_conv_transpose = _declare_transposed("complex_conv_transpose", family="conv_transpose", **COMPLEX)
 
 
 @multilinear(
@@ -164,7 +181,7 @@ complex_conv_transpose = _declare_transposed("complex_conv_transpose", COMPLEX)
         conj(x), g, None, stride=stride, dilation=dilation, groups=groups,
         padding=_exact_padding(x.shape[2:], y_shape[2:], g.shape[2:], stride, padding, dilation),
     ),
-    node="ConvolutionBackwardBackward0",
+    aten="convolution_backward",
 )  # fmt: skip
 def conv_weight(x, y, *, kernel_size, stride, padding, dilation, groups):
     """The weight whose inner product with any ``w`` is that of ``convolution(x, w)`` with ``y``. See the Note."""

@@ -17,8 +17,9 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.ops.conventions import rule
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 
 
 def _labels(targets: Any, lengths: Any, longest: int, blank: int) -> Any:
@@ -102,8 +103,9 @@ def _backward(picked: Any, labels: Any, steps: Any, lengths: Any) -> Any:
             longest=longest, blank=blank, zero_infinity=zero_infinity,
         )
     ),
-    outputs=("loss", "alpha"),
-    real=True,
+    outputs=("loss", "alpha"), real=True, aten="_ctc_loss",
+    saved={"result0": "loss", "result1": "alpha", "input_lengths": "steps", "target_lengths": "lengths"},
+    convention=rule("everywhere", "that of probabilities which add up to 1", "that of any numbers"),
 )  # fmt: skip
 def ctc_loss(log_probs, targets, steps, lengths, *, longest, blank, zero_infinity):
     """Minus the log-likelihood of each sequence of labels, and ``alpha`` (batch, steps, places). See the Note.
@@ -124,7 +126,9 @@ def ctc_loss(log_probs, targets, steps, lengths, *, longest, blank, zero_infinit
 _NO_SECOND = underivable("aten::_ctc_loss_backward")
 
 
-@general(x=_NO_SECOND, log_probs=_NO_SECOND, node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NO_SECOND, log_probs=_NO_SECOND, real=True, aten="_ctc_loss_backward", node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def ctc_gradient(x, log_probs, targets, steps, lengths, loss, alpha, *, longest, blank, zero_infinity):
     """The gradient of the log-probabilities, when ``x`` is that of the losses. See Note [Paths through labels].
 

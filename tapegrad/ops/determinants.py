@@ -23,10 +23,11 @@ from tapegrad.errors import LinAlgError
 from tapegrad.execution import dtypes
 from tapegrad.execution.host import innermost, is_readable, may_look, to_host
 from tapegrad.execution.late import check_later, found_in
+from tapegrad.ops import conventions
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.elementwise import complex, imag, real
+from tapegrad.ops.kinds import conj, general
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.operator import conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import diagonal, unsqueeze
@@ -92,20 +93,15 @@ def det_gradient(g, x, out, lu, permutation):
 @general(
     x=lambda g_out, x, out, lu, permutation: det_gradient(g_out, x, out, lu, permutation),
     jvp=lambda t_x, x, out, lu, permutation: (trace(by_factors(x, lu, permutation, t_x, False)) * out, None, None),
-    outputs=("out", "lu", "permutation"),
-    node="LinalgDetBackward0",
-)
+    outputs=("out", "lu", "permutation"), aten="_linalg_det", saved={"A": "x", "LU": "lu"}, xla="lu", flowing=1,
+    looks=True,
+)  # fmt: skip
 def det(x):
     """The determinants of square matrices, and their factors, without zeros among the pivots."""
     lu, pivots, permutation, _ = factors(x)
     found = jnp.prod(pivots_of(lu), -1) * sign_of(lu, pivots)
     tiny = jnp.where(pivots_of(lu) == 0, jnp.finfo(lu.dtype).eps, 0).astype(lu.dtype)
     return found, lu + tiny[..., None] * jnp.eye(lu.shape[-1], dtype=lu.dtype), permutation
-
-
-det.saved_names = {"A": "x", "LU": "lu", "result": "out"}
-det.looks = True
-det.flowing = 1
 
 
 def _singular(x):
@@ -127,7 +123,8 @@ def _without(s, *places):
 @general(
     x=lambda g, x: adjugate_derivative(adjoint(x), g),
     jvp=lambda t_x, x: adjugate_derivative(x, t_x),
-)
+    aten=None,
+)  # fmt: skip
 def adjugate(x):
     """The adjugates of square matrices: ``det(x)`` times the inverse, and finite where there is none."""
     u, s, vh, phase = _singular(x)
@@ -159,7 +156,8 @@ def adjugate_tangent(t_x, t_t, x, t):
     x=lambda g, x, t: third_derivative(g, x, t),
     t=lambda g, x: adjugate_derivative(adjoint(x), g),
     jvp=lambda t_x, t_t, x, t: adjugate_tangent(t_x, t_t, x, t),
-)
+    aten=None, xla="lu",
+)  # fmt: skip
 def adjugate_derivative(x, t):
     """The derivative of the adjugate at ``x`` in the direction ``t``. See Note [Determinants of singular matrices]."""
     u, s, vh, phase = _singular(x)
@@ -219,16 +217,11 @@ def slogdet_tangent(t_x, x, sign, lu, permutation):
         g_sign, g_logabsdet, x, sign, lu, permutation
     ),
     jvp=lambda t_x, x, sign, lu, permutation: slogdet_tangent(t_x, x, sign, lu, permutation),
-    outputs=("sign", "logabsdet", "lu", "permutation"),
-    node="LinalgSlogdetBackward0",
-)
+    outputs=("sign", "logabsdet", "lu", "permutation"), aten="_linalg_slogdet", saved={"A": "x", "LU": "lu"},
+    convention=conventions.SIGN, xla="lu", flowing=2, looks=True,
+)  # fmt: skip
 def slogdet(x):
     """The sign (or phase) of the determinant, the logarithm of its absolute value, and the factors of the matrix."""
     lu, pivots, permutation, _ = factors(x)
     found = pivots_of(lu)
     return jnp.prod(jnp.sign(found), -1) * sign_of(lu, pivots), jnp.sum(jnp.log(jnp.abs(found)), -1), lu, permutation
-
-
-slogdet.saved_names = {"A": "x", "LU": "lu"}
-slogdet.looks = True
-slogdet.flowing = 2

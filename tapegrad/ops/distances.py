@@ -12,10 +12,11 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.elementwise import where
+from tapegrad.ops.kinds import general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
-from tapegrad.ops.operator import general, sum_to
 from tapegrad.ops.reductions import sum
 
 
@@ -61,19 +62,18 @@ def _differences(x, y):
 @general(
     x=lambda g, x, y, out, x_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=True), shape=tuple(x_shape)),
     y=lambda g, x, y, out, y_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=False), shape=tuple(y_shape)),
-    real=True,
-)
+    real=True, aten="_cdist_forward", node="CdistBackward0", saved={"x1": "x", "x2": "y"},
+    convention=conventions.COINCIDENT,
+)  # fmt: skip
 def cdist(x, y, *, p):
     """The p-norms of the differences of all rows of ``x`` (..., m, k) and ``y`` (..., n, k): (..., m, n)."""
     return _norm(_differences(x, y), p)
 
 
-cdist.saved_names = {"x1": "x", "x2": "y", "result": "out"}
-
 _NOT_TWICE = underivable_twice("_cdist_backward")
 
 
-@general(g=_NOT_TWICE, x=_NOT_TWICE, y=_NOT_TWICE, out=_NOT_TWICE, node="CdistBackwardBackward0", real=True)
+@general(g=_NOT_TWICE, x=_NOT_TWICE, y=_NOT_TWICE, out=_NOT_TWICE, real=True, aten="_cdist_backward")
 def cdist_adjoint(g, x, y, out, *, p, first):
     """The gradient of ``x`` (if ``first``) or of ``y``, before the sum over what was broadcast."""
     parts = _slopes(g, _differences(x, y), out, p)
@@ -94,8 +94,8 @@ def turned(x):
 @general(
     x=lambda g, x, y, out: euclidean_gradient(g, x, y, out),
     y=lambda g, x, y, out: euclidean_gradient(turned(g), y, x, turned(out)),
-    real=True,
-)
+    real=True, aten="_euclidean_dist", convention=conventions.COINCIDENT,
+)  # fmt: skip
 def euclidean_dist(x, y):
     """Euclidean distances of all rows, by ``|x|^2 - 2 x.y + |y|^2``; the batches of both are the same."""
     x2, y2 = jnp.sum(x * x, -1, keepdims=True), jnp.sum(y * y, -1, keepdims=True)
@@ -110,19 +110,20 @@ def _pairs(count):
     return np.triu_indices(count, 1)
 
 
-@general(x=lambda g, x, out, p: pdist_adjoint(g, x, out, p=p), real=True)
+@general(
+    x=lambda g, x, out, p: pdist_adjoint(g, x, out, p=p), real=True, aten="_pdist_forward", node="PdistBackward0",
+    convention=conventions.COINCIDENT,
+)  # fmt: skip
 def pdist(x, *, p):
     """The p-norms of the differences of all pairs of rows of a matrix (n, k): (n (n - 1) / 2,)."""
     i, j = _pairs(x.shape[0])
     return _norm(x[i] - x[j], p)
 
 
-pdist.saved_names = {"self": "x", "result": "out"}
-
 _PDIST_NOT_TWICE = underivable_twice("_pdist_backward")
 
 
-@general(g=_PDIST_NOT_TWICE, x=_PDIST_NOT_TWICE, out=_PDIST_NOT_TWICE, node="PdistBackwardBackward0", real=True)
+@general(g=_PDIST_NOT_TWICE, x=_PDIST_NOT_TWICE, out=_PDIST_NOT_TWICE, real=True, aten="_pdist_backward")
 def pdist_adjoint(g, x, out, *, p):
     """The gradient of the rows."""
     i, j = _pairs(x.shape[0])

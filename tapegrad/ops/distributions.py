@@ -20,14 +20,14 @@ from jax import lax
 
 from tapegrad.execution import random
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.operator import elementwise, general
+from tapegrad.ops.kinds import elementwise, general
 
 
 def _unknown(g):
     raise NotImplementedError("the derivative for '_standard_gamma_grad' is not implemented.")
 
 
-@elementwise(x=_unknown, sample=_unknown, real=True)
+@elementwise(x=_unknown, sample=_unknown, real=True, aten="_standard_gamma_grad")
 def standard_gamma_grad(x, sample):
     """How a sample of the gamma distribution of shape ``x`` moves with ``x``."""
     return lax.random_gamma_grad(*jnp.broadcast_arrays(x, sample))
@@ -35,8 +35,8 @@ def standard_gamma_grad(x, sample):
 
 @general(
     x=lambda g, x, out: g * standard_gamma_grad(x, out), jvp=lambda t_x, x, out: t_x * standard_gamma_grad(x, out),
-    real=True,
-)
+    real=True, aten="_standard_gamma", xla="random_gamma",
+)  # fmt: skip
 def standard_gamma(x, key):
     """Samples of the gamma distribution of shape ``x`` and scale 1."""
     samples = jax.random.gamma(random.jax_key(key), x, x.shape, x.dtype) if random.is_key(key) else key
@@ -62,7 +62,9 @@ def binomial(count, prob, key):
     return jnp.where(unknown, jnp.nan, jnp.where(sure, jnp.maximum(count, 0), numbers))
 
 
-@general(x=_NO_DIRICHLET, node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NO_DIRICHLET, real=True, aten="_sample_dirichlet", node="torch::autograd::NotImplemented", xla="random_gamma",
+)  # fmt: skip
 def sample_dirichlet(x, key):
     """Samples of the Dirichlet distribution whose parameters are the rows of ``x``."""
     if not random.is_key(key):
@@ -80,8 +82,10 @@ def _nodes(dtype):
     return v, STEP * v * (1 + jnp.exp(-s))
 
 
-@general(x=_NO_DIRICHLET_GRAD, alpha=_NO_DIRICHLET_GRAD, total=_NO_DIRICHLET_GRAD,
-             node="torch::autograd::NotImplemented", real=True)  # fmt: skip
+@general(
+    x=_NO_DIRICHLET_GRAD, alpha=_NO_DIRICHLET_GRAD, total=_NO_DIRICHLET_GRAD, real=True, aten="_dirichlet_grad",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def dirichlet_grad(x, alpha, total):
     """How the rest of a Dirichlet sample makes way as a coordinate ``x`` moves with its parameter ``alpha``.
 

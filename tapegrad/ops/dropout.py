@@ -11,7 +11,7 @@ import math
 import jax.numpy as jnp
 
 from tapegrad.execution import random
-from tapegrad.ops.operator import general, linear
+from tapegrad.ops.kinds import general, linear
 
 SELU_FLOOR = 1.7580993408473766
 """Minus what SELU tends to on the left: the scale times the alpha of Klambauer et al., 2017."""
@@ -25,7 +25,10 @@ def _kept(x, key, p, shape):
     return random.bernoulli(random.jax_key(key), shape, x.dtype, 1 - p) if random.is_key(key) else key.astype(x.dtype)
 
 
-@linear(x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), node="MulBackward0")
+@linear(
+    x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), aten="native_dropout", node="MulBackward0",
+    keeps_layout=True,
+)  # fmt: skip
 def dropout(x, key, *, p, shape):
     """``x`` with elements set to 0 with probability ``p``, the others divided by ``1 - p``.
 
@@ -50,13 +53,9 @@ def self_normalizing_scale(p: float) -> float:
 @general(
     x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
     jvp=lambda t_x, key, p, shape: dropout(t_x, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
-    node="AddBackward0",
-)
+    aten="native_dropout", node="AddBackward0", keeps_layout=True,
+)  # fmt: skip
 def alpha_dropout(x, key, *, p, shape):
     """``x`` with elements set to the floor of SELU with probability ``p``, then shifted to keep mean and variance."""
     kept, a = _kept(x, key, p, shape), self_normalizing_scale(p)
     return (x * (kept * a) + ((kept - 1) * (SELU_FLOOR * a) + SELU_FLOOR * a * p)).astype(x.dtype)
-
-
-for _operator in (dropout, alpha_dropout):
-    _operator.keeps_layout = True

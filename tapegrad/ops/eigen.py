@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.caches import remembered
-from tapegrad.dispatch.nodes import OperatorNode
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import innermost, is_traced, may_look, to_host
@@ -28,8 +28,8 @@ from tapegrad.execution.kernel import Shaped
 from tapegrad.execution.late import check_later
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.elementwise import real
+from tapegrad.ops.kinds import General, cast, conj, declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.operator import Operator, cast, conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import diag_embed, diagonal, unsqueeze
 from tapegrad.ops.solving import column_major, solve_ex
@@ -118,7 +118,7 @@ class PhasedNode(OperatorNode):
         plan.op.refuse_phases(grads, outputs)
 
 
-class Phased(Operator):
+class Phased(General):
     """An operator whose outputs are vectors without a phase of their own: Notes [Phases] and [Degenerate values].
 
     Its formulas get None for a gradient that is not there. ``vectors`` says which outputs have phases; ``independent``
@@ -130,12 +130,10 @@ class Phased(Operator):
     independent: Callable
     complaint: str
     consequence = "quantity, so it is ill-defined."
+    undefined = True
 
     def node_class(self, base: type, num_outputs: int) -> type:
         return super().node_class(PhasedNode, num_outputs)
-
-    def materialize(self, grads: Sequence, out_specs: Sequence) -> Sequence:
-        return grads
 
     def refuse_phases(self, grads: Sequence, outputs: Sequence) -> None:
         """Check the gradients that have arrived.
@@ -172,12 +170,6 @@ def _test(independent: Callable, defined: tuple[bool, ...]) -> Callable:
         return jnp.all(independent(grads, list(given)))
 
     return Shaped(test, name="phases", wide=True)
-
-
-def phased(cls: type[Phased], **formulas: Any) -> Callable[[Callable], Phased]:
-    """Declare an operator of such a class."""
-    settings = {key: formulas.pop(key) for key in ("jvp", "outputs", "node", "name") if key in formulas}
-    return lambda function: cls(function, formulas, **settings)
 
 
 # -- Hermitian matrices ------------------------------------------------------------------------------------------------
@@ -217,13 +209,11 @@ def eigh_tangent(t, values, vectors):
 
 
 @column_major
-@phased(
-    Eigh,
+@declaration(Eigh)(
     x=eigh_gradient,
     jvp=lambda t_x, values, vectors: eigh_tangent(t_x, values, vectors),
-    outputs=("values", "vectors"),
-    node="LinalgEighBackward0",
-)
+    outputs=("values", "vectors"), aten="_linalg_eigh", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
+)  # fmt: skip
 def eigh(x, *, lower):
     """The eigenvalues (real, ascending) and the eigenvectors (columns) of Hermitian matrices, of which one triangle is
     read."""
@@ -231,7 +221,7 @@ def eigh(x, *, lower):
     return values, vectors
 
 
-@general()
+@general(aten="linalg_eigvalsh")
 def eigvalsh(x, *, lower):
     """The eigenvalues alone, where nobody differentiates."""
     return jnp.linalg.eigvalsh(x, UPLO="L" if lower else "U", symmetrize_input=False)
@@ -268,24 +258,19 @@ def eig_tangent(t, values, vectors):
 
 
 @column_major
-@phased(
-    Eig,
+@declaration(Eig)(
     x=eig_gradient,
     jvp=lambda t_x, values, vectors: eig_tangent(t_x, values, vectors),
-    outputs=("values", "vectors"),
-    node="LinalgEigBackward0",
-)
+    outputs=("values", "vectors"), aten="linalg_eig", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
+    xla="lu",
+)  # fmt: skip
 def eig(x):
     """The eigenvalues and eigenvectors (columns of length 1) of square matrices, complex."""
     values, vectors = lax.linalg.eig(x, compute_left_eigenvectors=False)
     return values, vectors
 
 
-@general()
+@general(aten="linalg_eigvals")
 def eigvals(x):
     """The eigenvalues alone, where nobody differentiates."""
     return lax.linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
-
-
-for operator in (eigh, eig):
-    operator.saved_names = {"eigenvalues": "values", "eigenvectors": "vectors"}

@@ -8,12 +8,12 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
+from tapegrad.ops.kinds import broadcast_to, conj, general, multilinear
 from tapegrad.ops.matmul import FULL
-from tapegrad.ops.operator import broadcast_to, conj, general, multilinear
 from tapegrad.ops.shape import view
 
 
-@general()
+@general(aten="eye")
 def identity_of(x, *, size, dtype):
     """The identity matrix of a size and dtype, where ``x`` lives."""
     return jnp.eye(size, dtype=dtype.numpy)
@@ -78,9 +78,8 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     operands=lambda g, operands, operands_shapes, i, equation: einsum_gradient(
         g, (*operands[:i], *operands[i + 1 :]), i, equation, operands_shapes
     ),
-    node="ViewBackward0",
-    name="einsum",
-)
+    name="einsum", aten="bmm", node="ViewBackward0", spoilt="product",
+)  # fmt: skip
 def einsum(*operands, equation):
     """The sum of products that an explicit equation such as ``"ij,jk->ik"`` says; lengths of 1 broadcast.
 

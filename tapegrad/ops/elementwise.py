@@ -13,9 +13,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq as eq
 from tapegrad.ops.comparison import integral, isfinite, isnan
-from tapegrad.ops.operator import Elementwise, Operator, conj, elementwise, linear, zeros_of
+from tapegrad.ops.conventions import kink, rule
+from tapegrad.ops.kinds import Elementwise, conj, declaration, elementwise, linear, zeros_of
 
 
 def _zero(g):
@@ -26,61 +28,74 @@ def _zero(g):
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
-@elementwise(x=lambda g: g, y=lambda g: g)
+@elementwise(
+    x=lambda g: g, y=lambda g: g, aten=".Tensor", saved={"alpha": 1}, spoilt="difference", numbers_are_tensors=True,
+)  # fmt: skip
 def add(x, y):
     """``x + y``; of booleans, "or"."""
     return jnp.add(x, y)
 
 
-@elementwise(x=lambda g: g, y=lambda g, alpha: g * conj(alpha), node="AddBackward0")
+@elementwise(x=lambda g: g, y=lambda g, alpha: g * conj(alpha), aten=".Tensor", family="add", spoilt="difference")
 def add_scaled(x, y, alpha):
     """``x + alpha * y``, for a number ``alpha``."""
     return x + alpha * y
 
 
-@elementwise(x=lambda g: g, y=lambda g: -g)
+@elementwise(
+    x=lambda g: g, y=lambda g: -g, aten=".Tensor", saved={"alpha": 1}, spoilt="difference", numbers_are_tensors=True,
+)  # fmt: skip
 def sub(x, y):
     """``x - y``."""
     return jnp.subtract(x, y)
 
 
-@elementwise(x=lambda g: g, y=lambda g, alpha: -(g * conj(alpha)), node="SubBackward0")
+@elementwise(x=lambda g: g, y=lambda g, alpha: -(g * conj(alpha)), aten=".Tensor", family="sub", spoilt="difference")
 def sub_scaled(x, y, alpha):
     """``x - alpha * y``, for a number ``alpha``."""
     return x - alpha * y
 
 
-@elementwise(x=lambda g: -g, y=lambda g: g)
+@elementwise(
+    x=lambda g: -g, y=lambda g: g, aten=".Tensor", saved={"alpha": 1}, spoilt="difference", numbers_are_tensors=True,
+)  # fmt: skip
 def rsub(x, y):
     """``y - x``."""
     return jnp.subtract(y, x)
 
 
-@elementwise(x=lambda g: -g, node="RsubBackward1")
+@elementwise(x=lambda g: -g, aten=".Scalar", node=1, family="rsub", saved={"alpha": 1})
 def rsub_number(x, y):
     """``y - x``, for a number ``y``."""
     return jnp.subtract(y, x)
 
 
-@elementwise(x=lambda g, alpha: -(g * conj(alpha)), y=lambda g: g, node="RsubBackward0")
+@elementwise(x=lambda g, alpha: -(g * conj(alpha)), y=lambda g: g, aten=".Tensor", family="rsub")
 def rsub_scaled(x, y, alpha):
     """``y - alpha * x``, for a number ``alpha``."""
     return y - alpha * x
 
 
-@elementwise(x=lambda g, alpha: -(g * conj(alpha)), node="RsubBackward1")
+@elementwise(x=lambda g, alpha: -(g * conj(alpha)), aten=".Scalar", node=1, family="rsub")
 def rsub_number_scaled(x, y, alpha):
     """``y - alpha * x``, for two numbers."""
     return y - alpha * x
 
 
-@elementwise(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
+@elementwise(
+    x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), aten=".Tensor", spoilt="product", numbers_are_tensors=True,
+    wraps_numbers=True,
+)  # fmt: skip
 def mul(x, y):
     """``x * y``; of booleans, "and"."""
     return jnp.multiply(x, y)
 
 
-@elementwise(x=lambda g, y: g / conj(y), y=lambda g, x, y: g * conj(-(x / y) / y), promote="float")
+@elementwise(
+    x=lambda g, y: g / conj(y), y=lambda g, x, y: g * conj(-(x / y) / y), promote="float", aten=".Tensor",
+    edge=("y", 0, "the divisor is 0: keep it away from 0"), spoilt="quotient", numbers_are_tensors=True,
+    wraps_numbers=True,
+)  # fmt: skip
 def div(x, y):
     """``x / y``; integers are divided as floating numbers.
 
@@ -108,7 +123,10 @@ def _floor_divide(x, y):
     return jnp.where(y == 0, x / y, whole)
 
 
-@elementwise(x=lambda g, y: _zero(g), y=lambda g, x, y: _zero(g), node="DivBackward2", real=True)
+@elementwise(
+    x=lambda g, y: _zero(g), y=lambda g, x, y: _zero(g), real=True, aten=".Tensor_mode", node=2, family="div",
+    saved={"rounding_mode": "rounding_mode"}, spoilt="quotient", numbers_are_tensors=True,
+)  # fmt: skip
 def div_rounded(x, y, *, rounding_mode):
     """``x / y`` rounded to a whole number: ``"floor"`` downwards, ``"trunc"`` towards zero."""
     x, y = jnp.broadcast_arrays(x, y)  # in one dtype: a formula may give two
@@ -133,7 +151,9 @@ _NO_FLOOR_DIVIDE = underivable("aten::floor_divide")
 _NO_REMAINDER = underivable("aten::remainder")
 
 
-@elementwise(x=_NO_FLOOR_DIVIDE, y=_NO_FLOOR_DIVIDE, node="torch::autograd::NotImplemented", real=True)
+@elementwise(
+    x=_NO_FLOOR_DIVIDE, y=_NO_FLOOR_DIVIDE, real=True, node="torch::autograd::NotImplemented", numbers_are_tensors=True,
+)  # fmt: skip
 def floor_divide(x, y):
     """``x // y``. Not differentiable in PyTorch: use ``div(x, y, rounding_mode="floor")``, whose gradient is zero."""
     return _floor_divide(x, y)
@@ -145,34 +165,38 @@ def _remainder(x, y):
 
 
 @elementwise(
-    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="floor"), node="RemainderBackward1", real=True
-)
+    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="floor"), real=True, aten=".Tensor", node=1,
+    numbers_are_tensors=True,
+)  # fmt: skip
 def remainder(x, y):
     """``x`` modulo ``y``, with the sign of ``y``."""
     return _remainder(x, y)
 
 
-@elementwise(x=lambda g: g, node="RemainderBackward0", real=True)
+@elementwise(x=lambda g: g, real=True, aten=".Scalar", family="remainder", numbers_are_tensors=True)
 def remainder_number(x, y):
     """``x`` modulo a number ``y``."""
     return _remainder(x, y)
 
 
-@elementwise(y=_NO_REMAINDER, node="torch::autograd::NotImplemented", real=True)
+@elementwise(
+    y=_NO_REMAINDER, real=True, aten=".Scalar_Tensor", node="torch::autograd::NotImplemented", family="remainder",
+)  # fmt: skip
 def number_remainder(x, y):
     """A number ``x`` modulo ``y``; PyTorch has no derivative."""
     return _remainder(x, y)
 
 
 @elementwise(
-    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="trunc"), node="FmodBackward1", real=True
-)
+    x=lambda g: g, y=lambda g, x, y: -g * div_rounded(x, y, rounding_mode="trunc"), real=True, aten=".Tensor", node=1,
+    numbers_are_tensors=True,
+)  # fmt: skip
 def fmod(x, y):
     """The remainder of ``x / y``, with the sign of ``x``."""
     return jnp.fmod(x, y)
 
 
-@elementwise(x=lambda g: g, node="FmodBackward0", real=True)
+@elementwise(x=lambda g: g, real=True, aten=".Scalar", family="fmod", numbers_are_tensors=True)
 def fmod_number(x, y):
     """The remainder of ``x`` divided by a number ``y``, with the sign of ``x``."""
     return jnp.fmod(x, y)
@@ -184,7 +208,10 @@ def neg(x):
     return jnp.negative(x)
 
 
-@elementwise(x=lambda g, out: -g * conj(out * out), promote="float")
+@elementwise(
+    x=lambda g, out: -g * conj(out * out), promote="float",
+    edge=("out", None, "the derivative of 1/x at 0 is infinite: keep x away from 0"),
+)  # fmt: skip
 def reciprocal(x):
     """``1 / x``."""
     return 1 / x
@@ -207,7 +234,12 @@ def _fixed_power_to_base(g, x, exponent):
     return g * conj(exponent * power(x, exponent=exponent - 1))
 
 
-@elementwise(x=_power_to_base, y=_power_to_exponent, node="PowBackward1")
+@elementwise(
+    x=_power_to_base, y=_power_to_exponent, aten=".Tensor_Tensor", node=1, saved={"exponent": "y"},
+    convention=kink("in the base, where base and exponent are 0", "0", "nan"),
+    edge=("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1, and x**p log(x) is undefined there"),
+    spoilt="power",
+)  # fmt: skip
 def pow(x, y):
     """``x ** y``. The gradients at ``x == 0`` are those of PyTorch: zero where the power is constant there."""
     return _int_power(x, y) if integral(x) else jnp.power(x, y)
@@ -232,19 +264,28 @@ def _by_squaring(x, y):
     return lax.while_loop(lambda state: jnp.any(state[2] > 0), step, start)[0]
 
 
-@elementwise(x=lambda g, x, y: g * conj(y * x ** (y - 1)), node="PowBackward0")
+@elementwise(
+    x=lambda g, x, y: g * conj(y * x ** (y - 1)), aten=".Tensor_Scalar", family="pow", saved={"exponent": "y"},
+    edge=("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1"), spoilt="power",
+)  # fmt: skip
 def pow_number(x, y):
     """``x ** y`` for a number ``y`` other than 0."""
     return _int_power(x, y) if integral(x) else jnp.power(x, y)
 
 
-@elementwise(y=lambda g, x, y, out: _power_to_exponent(g, filled_like(y, x), y, out), node="PowBackward2")
+@elementwise(
+    y=lambda g, x, y, out: _power_to_exponent(g, filled_like(y, x), y, out), aten=".Scalar", node=2, family="pow",
+    saved={"exponent": "y"}, spoilt="power",
+)  # fmt: skip
 def number_pow(x, y):
     """``x ** y`` for a number ``x``."""
     return _int_power(x, y) if integral(x) else jnp.power(x, y)
 
 
-@elementwise(x=_fixed_power_to_base, node="PowBackward0")
+@elementwise(
+    x=_fixed_power_to_base, aten=".Tensor_Scalar", family="pow",
+    edge=("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1"), spoilt="power",
+)  # fmt: skip
 def power(x, *, exponent):
     """``x ** exponent`` for an exponent that is compiled in: whole and half powers become products and roots."""
     cases = {0: jnp.ones_like, 1: lambda x: x, 2: lambda x: x * x, 3: lambda x: x * x * x, -1: lambda x: 1 / x,
@@ -252,7 +293,7 @@ def power(x, *, exponent):
     return cases[exponent](x) if exponent in cases else jnp.power(x, exponent)
 
 
-@elementwise(value=lambda g: g)
+@elementwise(value=lambda g: g, aten=None)
 def filled_like(x, value):
     """``value`` in the shape and in the dtype of both: a number becomes an array like ``x``."""
     return jnp.broadcast_arrays(x, value)[1].astype(jnp.result_type(x, value))
@@ -267,13 +308,20 @@ def _sqrt(x):
     return _with_imag_sign(jnp.sqrt(x), jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.sqrt(x)
 
 
-@elementwise(x=lambda g, out: g / (2 * conj(out)), promote="float")
+@elementwise(
+    x=lambda g, out: g / (2 * conj(out)), promote="float",
+    edge=("out", 0, "the derivative of sqrt at 0 is infinite: clamp its argument, or add a small number to it"),
+    spoilt="root",
+)  # fmt: skip
 def sqrt(x):
     """The square root."""
     return _sqrt(x)
 
 
-@elementwise(x=lambda g, out: -0.5 * g * conj(power(out, exponent=3)), promote="float")
+@elementwise(
+    x=lambda g, out: -0.5 * g * conj(power(out, exponent=3)), promote="float",
+    edge=("out", None, "the derivative of rsqrt at 0 is infinite: clamp its argument"), spoilt="root",
+)  # fmt: skip
 def rsqrt(x):
     """``1 / sqrt(x)``."""
     return 1 / _sqrt(x)
@@ -282,49 +330,61 @@ def rsqrt(x):
 # -- exponentials ------------------------------------------------------------------------------------------------------
 
 
-@elementwise(x=lambda g, y: g * conj(exp2(y)), y=lambda g, out: g * conj(out) * math.log(2), promote="float")
+@elementwise(
+    x=lambda g, y: g * conj(exp2(y)), y=lambda g, out: g * conj(out) * math.log(2), promote="float", aten=".Tensor",
+)  # fmt: skip
 def ldexp(x, y):
     """``x * 2 ** y``."""
     return x * jnp.exp2(y)
 
 
-@elementwise(x=lambda g, out: g * conj(out), promote="float")
+@elementwise(x=lambda g, out: g * conj(out), promote="float", spoilt="overflow")
 def exp(x):
     """``e ** x``."""
     return jnp.exp(x)
 
 
-@elementwise(x=lambda g, out: g * conj(out) * math.log(2), promote="float")
+@elementwise(x=lambda g, out: g * conj(out) * math.log(2), promote="float", spoilt="overflow")
 def exp2(x):
     """``2 ** x``."""
     return jnp.exp2(x)
 
 
-@elementwise(x=lambda g, out: g * (conj(out) + 1), promote="float")
+@elementwise(x=lambda g, out: g * (conj(out) + 1), promote="float", spoilt="overflow")
 def expm1(x):
     """``e ** x - 1``, accurate near 0."""
     return jnp.expm1(x)
 
 
-@elementwise(x=lambda g, x: g / conj(x), promote="float")
+@elementwise(
+    x=lambda g, x: g / conj(x), promote="float",
+    edge=("x", 0, "the derivative of log at 0 is infinite: clamp its argument, or add a small number to it"),
+    spoilt="logarithm",
+)  # fmt: skip
 def log(x):
     """The natural logarithm."""
     return jnp.log(x)
 
 
-@elementwise(x=lambda g, x: g / (conj(x) * math.log(2)), promote="float", node="Log2Backward0")
+@elementwise(
+    x=lambda g, x: g / (conj(x) * math.log(2)), promote="float",
+    edge=("x", 0, "the derivative of log2 at 0 is infinite: clamp its argument"), spoilt="logarithm",
+)  # fmt: skip
 def log2(x):
     """The logarithm to base 2."""
     return jnp.log2(x)
 
 
-@elementwise(x=lambda g, x: g / (conj(x) * math.log(10)), promote="float", node="Log10Backward0")
+@elementwise(
+    x=lambda g, x: g / (conj(x) * math.log(10)), promote="float",
+    edge=("x", 0, "the derivative of log10 at 0 is infinite: clamp its argument"), spoilt="logarithm",
+)  # fmt: skip
 def log10(x):
     """The logarithm to base 10."""
     return jnp.log10(x)
 
 
-@elementwise(x=lambda g, x: g / (conj(x) + 1), promote="float", node="Log1PBackward0")
+@elementwise(x=lambda g, x: g / (conj(x) + 1), promote="float", spoilt="logarithm")
 def log1p(x):
     """``log(1 + x)``, accurate near 0."""
     return jnp.log1p(x)
@@ -341,8 +401,7 @@ def logaddexp(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1 + exp2(x - y)), node="Logaddexp2Backward0",
-    real=True,
+    x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1 + exp2(x - y)), real=True,
 )
 def logaddexp2(x, y):
     """``log2(2 ** x + 2 ** y)``, without overflow."""
@@ -389,13 +448,19 @@ def tan(x):
     return jnp.tan(x)
 
 
-@elementwise(x=lambda g, x: g * conj(rsqrt(1 - x * x)), promote="float")
+@elementwise(
+    x=lambda g, x: g * conj(rsqrt(1 - x * x)), promote="float",
+    edge=("x", 1, "the derivative of asin at -1 and 1 is infinite: clamp its argument"), spoilt="inverse_sine",
+)  # fmt: skip
 def asin(x):
     """The inverse sine."""
     return _with_imag_sign(jnp.arcsin(x), jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.arcsin(x)
 
 
-@elementwise(x=lambda g, x: -g * conj(rsqrt(1 - x * x)), promote="float")
+@elementwise(
+    x=lambda g, x: -g * conj(rsqrt(1 - x * x)), promote="float",
+    edge=("x", 1, "the derivative of acos at -1 and 1 is infinite: clamp its argument"), spoilt="inverse_sine",
+)  # fmt: skip
 def acos(x):
     """The inverse cosine."""
     return _with_imag_sign(jnp.arccos(x), -jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.arccos(x)
@@ -407,13 +472,13 @@ def atan(x):
     return jnp.arctan(x)
 
 
-@elementwise(x=lambda g, x: g * conj(cosh(x)), promote="float")
+@elementwise(x=lambda g, x: g * conj(cosh(x)), promote="float", spoilt="overflow")
 def sinh(x):
     """The hyperbolic sine."""
     return jnp.sinh(x)
 
 
-@elementwise(x=lambda g, x: g * conj(sinh(x)), promote="float")
+@elementwise(x=lambda g, x: g * conj(sinh(x)), promote="float", spoilt="overflow")
 def cosh(x):
     """The hyperbolic cosine."""
     return jnp.cosh(x)
@@ -440,13 +505,18 @@ def _acosh_gradient(g, x):
     return g * rsqrt(x * x - 1)
 
 
-@elementwise(x=_acosh_gradient, promote="float")
+@elementwise(
+    x=_acosh_gradient, promote="float", edge=("x", 1, "the derivative of acosh at 1 is infinite: clamp its argument"),
+)  # fmt: skip
 def acosh(x):
     """The inverse hyperbolic cosine."""
     return _with_imag_sign(jnp.arccosh(x), jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.arccosh(x)
 
 
-@elementwise(x=lambda g, x: g / conj(1 - x * x), promote="float")
+@elementwise(
+    x=lambda g, x: g / conj(1 - x * x), promote="float",
+    edge=("x", 1, "the derivative of atanh at -1 and 1 is infinite: clamp its argument"), spoilt="inverse_sine",
+)  # fmt: skip
 def atanh(x):
     """The inverse hyperbolic tangent."""
     return jnp.arctanh(x)
@@ -460,16 +530,17 @@ def _inverse_square_radius(x, y):
 @elementwise(
     x=lambda g, x, y: g * y * _inverse_square_radius(x, y),
     y=lambda g, x, y: -g * x * _inverse_square_radius(x, y),
-    promote="float",
-    node="Atan2Backward0",
-    real=True,
-)
+    promote="float", real=True, convention=kink("where both are 0", "0", "nan"),
+)  # fmt: skip
 def atan2(x, y):
     """The angle of the point with ordinate ``x`` and abscissa ``y``."""
     return jnp.arctan2(x, y)
 
 
-@elementwise(x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out), real=True)
+@elementwise(
+    x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out), real=True,
+    convention=kink("where both are 0", "nan", "1/2"),
+)  # fmt: skip
 def hypot(x, y):
     """``sqrt(x * x + y * y)``, without overflow."""
     return jnp.hypot(x, y)
@@ -488,13 +559,13 @@ def sinc(x):
     return jnp.where(angle == 0, 1, jnp.sin(nonzero) / nonzero)
 
 
-@elementwise(x=lambda g: g * (math.pi / 180), promote="float", node="Deg2RadBackward0", real=True)
+@elementwise(x=lambda g: g * (math.pi / 180), promote="float", real=True)
 def deg2rad(x):
     """Degrees as radians."""
     return x * (math.pi / 180)
 
 
-@elementwise(x=lambda g: g * (180 / math.pi), promote="float", node="Rad2DegBackward0", real=True)
+@elementwise(x=lambda g: g * (180 / math.pi), promote="float", real=True)
 def rad2deg(x):
     """Radians as degrees."""
     return x * (180 / math.pi)
@@ -518,13 +589,16 @@ def _sgn_gradient(g, x, out):
     return where(x == 0, 0, (g - out * real(conj(out) * g)) / abs(x))
 
 
-@elementwise(x=_sgn_gradient, jvp=lambda t_x, x, out: _sgn_gradient(t_x, x, out))
+@elementwise(x=_sgn_gradient, jvp=lambda t_x, x, out: _sgn_gradient(t_x, x, out), convention=conventions.SIGN)
 def sgn(x):
     """``x / |x|``, 0 at 0."""
     return jnp.sign(x) if jnp.iscomplexobj(x) else sign.function(x)
 
 
-@elementwise(x=lambda g, x: g * sgn(x), jvp=lambda t_x, x: real(t_x * conj(sgn(x))))
+@elementwise(
+    x=lambda g, x: g * sgn(x), jvp=lambda t_x, x: real(t_x * conj(sgn(x))),
+    convention=kink("at 0, of real numbers", "0", "1"),
+)  # fmt: skip
 def abs(x):
     """The absolute value; real, of complex numbers too."""
     return jnp.abs(x)
@@ -542,18 +616,19 @@ def _angle_tangent(t_x, x):
     return where(x == 0, 0, imag(t_x * conj(x)) / real(x * conj(x)))
 
 
-@elementwise(x=_angle_gradient, jvp=_angle_tangent, promote="float")
+class _Angle(Elementwise):
+    """Angles of complex numbers are contiguous; those of real ones lie as these do."""
+
+    def output_strides(self, shape, specs):
+        return None if specs[0].dtype.is_complex else super().output_strides(shape, specs)
+
+
+@declaration(_Angle, promote="float")(
+    x=_angle_gradient, jvp=_angle_tangent, convention=kink("at 0, of complex numbers", "0", "nan"),
+)  # fmt: skip
 def angle(x):
     """The angle of a complex number; of a real one 0 or pi, or nan."""
     return jnp.angle(x) if jnp.iscomplexobj(x) else jnp.where(x < 0, math.pi, jnp.where(jnp.isnan(x), x, 0))
-
-
-def _angle_strides(shape, specs):
-    """Angles of complex numbers are contiguous; those of real ones lie as these do."""
-    return None if specs[0].dtype.is_complex else type(angle).output_strides(angle, shape, specs)
-
-
-angle.output_strides = _angle_strides
 
 
 @elementwise(x=_zero, real=True)
@@ -580,7 +655,7 @@ def round(x):
     return x if integral(x) else lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-@elementwise(x=_zero, node="RoundBackward1", real=True)
+@elementwise(x=_zero, real=True, aten=".decimals", node=1, family="round")
 def round_decimals(x, *, decimals):
     """Rounded to so many digits after the point (before it, if negative)."""
     ten = 10.0 ** builtins.abs(decimals)
@@ -598,13 +673,16 @@ def _copysign_gradient(g, x, out):
     return g * where(x == 0, 0, out / x)
 
 
-@elementwise(x=_copysign_gradient, y=_zero, promote="float", real=True)
+@elementwise(x=_copysign_gradient, y=_zero, promote="float", real=True, aten=".Tensor", convention=conventions.SIGNED)
 def copysign(x, y):
     """``x`` with the sign of ``y``."""
     return jnp.copysign(x, y)
 
 
-@elementwise(x=_copysign_gradient, promote="float", node="CopysignBackward1", real=True)
+@elementwise(
+    x=_copysign_gradient, promote="float", real=True, aten=".Scalar", node=1, family="copysign",
+    convention=conventions.SIGNED,
+)  # fmt: skip
 def copysign_number(x, y):
     """``x`` with the sign of a number ``y``."""
     return jnp.copysign(x, y)
@@ -647,13 +725,13 @@ def conj_physical(x):
     return jnp.conj(x)
 
 
-@linear(x=lambda g: g, node="SelectBackward0")
+@linear(x=lambda g: g, aten="select.int")
 def real(x):
     """The real part; of a real array, the array."""
     return jnp.real(x)
 
 
-@linear(x=lambda g: g * 1j, node="SelectBackward0")
+@linear(x=lambda g: g * 1j, aten="select.int")
 def imag(x):
     """The imaginary part of a complex array."""
     return jnp.imag(x)
@@ -682,7 +760,8 @@ def complex(x, y):
         _zero_unless(t_x, x) * sin(y) + x * cos(y) * _zero_unless(t_y, y),
     ),
     real=True,
-)
+    convention=rule("where the absolute value is not positive", "its sign times that of jax", "that of the product"),
+)  # fmt: skip
 def polar(x, y):
     """The complex number of absolute value ``x`` and angle ``y``."""
     return complex.function(x * jnp.cos(y), x * jnp.sin(y))
@@ -691,7 +770,7 @@ def polar(x, y):
 # -- selection ---------------------------------------------------------------------------------------------------------
 
 
-@elementwise(x=lambda g, condition: where(condition, g, 0), y=lambda g, condition: where(condition, 0, g))
+@elementwise(x=lambda g, condition: where(condition, g, 0), y=lambda g, condition: where(condition, 0, g), aten=".self")
 def where(condition, x, y):
     """``x`` where the condition holds, ``y`` elsewhere."""
     return jnp.where(condition, x, y)
@@ -704,23 +783,19 @@ class _InDtypeOfFirst(Elementwise):
         return specs[0].dtype
 
 
-def _masked_fill(x, mask, value):
+@declaration(_InDtypeOfFirst, promote="common")(x=lambda g, mask: where(mask, 0, g), aten=".Scalar")
+def masked_fill(x, mask, value):
+    """``x`` with a number ``value`` where the mask holds."""
     return jnp.where(mask, value, x)
 
 
-masked_fill: Operator = _InDtypeOfFirst(
-    _masked_fill, {"x": lambda g, mask: where(mask, 0, g)}, promote="common", name="masked_fill"
-)
-masked_fill_tensor: Operator = _InDtypeOfFirst(
-    _masked_fill,
-    {"x": lambda g, mask: where(mask, 0, g), "value": lambda g, mask: where(mask, g, 0)},
-    promote="common",
-    name="masked_fill_tensor",
-    node="MaskedFillBackward1",
-)
-masked_fill_tensor.records_integers = True
-masked_fill.__doc__ = "``x`` with a number ``value`` where the mask holds."
-masked_fill_tensor.__doc__ = "``x`` with the 0-dim ``value`` where the mask holds."
+@declaration(_InDtypeOfFirst, promote="common")(
+    x=lambda g, mask: where(mask, 0, g), value=lambda g, mask: where(mask, g, 0), aten=".Tensor", node=1,
+    family="masked_fill", records_integers=True,
+)  # fmt: skip
+def masked_fill_tensor(x, mask, value):
+    """``x`` with the 0-dim ``value`` where the mask holds."""
+    return jnp.where(mask, value, x)
 
 
 def _inside(g, x, min, max):
@@ -751,43 +826,45 @@ def _clamp(x, min, max):
     return x if max is None else jnp.minimum(x, max)
 
 
-@elementwise(x=_inside, node="ClampBackward1", real=True)
+@elementwise(x=_inside, real=True, node=1, convention=kink("at a bound", "1", "1/2"))
 def clamp(x, min, max):
     """``x`` limited by two numbers, either of them None; ``max`` where they contradict each other."""
     return _clamp(x, min, max)
 
 
-@elementwise(x=_inside, min=_below_min, max=_above_max, node="ClampBackward0", real=True)
+@elementwise(
+    x=_inside, min=_below_min, max=_above_max, real=True, aten=".Tensor", family="clamp", convention=conventions.BOUND,
+)  # fmt: skip
 def clamp_tensor(x, min, max):
     """``x`` limited by two arrays, either of them None; ``max`` where they contradict each other."""
     return _clamp(x, min, max)
 
 
-@elementwise(x=lambda g, x, min: where(x >= min, g, 0), real=True)
+@elementwise(x=lambda g, x, min: where(x >= min, g, 0), real=True, convention=kink("at the bound", "1", "1/2"))
 def clamp_min(x, min):
     """The greater of ``x`` and a number."""
     return jnp.maximum(x, min)
 
 
-@elementwise(x=lambda g, x, max: where(x <= max, g, 0), real=True)
+@elementwise(x=lambda g, x, max: where(x <= max, g, 0), real=True, convention=kink("at the bound", "1", "1/2"))
 def clamp_max(x, max):
     """The smaller of ``x`` and a number."""
     return jnp.minimum(x, max)
 
 
 @elementwise(
-    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), node="ClampMinBackward1",
-    real=True,
-)
+    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), real=True, aten=".Tensor",
+    node=1, family="clamp_min", convention=conventions.BOUND,
+)  # fmt: skip
 def clamp_min_tensor(x, min):
     """The greater of two; a tie's gradient goes to ``x``."""
     return jnp.maximum(x, min)
 
 
 @elementwise(
-    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), node="ClampMaxBackward1",
-    real=True,
-)
+    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), real=True, aten=".Tensor",
+    node=1, family="clamp_max", convention=conventions.BOUND,
+)  # fmt: skip
 def clamp_max_tensor(x, max):
     """The smaller of two; a tie's gradient goes to ``x``."""
     return jnp.minimum(x, max)
@@ -814,16 +891,18 @@ def minimum(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: where((x >= y) | isnan(y), g, 0), y=lambda g, x, y: where((x >= y) | isnan(y), 0, g), real=True
-)
+    x=lambda g, x, y: where((x >= y) | isnan(y), g, 0), y=lambda g, x, y: where((x >= y) | isnan(y), 0, g), real=True,
+    convention=conventions.TIE,
+)  # fmt: skip
 def fmax(x, y):
     """The greater of two, the other one if one is nan; a tie's gradient goes to ``x``."""
     return jnp.fmax(x, y)
 
 
 @elementwise(
-    x=lambda g, x, y: where((x <= y) | isnan(y), g, 0), y=lambda g, x, y: where((x <= y) | isnan(y), 0, g), real=True
-)
+    x=lambda g, x, y: where((x <= y) | isnan(y), g, 0), y=lambda g, x, y: where((x <= y) | isnan(y), 0, g), real=True,
+    convention=conventions.TIE,
+)  # fmt: skip
 def fmin(x, y):
     """The smaller of two, the other one if one is nan; a tie's gradient goes to ``x``."""
     return jnp.fmin(x, y)
@@ -835,7 +914,7 @@ def _lerp(x, y, weight):
     return jnp.where(jnp.abs(weight) < 0.5, x + weight * span, y - span * (1 - weight))
 
 
-@elementwise(x=lambda g, weight: g * (1 - conj(weight)), y=lambda g, weight: g * conj(weight), node="LerpBackward0")
+@elementwise(x=lambda g, weight: g * (1 - conj(weight)), y=lambda g, weight: g * conj(weight), aten=".Scalar")
 def lerp(x, y, weight):
     """``x + weight * (y - x)``, for a number ``weight``."""
     return _lerp(x, y, weight)
@@ -845,8 +924,8 @@ def lerp(x, y, weight):
     x=lambda g, weight: g * (1 - conj(weight)),
     y=lambda g, weight: g * conj(weight),
     weight=lambda g, x, y: g * conj(y - x),
-    node="LerpBackward1",
-)
+    aten=".Tensor", node=1, family="lerp", saved={"end": "y"},
+)  # fmt: skip
 def lerp_tensor(x, y, weight):
     """``x + weight * (y - x)``."""
     return _lerp(x, y, weight)

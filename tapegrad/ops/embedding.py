@@ -6,8 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from tapegrad.ops.conventions import rule
 from tapegrad.ops.indexing import wide
-from tapegrad.ops.operator import general, linear
+from tapegrad.ops.kinds import general, linear
 
 
 def weighted(rows: Any, indices: Any, count: int, padding_idx: int, by_frequency: bool) -> Any:
@@ -26,7 +27,8 @@ def weighted(rows: Any, indices: Any, count: int, padding_idx: int, by_frequency
     jvp=lambda t_weight, indices, padding_idx, by_frequency: weighted_rows(
         t_weight, indices, padding_idx=padding_idx, by_frequency=by_frequency
     ),
-)
+    convention=rule("for the row of padding", "0", "that of any row"),
+)  # fmt: skip
 def embedding(weight, indices, *, padding_idx, by_frequency):
     """The rows of ``weight`` with these numbers. The row ``padding_idx`` (-1: none) has no derivative."""
     return jnp.take(weight, indices, axis=0, mode="clip")
@@ -36,8 +38,8 @@ def embedding(weight, indices, *, padding_idx, by_frequency):
     x=lambda g, indices, padding_idx, by_frequency: weighted_rows(
         g, indices, padding_idx=padding_idx, by_frequency=by_frequency
     ),
-    node="EmbeddingDenseBackwardBackward0",
-)
+    aten="embedding_dense_backward",
+)  # fmt: skip
 def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
     """``count`` rows, each the weighted sum of the rows of ``x`` with its number."""
     total = wide(jnp.zeros((count, x.shape[-1]), x.dtype))
@@ -48,14 +50,15 @@ def embedding_adjoint(x, indices, *, count, padding_idx, by_frequency):
 @linear(
     x=lambda g, indices, x_shape, padding_idx, by_frequency: embedding_adjoint(
         g, indices, count=x_shape[0], padding_idx=padding_idx, by_frequency=by_frequency
-    )
-)
+    ),
+    aten=None,
+)  # fmt: skip
 def weighted_rows(x, indices, *, padding_idx, by_frequency):
     """The adjoint of ``embedding_adjoint``: rows looked up, with the same weights."""
     return weighted(jnp.take(x, indices, axis=0, mode="clip"), indices, x.shape[0], padding_idx, by_frequency)
 
 
-@general()
+@general(aten="embedding_renorm_")
 def embedding_renorm(weight, indices, *, max_norm, norm_type):
     """``weight`` with the rows that are looked up scaled down to ``max_norm``, where their norm is more."""
     norms = jnp.sum(jnp.abs(weight) ** norm_type, axis=1, keepdims=True) ** (1 / norm_type)

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.ops.operator import Operator, linear
+from tapegrad.ops.kinds import linear
 
 
 def _scaled(x: Any, norm: int, lengths: Any) -> Any:
@@ -72,7 +72,10 @@ def _from_real(x: Any, axes: Any, norm: int, onesided: bool) -> Any:
     return _scaled(_transformed(jnp.fft.rfft(x, axis=last), tuple(others), True), norm, lengths)
 
 
-@linear(x=lambda g, axes, norm, forward: fft_c2c(g, axes=axes, norm=norm, forward=not forward), node="FftC2CBackward0")
+@linear(
+    x=lambda g, axes, norm, forward: fft_c2c(g, axes=axes, norm=norm, forward=not forward), aten="_fft_c2c",
+    saved={"dim": "axes", "normalization": "norm"},
+)  # fmt: skip
 def fft_c2c(x, *, axes, norm, forward):
     """The transform of complex numbers along ``axes``."""
     return _scaled(_transformed(x, axes, forward), norm, [x.shape[axis] for axis in axes])
@@ -82,15 +85,14 @@ def fft_c2c(x, *, axes, norm, forward):
     x=lambda g, x, axes, norm, onesided: fft_r2c_adjoint(
         g, axes=axes, norm=norm, onesided=onesided, length=x.shape[axes[-1]]
     ),
-    node="FftR2CBackward0",
-    real=True,
-)
+    real=True, aten="_fft_r2c", saved={"dim": "axes", "normalization": "norm"},
+)  # fmt: skip
 def fft_r2c(x, *, axes, norm, onesided):
     """The transform of real numbers along ``axes``; if ``onesided``, the first half along the last of them."""
     return _from_real(x, axes, norm, onesided)
 
 
-@linear(x=lambda g, axes, norm, onesided: fft_r2c(g, axes=axes, norm=norm, onesided=onesided))
+@linear(x=lambda g, axes, norm, onesided: fft_r2c(g, axes=axes, norm=norm, onesided=onesided), aten=None)
 def fft_r2c_adjoint(x, *, axes, norm, onesided, length):
     """The adjoint of ``fft_r2c`` of ``length`` points along the last of ``axes``."""
     if onesided:
@@ -98,21 +100,18 @@ def fft_r2c_adjoint(x, *, axes, norm, onesided, length):
     return jnp.real(fft_c2c.function(x, axes=axes, norm=norm, forward=False))
 
 
-@linear(x=lambda g, x_shape, axes, norm: fft_c2r_adjoint(g, axes=axes, norm=norm), node="FftC2RBackward0")
+@linear(
+    x=lambda g, x_shape, axes, norm: fft_c2r_adjoint(g, axes=axes, norm=norm), aten="_fft_c2r",
+    saved={"dim": "axes", "normalization": "norm"},
+)  # fmt: skip
 def fft_c2r(x, *, axes, norm, length):
     """The backward transform of half a Hermitian spectrum, which has ``length`` points along the last of ``axes``."""
     return _to_real(x, axes, norm, length)
 
 
-@linear(x=lambda g, x_shape, axes, norm: fft_c2r(g, axes=axes, norm=norm, length=x_shape[axes[-1]]), real=True)
+@linear(
+    x=lambda g, x_shape, axes, norm: fft_c2r(g, axes=axes, norm=norm, length=x_shape[axes[-1]]), real=True, aten=None,
+)  # fmt: skip
 def fft_c2r_adjoint(x, *, axes, norm):
     """The adjoint of ``fft_c2r``."""
     return _weighted(_from_real(x, axes, norm, True), axes[-1], x.shape[axes[-1]], 2)
-
-
-def _named(*operators: Operator) -> None:
-    for operator in operators:
-        operator.saved_names = {"dim": "axes", "normalization": "norm"}
-
-
-_named(fft_c2c, fft_r2c, fft_c2r)

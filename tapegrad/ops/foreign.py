@@ -21,14 +21,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.ops.operator import Operator
+from tapegrad.ops.kinds import General
 from tapegrad.tensor.spec import Spec
 
 _OWN = "_tapegrad_operators"
 """The attribute in which a function keeps its operators, so that they live exactly as long as it does."""
 
 
-class Foreign(Operator):
+class Foreign(General):
     """A jax function of arrays as an operator. See Note [Foreign operators]; made by ``foreign``.
 
     Args:
@@ -46,7 +46,7 @@ class Foreign(Operator):
             return function(*arrays)
 
         rule = lambda gs, arrays: None  # only the names count: they say what is saved
-        super().__init__(kernel, {"arrays": rule}, name=name, node=node)
+        super().__init__(kernel, {"arrays": rule}, name=name, node=node or 0)
         self.given = function
         self.__doc__ = function.__doc__
         self.derived: dict[tuple, Foreign] = {}

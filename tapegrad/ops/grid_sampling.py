@@ -24,8 +24,9 @@ import numpy as np
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.joining import stack
+from tapegrad.ops.kinds import general, linear, zeros_of
 from tapegrad.ops.matmul import FULL
-from tapegrad.ops.operator import Operator, general, linear, zeros_of
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum, widened
 from tapegrad.ops.shape import select, unsqueeze
 
@@ -171,7 +172,7 @@ def _check(specs: Sequence, settings: dict) -> None:
     expect_same_scalar_type(x, grid)
 
 
-def _declare(name: str, node: str) -> Operator:
+def _declare(name: str, **facts: Any) -> Operator:
     @checked(_check)
     @general(
         x=lambda g, grid, x_shape, orders, mode, padding, align: grid_spread(
@@ -181,9 +182,10 @@ def _declare(name: str, node: str) -> Operator:
         jvp=lambda t_x, t_grid, x, grid, orders, mode, padding, align: _tangent(
             t_x, t_grid, x, grid, orders, mode=mode, padding=padding, align=align
         ),
-        node=node,
         name=name,
+        saved={"input": "x", "align_corners": "align"},
         real=True,
+        **facts,
     )
     def operator(x, grid, *, orders, mode, padding, align):
         """``x`` (batch, channels, *space) at the points of ``grid`` (batch, *points, dimensions of space).
@@ -208,8 +210,8 @@ def _declare(name: str, node: str) -> Operator:
     return operator
 
 
-grid_sample = _declare("grid_sample", "GridSampler2DBackward0")
-grid_sample3d = _declare("grid_sample3d", "GridSampler3DBackward0")
+grid_sample = _declare("grid_sample", aten="grid_sampler_2d", profile="grid_sampler_2d")
+grid_sample3d = _declare("grid_sample3d", aten="grid_sampler_3d", family="grid_sample")
 
 
 @general(
@@ -220,9 +222,8 @@ grid_sample3d = _declare("grid_sample3d", "GridSampler3DBackward0")
     jvp=lambda t_x, t_grid, x, grid, lengths, orders, mode, padding, align: _spread_tangent(
         t_x, t_grid, x, grid, orders, lengths=lengths, mode=mode, padding=padding, align=align
     ),
-    node="GridSampler2DBackwardBackward0",
-    real=True,
-)
+    real=True, aten="grid_sampler_2d_backward",
+)  # fmt: skip
 def grid_spread(x, grid, *, lengths, orders, mode, padding, align):
     """The adjoint of ``grid_sample``: samples ``x`` (batch, channels, *points), given back to where they were taken."""
     if _is_flat(mode, orders):
@@ -262,14 +263,17 @@ def _base(size: Sequence[int], align: bool, dtype: Any) -> Any:
     return jnp.asarray(points.reshape(math.prod(size), len(size) + 1), dtype)
 
 
-@linear(x=lambda g, size, align: affine_grid_adjoint(g, size=size, align=align), node="AffineGridGeneratorBackward0")
+@linear(
+    x=lambda g, size, align: affine_grid_adjoint(g, size=size, align=align), aten="affine_grid_generator",
+    profile="affine_grid_generator",
+)  # fmt: skip
 def affine_grid(x, *, size, align):
     """The points to which affine maps ``x`` (batch, dims, dims + 1) take those of a plane of this ``size``."""
     points = jnp.einsum("pj,bij->bpi", _base(size, align, x.dtype), x, precision=FULL)
     return points.reshape(x.shape[0], *size, len(size))
 
 
-@linear(x=lambda g, size, align: affine_grid(g, size=size, align=align))
+@linear(x=lambda g, size, align: affine_grid(g, size=size, align=align), aten="affine_grid_generator_backward")
 def affine_grid_adjoint(x, *, size, align):
     """The adjoint of ``affine_grid``."""
     points = x.reshape(x.shape[0], math.prod(size), len(size))

@@ -11,7 +11,7 @@ import math
 import jax.numpy as jnp
 
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 
 _NONE, _NO_EDGES = underivable("aten::histogram"), underivable("aten::_histogramdd_bin_edges")
 _NONE_IN_BOXES = underivable("aten::_histogramdd_from_bin_cts")
@@ -26,7 +26,7 @@ def spaced(low, high, count):
     return jnp.where(places < (count + 1) // 2, below, above)
 
 
-@general()
+@general(aten=None)
 def extent(x):
     """The least and the largest number along the first axis, nan if there is one; 0 and 1 of none."""
     if x.shape[0] == 0:
@@ -75,7 +75,10 @@ def _edged(extents, bins):
     return [spaced(low[axis], high[axis], count) for axis, count in enumerate(bins)]
 
 
-@general(x=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), real=True, aten=".bins_tensor",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def histogram(x, extents, weight, *, bins, density):
     """The histogram of all elements in ``bins`` equal intervals between two ends (of shape (2, 1)), and its edges."""
     edges = _edged(extents, (bins,))
@@ -83,8 +86,9 @@ def histogram(x, extents, weight, *, bins, density):
 
 
 @general(
-    x=_NONE, edges=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), node="torch::autograd::NotImplemented", real=True
-)
+    x=_NONE, edges=_NONE, weight=_NONE, outputs=("hist", "bin_edges"), real=True, aten=".bin_ct",
+    node="torch::autograd::NotImplemented", family="histogram",
+)  # fmt: skip
 def histogram_between(x, edges, weight, *, density):
     """The histogram of all elements between edges, in ascending order; and these."""
     return counted(x.reshape(-1, 1), weight, [edges], density), edges
@@ -100,13 +104,18 @@ def histogramdd(x, extents, weight, *, bins, density):
     return counted(_points(x), weight, _edged(extents, bins), density)
 
 
-@general(x=_NO_EDGES, weight=_NO_EDGES, node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NO_EDGES, weight=_NO_EDGES, real=True, aten="_histogramdd_bin_edges", node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def histogramdd_edges(x, extents, weight, *, bins):
     """The edges along each dimension; ``x`` and ``weight`` are only recorded."""
     return tuple(_edged(extents, bins))
 
 
-@general(x=_NONE_BETWEEN, weight=_NONE_BETWEEN, edges=_NONE_BETWEEN, node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NONE_BETWEEN, weight=_NONE_BETWEEN, edges=_NONE_BETWEEN, real=True, aten="_histogramdd_from_bin_cts",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def histogramdd_between(x, weight, *edges, density):
     """The histogram of points (the last dimension of ``x``) in boxes between edges, in ascending order."""
     return counted(_points(x), weight, list(edges), density)

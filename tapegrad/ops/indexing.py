@@ -15,9 +15,11 @@ from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.execution.dtypes import bool as bool_
+from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.elementwise import masked, where
-from tapegrad.ops.operator import Operator, cast, conj, general, linear, sum_to, zeros_of
+from tapegrad.ops.kinds import cast, conj, general, linear, sum_to, zeros_of
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.shape import Shape, view
 
 
@@ -46,8 +48,9 @@ def _vector(x: Any) -> Any:
 @linear(
     x=lambda g, indices, x_shape, x_dtype: index_put(
         zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), g, *indices, accumulate=True
-    )
-)
+    ),
+    aten=".Tensor",
+)  # fmt: skip
 def index(x, *indices):
     """``x[indices]``: one integer array for each dimension, or None for all of it, broadcast against one another.
 
@@ -59,7 +62,8 @@ def index(x, *indices):
 @linear(
     x=lambda g, indices, accumulate: g if accumulate else index_put(g, 0, *indices, accumulate=False),
     value=lambda g, indices, value_shape: sum_to(index(g, *indices), shape=tuple(value_shape)),
-)
+    keeps_layout=True, records_integers=True,
+)  # fmt: skip
 def index_put(x, value, *indices, accumulate):
     """``x`` with ``value`` (broadcast) put, or added, where ``index`` reads. See ``index`` for the indices."""
     value = jnp.asarray(value).astype(x.dtype)
@@ -83,8 +87,9 @@ def _key(indices: Sequence[Any]) -> tuple:
 @linear(
     x=lambda g, x, index, x_dtype, axis: scatter_add(
         zeros_of(g, shape=tuple(x.shape), dtype=x_dtype), index, g, axis=axis
-    )
-)
+    ),
+    saved={"sparse_grad": False},
+)  # fmt: skip
 def gather(x, index, *, axis):
     """``out[i, j] = x[index[i, j], j]`` for ``axis=0``: one element for each index.
 
@@ -106,7 +111,8 @@ def scatter_add(x, index, src, *, axis):
 @linear(
     x=lambda g, index, axis: scatter_number(g, 0, index, axis=axis),
     src=lambda g, index, axis: gather(g, index, axis=axis),
-)
+    aten=".src",
+)  # fmt: skip
 def scatter(x, index, src, *, axis):
     """``x`` with ``src`` (of the shape of ``index``) where ``gather`` would read; of equals the last one stays."""
     return _scatter(x, index, src, axis, "set")
@@ -115,8 +121,8 @@ def scatter(x, index, src, *, axis):
 @linear(
     x=lambda g, index, axis: scatter_number(g, 0, index, axis=axis),
     jvp=lambda t_x, index, axis: scatter_number(t_x, 0, index, axis=axis),
-    node="ScatterBackward1",
-)
+    aten=".value", node=1, family="scatter",
+)  # fmt: skip
 def scatter_number(x, value, index, *, axis):
     """``x`` with ``value`` in place of what ``gather`` would read."""
     return _scatter(x, index, jnp.full(index.shape, value, x.dtype), axis, "set")
@@ -144,8 +150,8 @@ def _sum_at(index: Any, src: Any, like: Any, axis: int) -> Any:
         g if include_self else scatter_number(g, 0, index, axis=axis)
     ),
     src=lambda g, x, index, src, out, axis: gather(g, index, axis=axis),
-    node="ScatterReduceBackward0",
-)
+    aten="scatter_reduce.two",
+)  # fmt: skip
 def scatter_sum(x, index, src, *, axis, include_self=True):
     """``scatter_add``, as PyTorch's ``scatter_reduce``."""
     x = scatter_kept.function(x, index, axis=axis, include_self=include_self)
@@ -160,8 +166,8 @@ def scatter_sum(x, index, src, *, axis, include_self=True):
     src=lambda g, x, index, src, out, axis, include_self: gather(
         g / scatter_count(g, index, axis=axis, include_self=include_self), index, axis=axis
     ),
-    node="ScatterReduceBackward0",
-)
+    aten="scatter_reduce.two", family="scatter_sum",
+)  # fmt: skip
 def scatter_mean(x, index, src, *, axis, include_self):
     """``x`` with the mean of it (if ``include_self``) and of what goes to a place; integers are rounded down."""
     kept = scatter_kept.function(x, index, axis=axis, include_self=include_self)
@@ -170,13 +176,13 @@ def scatter_mean(x, index, src, *, axis, include_self):
     return total // count if jnp.issubdtype(x.dtype, jnp.integer) else total / count
 
 
-@linear(x=lambda g, index, axis, include_self: scatter_kept(g, index, axis=axis, include_self=include_self))
+@linear(x=lambda g, index, axis, include_self: scatter_kept(g, index, axis=axis, include_self=include_self), aten=None)
 def scatter_kept(x, index, *, axis, include_self):
     """``x`` as it takes part in a reduction: all of it, or zero where something is put."""
     return x if include_self else scatter_number.function(x, 0, index, axis=axis)
 
 
-@general()
+@general(aten=None)
 def scatter_count(x, index, *, axis, include_self):
     """How many elements take part in the reduction at each place, at least 1."""
     count = _scatter(jnp.full(x.shape, int(include_self), x.dtype), index, jnp.ones(index.shape, x.dtype), axis, "add")
@@ -209,7 +215,10 @@ def _extremum(name: str, how: str) -> Operator:
             parts.append(_sum_at(index, where(eq(gather(out, index, axis=axis), src), t_src, 0), x, axis))
         return sum(parts[1:], parts[0]) / _winners(x, index, src, out, axis)
 
-    @general(x=to_x, src=to_src, jvp=tangent, name=name, node="ScatterReduceBackward0", real=True)
+    @general(
+        x=to_x, src=to_src, jvp=tangent, real=True, name=name, aten="scatter_reduce.two", family="scatter_sum",
+        convention=conventions.EXTREMA,
+    )  # fmt: skip
     def extremum(x, index, src, *, axis, include_self):
         """The extremum of ``x`` (if ``include_self``) and of what goes to a place; equals share the gradient."""
         if not include_self:
@@ -263,8 +272,8 @@ def _prod_tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, 
     x=lambda g, x, index, src, out, axis: g * conj(scatter_prod(_ones(x), index, src, axis=axis)),
     src=lambda g, x, index, src, out, axis: _other_factors(x, index, src, out, axis, g),
     jvp=_prod_tangent,
-    node="ScatterReduceBackward0",
-)
+    aten="scatter_reduce.two", family="scatter_sum",
+)  # fmt: skip
 def scatter_prod(x, index, src, *, axis):
     """``x`` multiplied with all that goes to a place."""
     return _scatter(x, index, src, axis, "multiply")
@@ -302,8 +311,8 @@ def index_add(x, index, source, *, axis):
         zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype)) if t_x is None else t_x,
         index, zeros_of(x, shape=(), dtype=as_dtype(x.dtype)) if t_source is None else t_source * alpha, axis=axis,
     ),
-    node="IndexAddBackward0",
-)
+    family="index_add",
+)  # fmt: skip
 def index_add_scaled(x, index, source, alpha, *, axis):
     """``x`` with ``alpha`` times slices added where ``index_select`` would read."""
     source = source & (alpha != 0) if source.dtype == bool else (source * alpha).astype(x.dtype)
@@ -326,7 +335,8 @@ def _selected(g: Any, index: Any, shape: Shape, axis: int) -> Any:
 @linear(
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
     jvp=lambda t_x, index, axis: index_fill(t_x, index, 0, axis=axis),
-)
+    aten=".int_Scalar", keeps_layout=True,
+)  # fmt: skip
 def index_fill(x, index, value, *, axis):
     """``x`` with a number in place of the slices that ``index_select`` would read."""
     return _slices(x, index, axis).set(jnp.asarray(value).astype(x.dtype), mode="drop").reshape(x.shape)
@@ -335,8 +345,8 @@ def index_fill(x, index, value, *, axis):
 @linear(
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
     value=lambda g, index, axis: sum_to(where(_filled(g, index, axis), g, 0), shape=()),
-    node="IndexFillBackward1",
-)
+    aten=".int_Tensor", node=1, family="index_fill", keeps_layout=True, records_integers=True,
+)  # fmt: skip
 def index_fill_tensor(x, index, value, *, axis):
     """``x`` with a 0-dim array in place of the slices that ``index_select`` would read."""
     return _slices(x, index, axis).set(value.astype(x.dtype), mode="drop").reshape(x.shape)
@@ -363,7 +373,8 @@ def take(x, index):
 @linear(
     x=lambda g, index, accumulate: g if accumulate else put_number(g, 0, index),
     source=lambda g, index, source: view(take(g, index), shape=tuple(source.shape)),
-)
+    keeps_layout=True,
+)  # fmt: skip
 def put(x, index, source, *, accumulate):
     """``x`` with elements put, or added, at places counted in row-major order."""
     places = x.reshape(-1).at[index.reshape(-1)]
@@ -371,7 +382,7 @@ def put(x, index, source, *, accumulate):
     return _update(places, "add" if accumulate else "set", source).reshape(x.shape)
 
 
-@linear(x=lambda g, index: put_number(g, 0, index), jvp=lambda t_x, index: put_number(t_x, 0, index))
+@linear(x=lambda g, index: put_number(g, 0, index), jvp=lambda t_x, index: put_number(t_x, 0, index), family="put")
 def put_number(x, value, index):
     """``x`` with a number at places counted in row-major order."""
     value = jnp.asarray(value).astype(x.dtype)
@@ -390,7 +401,8 @@ def _clamped(x: Any, indices: Sequence[Any]) -> tuple:
         zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), mask, g, *indices
     ),
     jvp=lambda t_x, mask, indices: unsafe_masked_index(t_x, mask, 0, *indices),
-)
+    aten="_unsafe_masked_index",
+)  # fmt: skip
 def unsafe_masked_index(x, mask, fill, *indices):
     """``x[indices]`` where the mask, which is broadcast, is set, and a number elsewhere; indices are clamped."""
     if x.size == 0:
@@ -404,7 +416,8 @@ def unsafe_masked_index(x, mask, fill, *indices):
     values=lambda g, mask, indices, values_shape: sum_to(
         unsafe_masked_index(g, mask, 0, *indices), shape=tuple(values_shape)
     ),
-)
+    aten="_unsafe_masked_index_put_accumulate",
+)  # fmt: skip
 def unsafe_masked_index_put_accumulate(x, mask, values, *indices):
     """``x`` with values added at ``indices``, which are clamped, where the mask is set."""
     if x.size == 0:
@@ -439,8 +452,9 @@ def masked_scatter(x, mask, source):
 
 
 @linear(
-    x=lambda g, mask, x_shape, x_dtype: masked_scatter(zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), mask, g)
-)
+    x=lambda g, mask, x_shape, x_dtype: masked_scatter(zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), mask, g),
+    aten="masked_scatter_backward",
+)  # fmt: skip
 def masked_scatter_adjoint(x, mask, *, shape):
     """The elements of ``x`` where ``mask`` is set, one after another in zeros of this shape."""
     mask = jnp.broadcast_to(mask, x.shape)
@@ -458,8 +472,3 @@ def _ranks(mask: Any) -> Any:
 def one_hot(x, *, num_classes):
     """int64 zeros with a one at the class, along a new last dimension."""
     return (x[..., None] == jnp.arange(num_classes, dtype=x.dtype)).astype("int64")
-
-
-for _operator in (index_put, index_fill, index_fill_tensor, put):
-    _operator.keeps_layout = True
-index_put.records_integers = index_fill_tensor.records_integers = True

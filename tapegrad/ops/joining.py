@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.operator import general, linear, zeros_of
+from tapegrad.ops.kinds import general, linear, zeros_of
 from tapegrad.ops.shape import Shape, select, slice_
 
 
@@ -45,13 +45,13 @@ def _of_one_dtype(xs: Sequence[Any]) -> list[Any]:
     return [x if x.dtype == dtype else x.astype(dtype) for x in xs]
 
 
-@linear(x=lambda gs, axis: stack(*gs, axis=axis))
+@linear(x=lambda gs, axis: stack(*gs, axis=axis), aten=".int")
 def unbind(x, *, axis):
     """The slices of ``x`` along a dimension, without that dimension."""
     return tuple(jnp.unstack(x, axis=axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor")
 def split(x, *, axis, size):
     """``x`` in pieces ``size`` long, of which the last may be shorter."""
     length = x.shape[axis]
@@ -59,7 +59,7 @@ def split(x, *, axis, size):
     return tuple(lax.split(x, [min(size, length - start) for start in starts], axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor")
 def unsafe_split(x, *, axis, size):
     """``split`` into tensors of their own."""
     return split.function(x, axis=axis, size=size)
@@ -97,7 +97,7 @@ def _block(g: Any, shapes: Sequence[Shape], i: int) -> Any:
     return slice_(rows, column, axis=1, length=shapes[i][1], step=1)
 
 
-@general(xs=underivable("aten::_chunk_cat"), node="torch::autograd::NotImplemented")
+@general(xs=underivable("aten::_chunk_cat"), aten="_chunk_cat", node="torch::autograd::NotImplemented")
 def chunk_cat(*xs, axis, num_chunks):
     """Arrays padded with zeros and cut into chunks along ``axis``; chunks of one number are flattened into a row."""
     rows = []

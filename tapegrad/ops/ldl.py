@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 from tapegrad.ops.solving import batch_of, column_major, expanded
 
 NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
@@ -55,10 +55,9 @@ def _solved(hermitian, factor, pivots, y):
 
 @column_major
 @general(
-    x=underivable("aten::linalg_ldl_factor_ex"),
-    outputs=("factor", "pivots", "info"),
-    node=NOT_IMPLEMENTED,
-)
+    x=underivable("aten::linalg_ldl_factor_ex"), outputs=("factor", "pivots", "info"), aten="linalg_ldl_factor_ex",
+    node="torch::autograd::NotImplemented", xla="pure_callback",
+)  # fmt: skip
 def ldl_factor(x, *, hermitian):
     """The packed factors of symmetric (or ``hermitian``) matrices, LAPACK's pivots and its verdicts (int32)."""
     results = [jax.ShapeDtypeStruct(x.shape, x.dtype)]
@@ -69,8 +68,8 @@ def ldl_factor(x, *, hermitian):
 @general(
     factor=underivable("aten::linalg_ldl_solve"),
     y=underivable("aten::linalg_ldl_solve"),
-    node=NOT_IMPLEMENTED,
-)
+    aten="linalg_ldl_solve", node="torch::autograd::NotImplemented", xla="pure_callback",
+)  # fmt: skip
 def ldl_solve(factor, pivots, y, *, hermitian):
     """The solution of ``A @ out = y`` by the packed factors of A; batches broadcast."""
     batch = batch_of(factor, y)

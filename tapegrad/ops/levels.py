@@ -11,16 +11,17 @@ from typing import Any
 import jax
 
 from tapegrad.caches import Cache
-from tapegrad.dispatch import levels
+from tapegrad.dispatch.levels import LevelOperators, level_operators, lower
 from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.foreign import foreign
-from tapegrad.ops.operator import PLAN, Operator, broadcast_to, sum_to
+from tapegrad.ops.kinds import General, broadcast_to, sum_to
+from tapegrad.ops.operator import PLAN
 from tapegrad.tensor.lifted import Level, Lifted, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
 
-class Vmapped(Operator):
+class Vmapped(General):
     """An operator on a batch of examples: those arguments that ``mask`` names have one more dimension in front.
 
     The kernel is ``jax.vmap`` of the operator's; derivatives are the operator's own, mapped likewise.
@@ -29,7 +30,7 @@ class Vmapped(Operator):
     kind = "vmapped"
     joint = True
 
-    def __init__(self, op: Operator, mask: tuple[bool, ...]) -> None:
+    def __init__(self, op: General, mask: tuple[bool, ...]) -> None:
         vars(self).update(vars(op))
         self.op, self.mask = op, mask
         self.remember_nothing()
@@ -122,14 +123,14 @@ def over_examples(run: Callable, items: Sequence, batched: Sequence[bool]) -> An
 
 def whole(result: Tensor, level: Level) -> Tensor:
     """A result of a mapped function outside, with the mapped dimension in front; one of all examples is repeated."""
-    tensor, batched = levels.lower(result, level)
+    tensor, batched = lower(result, level)
     if batched:
         return tensor
     with level.outside():
         return broadcast_to(tensor, shape=(level.size, *tensor.shape))
 
 
-class Gradients(Operator):
+class Gradients(General):
     """The backward of a node in one piece: all formulas of a plan that are wanted. It has no derivatives itself."""
 
     kind = "gradients"
@@ -162,7 +163,7 @@ def gradients_of(plan: Plan, wanted: tuple[bool, ...], defined: tuple[bool, ...]
     return found
 
 
-def vmapped(op: Operator, mask: tuple[bool, ...]) -> Vmapped:
+def vmapped(op: General, mask: tuple[bool, ...]) -> Vmapped:
     """An operator on a batch, made when first asked for."""
     variants = op.__dict__.setdefault("variants", {})
     found = variants.get(mask)
@@ -172,4 +173,4 @@ def vmapped(op: Operator, mask: tuple[bool, ...]) -> Vmapped:
     return found
 
 
-levels.operators.update(vmapped=vmapped, gradients=gradients_of, foreign=foreign)
+level_operators.fill(LevelOperators(vmapped, gradients_of, foreign))

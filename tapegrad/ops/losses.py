@@ -13,11 +13,14 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.comparison import isnan, lt
+from tapegrad.ops.conventions import kink, rule
 from tapegrad.ops.elementwise import abs, clamp_min, log, log1p, logaddexp, sigmoid, sign, where
-from tapegrad.ops.operator import Elementwise, Operator, broadcast_shapes, broadcast_to, elementwise, linear
+from tapegrad.ops.kinds import Elementwise, broadcast_shapes, broadcast_to, declaration, elementwise, linear
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import over, sum_all, widened
 
 
@@ -64,10 +67,14 @@ class PointwiseLoss(Elementwise):
         return sum_all(total if settings["reduction"] == "sum" else over(total, count=math.prod(shape)))
 
 
+def reduction_code(plan: Plan) -> int:
+    """PyTorch's number of a way to reduce a loss."""
+    return ("none", "mean", "sum").index(plan.settings["reduction"])
+
+
 def pointwise_loss(*, refused: str, **options: Any) -> Callable[[Callable], PointwiseLoss]:
     """Declare a pointwise loss of ``x``, ``y`` and perhaps weights; ``refused`` is the kernel that PyTorch misses for
     integers and complex numbers."""
-    node = options.pop("node", None)
 
     def check(specs: Sequence, settings: dict) -> None:
         present = [spec for spec in specs if spec is not None]
@@ -76,7 +83,8 @@ def pointwise_loss(*, refused: str, **options: Any) -> Callable[[Callable], Poin
             first = next((spec for spec in present if spec.dtype.is_complex), present[0])
             refuse_dtypes(refused, first, bool=True, integral=True, complex=True)
 
-    return lambda function: checked(check)(PointwiseLoss(function, options, node=node, real=True))  # type: ignore[return-value]
+    declared = declaration(PointwiseLoss, real=True, saved={"target": "y", "reduction": reduction_code})(**options)
+    return lambda function: checked(check)(declared(function))  # type: ignore[return-value]
 
 
 # -- regression --------------------------------------------------------------------------------------------------------
@@ -102,7 +110,6 @@ def _smooth_slope(x, y, beta):
     x=lambda g, x, y, beta: g * _smooth_slope(x, y, beta),
     y=lambda g, x, y, beta: -(g * _smooth_slope(x, y, beta)),
     refused="smooth_l1_cpu",
-    node="SmoothL1LossBackward0",
 )
 def smooth_l1_loss(x, y, *, beta, reduction):
     """``d**2 / (2 beta)`` where the distance ``d`` is less than ``beta``, ``d - beta / 2`` elsewhere."""
@@ -144,7 +151,8 @@ def _weighted(values, weight):
     x=lambda g, x, y, weight: _weighted(g, weight) * (x - y) / clamp_min((1 - x) * x, 1e-12),
     y=lambda g, x, weight: _weighted(g, weight) * (log1p(-x) - log(x)),
     refused="binary_cross_entropy",
-)
+    convention=kink("where x is 0 or 1", "the logarithm's, limited", "nan, inf or 0"),
+)  # fmt: skip
 def binary_cross_entropy(x, y, weight=None, *, reduction):
     """``-(y log x + (1 - y) log(1 - x))``, with logarithms not below -100, times ``weight``.
 
@@ -182,19 +190,18 @@ def binary_cross_entropy_with_logits(x, y, weight=None, pos_weight=None, *, redu
     return reduced(_weighted(losses, weight), reduction)
 
 
-@elementwise(x=lambda g: g, node="CloneBackward0")
+@elementwise(
+    x=lambda g: g, aten=None, node="CloneBackward0", profile="clamp_min", convention=rule("below the floor", "1", "0"),
+)  # fmt: skip
 def floored(x, least):
     """The greater of ``x`` and a number, with the derivative of ``x`` in any case; a denominator, typically."""
     return jnp.maximum(x, least)
 
 
-@linear(x=lambda g, count: over(g, count=count), node="DivBackward1")
+@linear(x=lambda g, count: over(g, count=count), aten=".Scalar", node=1, family="div", saved={"other": "count"})
 def over_count(x, *, count):
     """``over``, under the node that PyTorch makes where its own code divides by a number."""
     return over.function(x, count=count)
-
-
-over_count.saved_names = {"other": "count"}
 
 
 # -- the negative log likelihood of classes ----------------------------------------------------------------------------
@@ -229,9 +236,8 @@ def _nll(x, target, weight, axis, reduction, ignore_index):
     x=lambda g, target, weight, axis, reduction, ignore_index: nll_loss(
         g, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index
     ),
-    node="NllLossBackwardBackward0",
-    real=True,
-)
+    real=True, aten="nll_loss_backward",
+)  # fmt: skip
 def nll_loss_adjoint(x, target, weight=None, *, axis, classes, reduction, ignore_index):
     """The adjoint of ``nll_loss``: minus ``x``, weighted, at the class of each target, and 0 elsewhere."""
     counts, weights = _class_weights(target, weight, classes, ignore_index)
@@ -272,15 +278,17 @@ def _check_spatial_targets(x: Any, target: Any) -> None:
         raise RuntimeError(f"Expected target size {[x.shape[0], *x.shape[2:]]}, got {list(target.shape)}")
 
 
-def _declare_nll(name: str, node: str) -> Operator:
+def _declare_nll(name: str, aten: str, **facts: Any) -> Operator:
     @checked(_check_nll)
     @linear(
         x=lambda g, x, target, weight, axis, reduction, ignore_index: nll_loss_adjoint(
             g, target, weight, axis=axis, classes=x.shape[axis], reduction=reduction, ignore_index=ignore_index
         ),
-        node=node,
         name=name,
+        aten=aten,
+        family="nll_loss",
         real=True,
+        **facts,
     )
     def loss(x, target, weight=None, *, axis, reduction, ignore_index):
         """Minus ``x`` at the class of each target, times the weight of that class; classes lie along ``axis``.
@@ -292,6 +300,10 @@ def _declare_nll(name: str, node: str) -> Operator:
     return loss
 
 
-nll_loss = _declare_nll("nll_loss", "NllLossBackward0")
-nll_loss2d = _declare_nll("nll_loss2d", "NllLoss2DBackward0")
-nll_loss_of_any = _declare_nll("nll_loss_of_any", "ViewBackward0")  # by element; two dimensions of space have their own
+nll_loss = _declare_nll(
+    "nll_loss", "nll_loss_forward", node="NllLossBackward0",
+    saved={"reduction": reduction_code, "ignore_index": lambda plan: plan.settings["ignore_index"] % 2**64},
+)  # fmt: skip
+nll_loss2d = _declare_nll("nll_loss2d", "nll_loss2d_forward", node="NllLoss2DBackward0")
+nll_loss_of_any = _declare_nll("nll_loss_of_any", "nll_loss2d_forward", node="ViewBackward0")
+"""By element; two dimensions of space have their own."""

@@ -21,8 +21,8 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.joining import cat
+from tapegrad.ops.kinds import general, linear, sum_to, zeros_of
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.operator import general, linear, sum_to, zeros_of
 from tapegrad.ops.shape import constant_pad, slice_, tril, triu
 from tapegrad.ops.solving import column_major, expanded, factors, permuted, solution, solve_triangular
 
@@ -70,14 +70,14 @@ def order_of(pivots, rows):
     return lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, rows)
 
 
-@linear(x=lambda g, pivots, back: swap_rows(g, pivots, back=not back))
+@linear(x=lambda g, pivots, back: swap_rows(g, pivots, back=not back), aten=None)
 def swap_rows(x, pivots, *, back):
     """The rows of ``x`` swapped as ``pivots`` (int32, from 1) say: ``P^T x``; with ``back``, ``P x``."""
     order = expanded(order_of(pivots, x.shape[-2]), x.shape[:-2], 1)
     return permuted(x, jnp.argsort(order, axis=-1) if back else order, -2)
 
 
-@general()
+@general(aten=None)
 def permutation_matrix(pivots, *, rows, dtype):
     """The matrix P of the decomposition: ``P @ x`` is ``swap_rows(x, pivots, back=True)``."""
     order = order_of(pivots, rows)
@@ -136,16 +136,12 @@ def decomposition_tangent(t, lu, pivots):
 @general(
     x=lambda g_lu, lu, pivots: decomposition_gradient(g_lu, lu, pivots),
     jvp=lambda t_x, lu, pivots: (decomposition_tangent(t_x, lu, pivots), None, None),
-    outputs=("lu", "pivots", "info"),
-    node="LinalgLuFactorExBackward0",
-)
+    outputs=("lu", "pivots", "info"), aten="linalg_lu_factor_ex", saved={"LU": "lu", "pivot": True}, xla="lu",
+)  # fmt: skip
 def lu_factor(x):
     """The factors of ``x`` packed into one, pivots (int32, from 1), and 0 or the number of the first zero pivot."""
     lu, pivots, _, info = factors(x)
     return lu, pivots + 1, info
-
-
-lu_factor.saved_names = {"LU": "lu", "pivot": True}
 
 
 def _unpacked(lu):
@@ -165,7 +161,6 @@ def parts(t, size):
     ),
     jvp=lambda t_x, data: parts(t_x, min(t_x.shape[-2:])) if data else (None, None),
     outputs=("lower", "upper"),
-    node="LuUnpackBackward0",
 )
 def lu_unpack(x, *, data=True):
     """The factors L (m, k) and U (k, n), with k the smaller of m and n, out of packed ones (m, n).
@@ -183,16 +178,13 @@ def lu_unpack(x, *, data=True):
         *parts(decomposition_tangent(t_x, packed(lower, upper), pivots), lower.shape[-1]),
         None,
     ),
-    outputs=("lower", "upper", "pivots"),
-    node="LinalgLuBackward0",
-)
+    outputs=("lower", "upper", "pivots"), aten="linalg_lu", profile="linalg_lu",
+    saved={"L": "lower", "U": "upper", "pivot": True}, xla="lu",
+)  # fmt: skip
 def lu(x):
     """The factors L (m, k) and U (k, n) of matrices, and pivots (int32, from 1)."""
     lu, pivots, _, _ = factors(x)
     return *_unpacked(lu), pivots + 1
-
-
-lu.saved_names = {"L": "lower", "U": "upper", "pivot": True}
 
 
 # -- equations ---------------------------------------------------------------------------------------------------------
@@ -232,11 +224,8 @@ def factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint_):
         lu_solve(lu, pivots, g, left=left, adjoint=not adjoint), shape=tuple(y_shape)
     ),
     jvp=lambda t_lu, t_y, lu, pivots, out, left, adjoint: factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint),
-    node="LinalgLuSolveBackward0",
-)
+    aten="linalg_lu_solve", saved={"LU": "lu"},
+)  # fmt: skip
 def lu_solve(lu, pivots, y, *, left, adjoint):
     """The solution of ``A @ out = y`` (``out @ A = y`` unless ``left``), or with the ``adjoint`` of A."""
     return solution(lu, order_of(pivots, lu.shape[-2]), y, left, adjoint)
-
-
-lu_solve.saved_names = {"LU": "lu", "result": "out"}

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.kinds import general
 from tapegrad.ops.losses import reduced
-from tapegrad.ops.operator import general
 
 
 def _rows(x: Any) -> Any:
@@ -57,7 +57,10 @@ def multi_margin_loss(x, target, weight=None, *, p, margin, reduction):
 _NO_SECOND = underivable("aten::multi_margin_loss_backward")
 
 
-@general(x=_NO_SECOND, scores=_NO_SECOND, node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NO_SECOND, scores=_NO_SECOND, real=True, aten="multi_margin_loss_backward",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def multi_margin_gradient(x, scores, target, weight=None, *, p, margin, reduction):
     """The gradient of the scores, when ``x`` is that of the loss."""
     rows = _rows(scores)
@@ -95,9 +98,9 @@ def _check_several(specs: Sequence, settings: dict) -> None:
 @checked(_check_several)
 @general(
     x=lambda g_out, x, target, reduction: multilabel_margin_gradient(g_out, x, target, reduction=reduction),
-    outputs=("out", "is_target"),
-    real=True,
-)
+    outputs=("out", "is_target"), real=True, aten="multilabel_margin_loss_forward",
+    node="MultilabelMarginLossBackward0", flowing=1,
+)  # fmt: skip
 def multilabel_margin_loss(x, target, *, reduction):
     """``max(0, 1 - x[j] + x[i])`` for each label ``j`` and each class ``i`` that is none, over the number of classes.
 
@@ -109,11 +112,13 @@ def multilabel_margin_loss(x, target, *, reduction):
     return reduced(losses.reshape(x.shape[:-1]), reduction), named.reshape(x.shape).astype(x.dtype)
 
 
-multilabel_margin_loss.flowing = 1
 _NO_SECOND_OF_SEVERAL = underivable("aten::multilabel_margin_loss_backward")
 
 
-@general(x=_NO_SECOND_OF_SEVERAL, scores=_NO_SECOND_OF_SEVERAL, node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NO_SECOND_OF_SEVERAL, scores=_NO_SECOND_OF_SEVERAL, real=True, aten="multilabel_margin_loss_backward",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def multilabel_margin_gradient(x, scores, target, *, reduction):
     """The gradient of the scores, when ``x`` is that of the loss."""
     rows, labels = _rows(scores), _rows(target)

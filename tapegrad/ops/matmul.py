@@ -6,29 +6,24 @@ PyTorch multiplies float32 matrices in float32 on every device; XLA would take f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.operator import (
-    Operator,
-    broadcast_shapes,
-    broadcast_to,
-    conj,
-    multilinear,
-    sum_to,
-)
+from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, sum_to
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
+from tapegrad.ops.saved_fields import size, sizes
 from tapegrad.ops.shape import permute, view
 
 FULL = jax.lax.Precision.HIGHEST
 """See Note [Products in full precision]."""
 
 
-class Affine(Operator):
+class Affine(General):
     """A multilinear function of some inputs plus one more input, the addend, which a kernel may get as None.
 
     Its ``jvp=`` formula is that of the addend alone: its tangent in the shape of the output.
@@ -49,11 +44,7 @@ class Affine(Operator):
         return total
 
 
-def affine(
-    *, jvp: Callable, promote: str = "none", node: str | None = None, name: str | None = None, **formulas: Callable
-) -> Callable[[Callable], Affine]:
-    """Declare an affine operator. See ``Affine``."""
-    return lambda function: Affine(function, formulas, jvp=jvp, promote=promote, node=node, name=name)
+affine = declaration(Affine)
 
 
 def _scaled(x, scale):
@@ -199,28 +190,32 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 
 
 @checked(_matrices)
-@multilinear(x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g))
+@multilinear(x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product")
 def mm(x, y):
     """The product of two matrices."""
     return jnp.matmul(x, y, precision=FULL)
 
 
 @checked(lambda specs, settings: check_bmm(*specs))
-@multilinear(x=lambda g, y: bmm(g, adjoint(y)), y=lambda g, x: bmm(adjoint(x), g))
+@multilinear(
+    x=lambda g, y: bmm(g, adjoint(y)), y=lambda g, x: bmm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
+)  # fmt: skip
 def bmm(x, y):
     """The products of two batches of matrices, of as many each."""
     return jnp.matmul(x, y, precision=FULL)
 
 
 @checked(_matrix_and_vector)
-@multilinear(x=lambda g, y: columns(g) * conj(y), y=lambda g, x: mv(adjoint(x), g))
+@multilinear(
+    x=lambda g, y: columns(g) * conj(y), y=lambda g, x: mv(adjoint(x), g), saved={"vec": "y"}, spoilt="product",
+)  # fmt: skip
 def mv(x, y):
     """A matrix times a vector."""
     return jnp.matmul(x, y, precision=FULL)
 
 
 @checked(check_dot)
-@multilinear(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
+@multilinear(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), saved={"tensor": "y"}, spoilt="product")
 def dot(x, y):
     """The sum of the products of two vectors' elements; neither is conjugated."""
     return jnp.dot(x, y, precision=FULL)
@@ -262,13 +257,20 @@ def _count(shape):
     return total
 
 
-def _declare_matmul(name: str, node: str) -> Operator:
+def _folded(x: Any, y: Any) -> str:
+    """A product of batches is one of matrices where a factor has no batch (on the left: and requires grad)."""
+    if y.ndim <= 2:
+        return "mv" if y.ndim == 1 else "mm"
+    return "mm" if x.ndim <= 2 and x.requires_grad else "bmm"
+
+
+def _declare_matmul(name: str, **facts: Any) -> Operator:
     @checked(_any_product)
     @multilinear(
         x=lambda g, y, x_shape: _left_gradient(g, y, x_shape),
         y=lambda g, x, y_shape: _right_gradient(g, x, y_shape),
-        node=node,
         name=name,
+        **facts,
     )
     def product(x, y):
         """The matrix product with NumPy's rules: vectors are a row on the left, a column on the right, and vanish."""
@@ -277,8 +279,8 @@ def _declare_matmul(name: str, node: str) -> Operator:
     return product
 
 
-matmul = _declare_matmul("matmul", "UnsafeViewBackward0")
-vecmat = _declare_matmul("vecmat", "SqueezeBackward4")
+matmul = _declare_matmul("matmul", aten=_folded, node="UnsafeViewBackward0", spoilt="product")
+vecmat = _declare_matmul("vecmat", aten="mm", node="SqueezeBackward4", family="matmul")
 
 
 # -- products and an addend --------------------------------------------------------------------------------------------
@@ -312,15 +314,17 @@ def _check_linear(specs: Sequence, settings: dict) -> None:
         _expandable(bias.shape, (rows, out))
 
 
-def _declare_linear(name: str, node: str) -> Operator:
+def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
     @checked(_check_linear)
     @affine(
         x=lambda g, weight: matmul(g, conj(weight)),
         weight=lambda g, x, weight_shape: _linear_weight(g, x, weight_shape),
         bias=lambda g, bias_shape: sum_to(g, shape=tuple(bias_shape)),
         jvp=lambda t_bias, out: broadcast_to(t_bias, shape=tuple(out.shape)),
-        node=node,
         name=name,
+        aten=aten,
+        family="linear_2d",
+        **facts,
     )
     def product(x, weight, bias=None):
         """``x @ weight.T + bias``, for ``x`` of any number of dimensions."""
@@ -330,11 +334,11 @@ def _declare_linear(name: str, node: str) -> Operator:
     return product
 
 
-linear_2d = _declare_linear("linear_2d", "AddmmBackward0")
-linear_nd = _declare_linear("linear_nd", "ViewBackward0")
-linear_2d_without_bias = _declare_linear("linear_2d_without_bias", "MmBackward0")
-linear_nd_without_bias = _declare_linear("linear_nd_without_bias", "UnsafeViewBackward0")
-linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "SqueezeBackward4")
+linear_2d = _declare_linear("linear_2d", "addmm")
+linear_nd = _declare_linear("linear_nd", "addmm", node="ViewBackward0")
+linear_2d_without_bias = _declare_linear("linear_2d_without_bias", "mm")
+linear_nd_without_bias = _declare_linear("linear_nd_without_bias", "mm", node="UnsafeViewBackward0")
+linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "mv", node="SqueezeBackward4")
 
 
 def _check_addmm(specs: Sequence, settings: dict) -> None:
@@ -359,7 +363,8 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
     x=lambda g, y, alpha: mm(g, adjoint(y)) * alpha.conjugate(),
     y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
-)
+    saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
+)  # fmt: skip
 def addmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of matrices; where ``beta`` is 0 the addend is not read."""
     return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
@@ -386,7 +391,8 @@ def _check_addmv(specs: Sequence, settings: dict) -> None:
     x=lambda g, y, alpha: columns(g) * conj(y) * alpha.conjugate(),
     y=lambda g, x, alpha: mv(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
-)
+    saved={"mat": "x", "vec": "y"},
+)  # fmt: skip
 def addmv(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, with a matrix ``x`` and a vector ``y``."""
     return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
@@ -409,7 +415,8 @@ def _check_batched_addend(specs: Sequence, settings: dict, *, summed: bool) -> N
     x=lambda g, y, alpha: bmm(g, adjoint(y)) * alpha.conjugate(),
     y=lambda g, x, alpha: bmm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
-)
+    saved={"batch1": "x", "batch2": "y"},
+)  # fmt: skip
 def baddbmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of batches of matrices."""
     return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
@@ -421,7 +428,9 @@ def baddbmm(addend, x, y, *, beta, alpha):
     x=lambda g, y, alpha: matmul(g, adjoint(y)) * alpha.conjugate(),
     y=lambda g, x, alpha: matmul(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
-)
+    saved={"batch1": "x", "batch2": "y", "batch1_sym_argsize_0": size(1, 0), "batch1_sym_argsize_1": size(1, 1),
+           "batch2_sym_argsize_2": size(2, 2)},
+)  # fmt: skip
 def addbmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * sum(x @ y)``, the sum over the batch."""
     product = jax.lax.dot_general(x, y, (((0, 2), (0, 1)), ((), ())), precision=FULL)
@@ -447,8 +456,8 @@ def _check_addr(specs: Sequence, settings: dict) -> None:
     x=lambda g, y, alpha: sum(g * conj(y), axis=(1,)) * alpha.conjugate(),
     y=lambda g, x, alpha: sum(g * columns(conj(x)), axis=(0,)) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
-    promote="common",
-)
+    promote="common", saved={"vec1": "x", "vec2": "y"},
+)  # fmt: skip
 def addr(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * outer(x, y)``."""
     product = x[:, None] * y

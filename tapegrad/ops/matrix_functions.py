@@ -7,9 +7,9 @@ import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
 from tapegrad.ops.joining import cat
+from tapegrad.ops.kinds import conj, general, multilinear, sum_to, zeros_of
 from tapegrad.ops.lu import columns_of, rows_of
 from tapegrad.ops.matmul import adjoint
-from tapegrad.ops.operator import conj, general, multilinear, sum_to, zeros_of
 from tapegrad.ops.reductions import widened
 
 SQUARINGS = 64
@@ -31,8 +31,8 @@ def exponential_derivative(x, t):
 @general(
     x=lambda g, x: exponential_derivative(adjoint(x), g),
     jvp=lambda t_x, x: exponential_derivative(x, t_x),
-    node="LinalgMatrixExpBackward0",
-)
+    aten="linalg_matrix_exp", xla="lu",
+)  # fmt: skip
 def matrix_exp(x):
     """The exponentials of square matrices."""
     if x.size == 0:
@@ -43,12 +43,9 @@ def matrix_exp(x):
 @multilinear(
     x=lambda g, y, x_shape, axis: sum_to(cross(conj(y), g, axis=axis), shape=tuple(x_shape)),
     y=lambda g, x, y_shape, axis: sum_to(cross(g, conj(x), axis=axis), shape=tuple(y_shape)),
-    node="LinalgCrossBackward0",
-)
+    aten="linalg_cross",
+)  # fmt: skip
 def cross(x, y, *, axis):
     """The vectors orthogonal to both of two vectors of length 3 along ``axis``; the other dimensions broadcast."""
     x, y = jnp.broadcast_arrays(x, y)
     return jnp.cross(x, y, axis=axis)
-
-
-cross.saved_names = {"self": "x", "other": "y", "dim": "axis"}

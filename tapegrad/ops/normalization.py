@@ -7,7 +7,7 @@ To *standardize* is to subtract the mean over some axes and to divide by the sta
 
 Its derivative is symmetric: gradients and tangents go through the same map, ``(g - mean(g) - u mean(g u)) / s``. Batch,
 layer and group normalization differ in the axes, and in the shape in which weight and bias meet ``u``; both are said
-by a ``Layout``. Half types are computed in float32. Mean and deviation are found again in the backward pass, where
+by a ``NormLayout``. Half types are computed in float32. Mean and deviation are found again in the backward pass, where
 XLA fuses that with the rest, so only ``x`` is saved.
 """
 
@@ -24,12 +24,13 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.elementwise import rsqrt, sqrt
-from tapegrad.ops.operator import Operator, broadcast_to, cast, general, sum_to
+from tapegrad.ops.kinds import broadcast_to, cast, general, sum_to
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import mean, sum
 from tapegrad.ops.shape import view
 
 
-class Layout(NamedTuple):
+class NormLayout(NamedTuple):
     """How a normalization sees its input: in which shape, over which axes, and its weight in which shape."""
 
     shape: tuple[int, ...]
@@ -37,21 +38,21 @@ class Layout(NamedTuple):
     weight: tuple[int, ...]
 
 
-def layer_layout(shape: Sequence[int], axes: tuple[int, ...]) -> Layout:
+def layer_layout(shape: Sequence[int], axes: tuple[int, ...]) -> NormLayout:
     """Over the last axes; a weight for each element."""
-    return Layout(tuple(shape), axes, tuple(shape[axis] for axis in axes))
+    return NormLayout(tuple(shape), axes, tuple(shape[axis] for axis in axes))
 
 
-def group_layout(shape: Sequence[int], groups: int) -> Layout:
+def group_layout(shape: Sequence[int], groups: int) -> NormLayout:
     """Over the channels of each group, and space; a weight for each channel."""
     batch, channels, *space = shape
     split = (batch, groups, channels // groups, *space)
-    return Layout(split, tuple(range(2, len(split))), (groups, channels // groups, *[1] * len(space)))
+    return NormLayout(split, tuple(range(2, len(split))), (groups, channels // groups, *[1] * len(space)))
 
 
-def channel_layout(shape: Sequence[int]) -> Layout:
+def channel_layout(shape: Sequence[int]) -> NormLayout:
     """Over everything but channels; a weight for each channel."""
-    return Layout(tuple(shape), (0, *range(2, len(shape))), (shape[1], *[1] * (len(shape) - 2)))
+    return NormLayout(tuple(shape), (0, *range(2, len(shape))), (shape[1], *[1] * (len(shape) - 2)))
 
 
 # -- formulas ----------------------------------------------------------------------------------------------------------
@@ -63,7 +64,7 @@ def _wide(x: Any) -> Any:
     return cast(x, dtype=dtypes.float32) if is_half else x
 
 
-def _standardized(x: Any, layout: Layout, eps: float) -> tuple[Any, Any]:
+def _standardized(x: Any, layout: NormLayout, eps: float) -> tuple[Any, Any]:
     """``u`` and ``1 / s``. See Note [One formula for all normalizations]."""
     x = view(_wide(x), shape=layout.shape)
     centered = x - mean(x, axis=layout.axes, keepdims=True)
@@ -77,26 +78,26 @@ def _through(t: Any, unit: Any, scale: Any, axes: tuple[int, ...]) -> Any:
     return (t - mean_t - unit * mean(t * unit, axis=axes, keepdims=True)) * scale
 
 
-def _times(t: Any, weight: Any, layout: Layout) -> Any:
+def _times(t: Any, weight: Any, layout: NormLayout) -> Any:
     return t if weight is None else t * view(_wide(weight), shape=layout.weight)
 
 
-def _to_input(g: Any, x: Any, weight: Any, layout: Layout, eps: float) -> Any:
+def _to_input(g: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     unit, scale = _standardized(x, layout, eps)
     g = _times(view(_wide(g), shape=layout.shape), weight, layout)
     return view(_through(g, unit, scale, layout.axes), shape=tuple(x.shape))
 
 
-def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: Layout, eps: float) -> Any:
+def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: NormLayout, eps: float) -> Any:
     unit, _ = _standardized(x, layout, eps)
     return _to_bias(view(_wide(g), shape=layout.shape) * unit, shape, layout)
 
 
-def _to_bias(g: Any, shape: Sequence[int], layout: Layout) -> Any:
+def _to_bias(g: Any, shape: Sequence[int], layout: NormLayout) -> Any:
     return view(sum_to(view(_wide(g), shape=layout.shape), shape=layout.weight), shape=tuple(shape))
 
 
-def _tangent(t_x: Any, t_weight: Any, t_bias: Any, x: Any, weight: Any, layout: Layout, eps: float) -> Any:
+def _tangent(t_x: Any, t_weight: Any, t_bias: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     unit, scale = _standardized(x, layout, eps)
     parts = []
     if t_x is not None:
@@ -202,9 +203,8 @@ def _check_batch(specs: Sequence, settings: dict) -> None:
     jvp=lambda t_x, t_weight, t_bias, x, weight, axes, eps: _tangent(
         t_x, t_weight, t_bias, x, weight, layer_layout(x.shape, axes), eps
     ),
-    node="NativeLayerNormBackward0",
-    real=True,
-)
+    real=True, aten="native_layer_norm", saved={"input": "x"},
+)  # fmt: skip
 def layer_norm(x, weight, bias, *, axes, eps):
     """``x`` standardized over the last ``axes``, times ``weight``, plus ``bias``, which have their shape."""
     return _normalized(x, weight, bias, layer_layout(x.shape, axes), eps)
@@ -218,15 +218,14 @@ def layer_norm(x, weight, bias, *, axes, eps):
     jvp=lambda t_x, t_weight, t_bias, x, weight, groups, eps: _tangent(
         t_x, t_weight, t_bias, x, weight, group_layout(x.shape, groups), eps
     ),
-    node="NativeGroupNormBackward0",
-    real=True,
-)
+    real=True, aten="native_group_norm", saved={"input": "x", "group": "groups"},
+)  # fmt: skip
 def group_norm(x, weight, bias, *, groups, eps):
     """``x`` standardized over each group of channels, times ``weight``, plus ``bias``, a number for each channel."""
     return _normalized(x, weight, bias, group_layout(x.shape, groups), eps)
 
 
-def _declare_batch_norm(name: str, node: str) -> Operator:
+def _declare_batch_norm(name: str, **facts: Any) -> Operator:
     @checked(_check_batch)
     @general(
         x=lambda g_out, x, weight, eps: _to_input(g_out, x, weight, channel_layout(x.shape), eps),
@@ -236,9 +235,11 @@ def _declare_batch_norm(name: str, node: str) -> Operator:
             _tangent(t_x, t_weight, t_bias, x, weight, channel_layout(x.shape), eps), None, None
         ),
         outputs=("out", "new_mean", "new_var"),
-        node=node,
         name=name,
+        family="batch_norm",
+        flowing=1,
         real=True,
+        **facts,
     )  # fmt: skip
     def operator(x, weight, bias, running_mean, running_var, momentum, *, eps):
         """``x`` standardized over batch and space, and what the running statistics become, which have no derivative.
@@ -252,7 +253,6 @@ def _declare_batch_norm(name: str, node: str) -> Operator:
         unbiased = variance * (count / max(count - 1, 1))
         return out, _moved(running_mean, center, momentum), _moved(running_var, unbiased, momentum)
 
-    operator.flowing = 1
     return operator
 
 
@@ -263,12 +263,12 @@ def _moved(running, current, momentum):
     return (running * (1 - momentum) + current.astype(running.dtype) * momentum).astype(running.dtype)
 
 
-def _inference_scale(variance: Any, weight: Any, layout: Layout, eps: float) -> Any:
+def _inference_scale(variance: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     scale = view(rsqrt(_wide(variance) + eps), shape=layout.weight)
     return scale if weight is None else scale * view(_wide(weight), shape=layout.weight)
 
 
-def _inference_unit(x: Any, average: Any, variance: Any, layout: Layout, eps: float) -> Any:
+def _inference_unit(x: Any, average: Any, variance: Any, layout: NormLayout, eps: float) -> Any:
     centered = _wide(x) - view(_wide(average), shape=layout.weight)
     return centered * _inference_scale(variance, None, layout, eps)
 
@@ -287,7 +287,7 @@ def _inference_tangent(
     return _returned(parts, x)
 
 
-def _declare_inference(name: str, node: str) -> Operator:
+def _declare_inference(name: str, **facts: Any) -> Operator:
     @checked(_check_batch)
     @general(
         x=lambda g, x_shape, weight, running_var, eps: (
@@ -302,9 +302,10 @@ def _declare_inference(name: str, node: str) -> Operator:
         jvp=lambda t_x, t_weight, t_bias, x, weight, running_mean, running_var, eps: _inference_tangent(
             t_x, t_weight, t_bias, x, weight, running_mean, running_var, eps
         ),
-        node=node,
         name=name,
+        family="batch_norm",
         real=True,
+        **facts,
     )
     def operator(x, weight, bias, running_mean, running_var, *, eps):
         """``x`` less a given mean over a given deviation of its channel, times ``weight``, plus ``bias``."""
@@ -317,22 +318,26 @@ def _declare_inference(name: str, node: str) -> Operator:
     return operator
 
 
-batch_norm = _declare_batch_norm("batch_norm", "NativeBatchNormBackward0")
-batch_norm_inference = _declare_inference("batch_norm_inference", "NativeBatchNormBackward0")
+NATIVE = {"aten": "native_batch_norm", "saved": {"input": "x"}}
+
+batch_norm = _declare_batch_norm("batch_norm", **NATIVE)
+batch_norm_inference = _declare_inference("batch_norm_inference", **NATIVE)
 
 TRAINED = {
     "native_batch_norm": batch_norm,
-    "_native_batch_norm_legit": _declare_batch_norm("batch_norm_legit", "NativeBatchNormLegitBackward0"),
-    "_native_batch_norm_legit.no_stats": _declare_batch_norm("batch_norm_alone", "NativeBatchNormLegitBackward1"),
-    "_batch_norm_with_update": _declare_batch_norm("batch_norm_with_update", "BatchNormWithUpdateBackward0"),
+    "_native_batch_norm_legit": _declare_batch_norm("batch_norm_legit", aten="_native_batch_norm_legit"),
+    "_native_batch_norm_legit.no_stats": _declare_batch_norm(
+        "batch_norm_alone", aten="_native_batch_norm_legit", node=1
+    ),
+    "_batch_norm_with_update": _declare_batch_norm("batch_norm_with_update", aten="_batch_norm_with_update"),
 }
 """Batch normalization under PyTorch's various names, each with its own node: by the statistics of the batch."""
 
 GIVEN = {
     "native_batch_norm": batch_norm_inference,
-    "_native_batch_norm_legit": _declare_inference("batch_norm_legit_inference", "NativeBatchNormLegitBackward0"),
+    "_native_batch_norm_legit": _declare_inference("batch_norm_legit_inference", aten="_native_batch_norm_legit"),
     "_native_batch_norm_legit_no_training": _declare_inference(
-        "batch_norm_no_training", "NativeBatchNormLegitNoTrainingBackward0"
+        "batch_norm_no_training", aten="_native_batch_norm_legit_no_training"
     ),
 }
 """The same, by given statistics."""
@@ -387,12 +392,12 @@ def native_group_norm(x, weight, bias, *, groups, eps):
     return out, *(part.reshape(x.shape[0], groups).astype(x.dtype) for part in (center, scale))
 
 
-def _layout_of(shape: Sequence[int], kind: str, argument: Any) -> Layout:
+def _layout_of(shape: Sequence[int], kind: str, argument: Any) -> NormLayout:
     """The layout of a kind of normalization."""
     return layer_layout(shape, argument) if kind == "layer" else channel_layout(shape)
 
 
-@general(outputs=("center", "scale"))
+@general(outputs=("center", "scale"), aten=None)
 def moments(x, *, kind, argument, eps):
     """The mean and the inverse of the standard deviation that a normalization (``"layer"``, with axes, or
     ``"channel"``) finds, in the type of the computation, in its layout."""
@@ -438,9 +443,8 @@ def _check_rms(specs: Sequence, settings: dict) -> None:
         _wide(g) * _rms_unit(x, axes, eps)[0], shape=tuple(weight_shape)
     ),
     jvp=lambda t_x, t_weight, x, weight, axes, eps: _rms_tangent(t_x, t_weight, x, weight, axes, eps),
-    node="MulBackward0",
-    real=True,
-)
+    real=True, aten="_fused_rms_norm", node="MulBackward0",
+)  # fmt: skip
 def rms_norm(x, weight, *, axes, eps):
     """``x`` over the root of the mean of its squares (and ``eps``) over the last ``axes``, times ``weight``."""
     wide = x.astype(jnp.float32) if x.dtype.itemsize == 2 else x
@@ -485,7 +489,7 @@ def _weight_norm_tangent(t_v: Any, t_scale: Any, v: Any, scale: Any, axes: tuple
     v=lambda g, v, scale, axes: _weight_norm_to_v(g, v, scale, axes),
     scale=lambda g, v, axes: _weight_norm_to_scale(g, v, axes),
     jvp=lambda t_v, t_scale, v, scale, axes: _weight_norm_tangent(t_v, t_scale, v, scale, axes),
-    node="WeightNormInterfaceBackward0",
+    aten="_weight_norm_interface",
     real=True,
 )
 def weight_norm(v, scale, *, axes):

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tapegrad.ops.operator import TABLE, Linear, Multilinear, Operator
+from tapegrad.ops.kinds import General, LinearOperator, Multilinear
+from tapegrad.ops.operator import TABLE, Operator
 
-BY_XLA = {
-    "eig": "lu", "matrix_exp": "lu", "solve_ex": "lu", "inv": "lu", "lu_factor": "lu", "lu": "lu", "det": "lu",
-    "slogdet": "lu", "adjugate_derivative": "lu", "geqrf": "geqrf", "householder_product": "householder_product",
-    "ormqr": "ormqr", "ldl_factor": "pure_callback", "ldl_solve": "pure_callback", "standard_gamma": "random_gamma",
-    "sample_dirichlet": "random_gamma",
-}  # fmt: skip
+BY_XLA = {name: op.xla for name, op in TABLE.items() if op.xla}
 """The operators whose kernels, or whose backward, XLA computes whatever their size, and the primitives for which there
 is no rule that NumPy can follow. See Note [The host tier] in ``execution/host_tier/writer.py``."""
 
 
-class Row(NamedTuple):
+class PageRow(NamedTuple):
     """What the page says of one operator.
 
     Attributes:
@@ -47,11 +43,11 @@ class Row(NamedTuple):
     node: str
 
 
-def describe(op: Operator) -> Row:
+def describe(op: Operator) -> PageRow:
     """The row of one operator."""
-    return Row(
+    return PageRow(
         signature(op), op.kind, formulas(op), ", ".join(saved(op)), forward(op), "no" if op.real else "yes",
-        f"no: {BY_XLA[op.name]}" if op.name in BY_XLA else "yes", op.node if op.formulas else "",
+        f"no: {op.xla}" if op.xla else "yes", op.node if op.formulas else "",
     )  # fmt: skip
 
 
@@ -78,37 +74,50 @@ def formulas(op: Operator) -> str:
 
 def saved(op: Operator) -> list[str]:
     """The inputs and outputs that some formula reads, which are kept for backward."""
-    read = {name for formula in op.formulas.values() for name in formula.names}
-    return [name for name in (*op.inputs, op.variadic, *(op.outputs or ("out",))) if name in read]
+    names = (*op.inputs, op.variadic, *(op.outputs or ("out",)))
+    return [name for name in names if name in op.read_names() and name]
 
 
-def forward(op: Operator) -> str:
+def forward(op: Any) -> str:
     """Where the forward-mode derivative comes from; nothing where there is none."""
     if not op.formulas:
         return ""
     if op.jvp_formula is not None:
         return "jvp formula"
-    if isinstance(op, (Linear, Multilinear)) or type(op).jvp is not Operator.jvp:
+    if isinstance(op, (LinearOperator, Multilinear)) or type(op).jvp is not General.jvp:
         return f"{op.kind} kind"
     return "none"
 
 
-def families() -> Iterator[tuple[str, list[Row]]]:
+def families() -> Iterator[tuple[str, list[PageRow]]]:
     """The rows of each family, in the order of declaration."""
     ops = sorted(TABLE.values(), key=lambda op: op.__module__)
     for module, members in groupby(ops, key=lambda op: op.__module__):
         yield module.rpartition(".")[2], [describe(op) for op in members]
 
 
-def as_text(rows: Iterable[Row]) -> str:
+def variants() -> dict[str, list[str]]:
+    """The operators that have variants for some kinds of arguments, and these.
+
+    >>> variants()["pow"]
+    ['pow_number', 'number_pow', 'power']
+    """
+    found: dict[str, list[str]] = {}
+    for op in TABLE.values():
+        if op.family not in ("", op.name):
+            found.setdefault(op.family, []).append(op.name)
+    return found
+
+
+def as_text(rows: Iterable[PageRow]) -> str:
     """Rows as columns of text."""
-    lines = [tuple(field.capitalize() for field in Row._fields), *rows]
-    widths = [min(44, max(len(line[column]) for line in lines)) for column in range(len(Row._fields))]
+    lines = [tuple(field.capitalize() for field in PageRow._fields), *rows]
+    widths = [min(44, max(len(line[column]) for line in lines)) for column in range(len(PageRow._fields))]
     aligned = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
     return "\n".join(line.rstrip() for line in aligned)
 
 
-def as_markdown(rows: Iterable[Row]) -> str:
+def as_markdown(rows: Iterable[PageRow]) -> str:
     """Rows as a table of Markdown.
 
     >>> print(as_markdown([describe(TABLE["neg"])]))
@@ -116,11 +125,11 @@ def as_markdown(rows: Iterable[Row]) -> str:
     | --- | --- | --- | --- | --- | --- | --- | --- |
     | `neg(x)` | elementwise | `x` |  | elementwise kind | yes | yes | NegBackward0 |
     """
-    lines = [Row._fields, ("---",) * len(Row._fields), *(quoted(row) for row in rows)]
+    lines = [PageRow._fields, ("---",) * len(PageRow._fields), *(quoted(row) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def quoted(row: Row) -> Row:
+def quoted(row: PageRow) -> PageRow:
     """A row whose code is marked as such."""
     mark = lambda text: f"`{text}`" if text else ""
     return row._replace(operator=mark(row.operator), formulas=mark(row.formulas), saves=mark(row.saves))
@@ -130,6 +139,8 @@ def page(markdown: bool = False) -> str:
     """The whole page."""
     title, table = ("## {}", as_markdown) if markdown else ("{}:", as_text)
     parts = [f"{title.format(family)}\n\n{table(rows)}" for family, rows in families()]
+    kinds = "\n".join(f"{name}: {', '.join(others)}" for name, others in variants().items())
+    parts.append(f"Variants, for other kinds of arguments or of other shapes:\n\n{kinds}")
     total = f"{len(TABLE)} operators, {sum(bool(op.formulas) for op in TABLE.values())} of them differentiable."
     lacking = ", ".join(sorted({name for names in BY_XLA.values() for name in names.split(", ")}))
     tiers = f"{len(TABLE) - len(BY_XLA)} of them have kernels for the host; those of {len(BY_XLA)} are XLA's"

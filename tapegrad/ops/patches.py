@@ -8,14 +8,16 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.ops.operator import linear
-from tapegrad.ops.resampling import Sampling, tapped, window_ends
+from tapegrad.ops.kinds import linear
+from tapegrad.ops.resampling import Sampling, sampled, tapped, window_ends
+from tapegrad.ops.saved_fields import size
 
 
 @linear(
     x=lambda g, x_shape, samplings: col2im(g, samplings=samplings, lengths=tuple(x_shape[-2:])),
-    node="Im2ColBackward0",
-)
+    saved={"self_sym_argsize_minus_1": size(0, -1), "self_sym_argsize_minus_2": size(0, -2), "padding": sampled("low"),
+           "kernel_size": sampled("kernel"), "stride": sampled("stride"), "dilation": sampled("dilation")},
+)  # fmt: skip
 def im2col(x, *, samplings):
     """(..., channels, height, width) to (..., channels * taps, windows): each window of the plane as a column."""
     rows, columns = samplings
@@ -35,7 +37,7 @@ def _added(parts: Sequence, axis: int, sampling: Sampling, length: int):
     return total
 
 
-@linear(x=lambda g, samplings: im2col(g, samplings=samplings), node="Col2ImBackward0")
+@linear(x=lambda g, samplings: im2col(g, samplings=samplings))
 def col2im(x, *, samplings, lengths):
     """(..., channels * taps, windows) to (..., channels, height, width): overlapping windows are added."""
     rows, columns = samplings

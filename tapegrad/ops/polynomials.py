@@ -13,7 +13,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.ops.operator import Operator, elementwise
+from tapegrad.ops.kinds import elementwise
+from tapegrad.ops.operator import Operator
 
 Step = Callable[[Any, Any, Any, Any], Any]
 """The polynomial of degree k + 1, by x, k and those of degrees k and k - 1."""
@@ -39,7 +40,7 @@ def _recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
 
 
 def _family(name: str, first: Callable, step: Step, limit: Callable[[Any], int] | None = None) -> Operator:
-    @elementwise(promote="float", name=name, real=True)
+    @elementwise(promote="float", real=True, name=name, aten=f"special_{name}")
     def polynomial(x, n):
         """An orthogonal polynomial."""
         x, n = jnp.broadcast_arrays(x, n)
@@ -72,7 +73,9 @@ FIRST = {"t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1, "w": 
 
 
 def _chebyshev(kind: str, shifted: bool) -> Operator:
-    @elementwise(promote="float", name=f"{'shifted_' if shifted else ''}chebyshev_polynomial_{kind}", real=True)
+    name = f"{'shifted_' if shifted else ''}chebyshev_polynomial_{kind}"
+
+    @elementwise(promote="float", real=True, name=name, aten=f"special_{name}")
     def polynomial(x, n):
         """A Chebyshev polynomial."""
         x, n = jnp.broadcast_arrays(2 * x - 1 if shifted else x, n)

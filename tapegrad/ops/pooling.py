@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.ops.operator import Operator, general, linear
+from tapegrad.ops.kinds import general, linear
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
 
 
@@ -22,7 +23,7 @@ def _flat(x: Any, dims: int) -> Any:
     return x.reshape(math.prod(x.shape[: x.ndim - dims]), math.prod(x.shape[x.ndim - dims :]))
 
 
-@linear(x=lambda g, indices, lengths: plane_gather(g, indices, dims=len(lengths)), node="MaxUnpool2DBackward0")
+@linear(x=lambda g, indices, lengths: plane_gather(g, indices, dims=len(lengths)), aten="max_unpool2d")
 def plane_scatter(x, indices, *, lengths):
     """Elements added, in an array of zeros whose last dimensions have these ``lengths``, at flat indices into them."""
     dims = len(lengths)
@@ -33,9 +34,9 @@ def plane_scatter(x, indices, *, lengths):
 
 
 @linear(
-    x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)),
-    node="MaxUnpool2DBackward0",
-)
+    x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)), aten=None,
+    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward",
+)  # fmt: skip
 def window_scatter(x, indices, *, lengths, samplings):
     """``plane_scatter`` where each element lies in one window at most, and each window has one index.
 
@@ -71,8 +72,8 @@ def _to_places(g_out: Any, x: Any, indices: Any, samplings: tuple[Sampling, ...]
 
 @linear(
     x=lambda g, indices, x_shape, dims: plane_scatter(g, indices, lengths=tuple(x_shape[len(x_shape) - dims :])),
-    node="MaxPoolBackwardBackward0",
-)
+    aten=None, node="MaxPoolBackwardBackward0", profile="max_pool2d_backward",
+)  # fmt: skip
 def plane_gather(x, indices, *, dims):
     """The elements at flat indices into the last ``dims`` dimensions of ``x``."""
     return jnp.take_along_axis(_flat(x, dims), _flat(indices, dims), -1, mode="clip").reshape(indices.shape)
@@ -128,14 +129,15 @@ def _behind_a_branch(flat: Any) -> Any:
     return lax.cond(flat[(0,) * flat.ndim] >= 0, lambda x: x, lambda x: -x, flat)
 
 
-def _declare(name: str, node: str) -> Operator:
+def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
     @general(
         x=_to_places,
         jvp=lambda t_x, indices, samplings: (plane_gather(t_x, indices, dims=len(samplings)), None),
         outputs=("out", "indices"),
-        node=node,
         name=name,
+        aten=aten,
         real=True,
+        **facts,
     )
     def operator(x, *, samplings):
         """The greatest of each window along the last dimensions, and its flat index in them, of int32.
@@ -148,14 +150,14 @@ def _declare(name: str, node: str) -> Operator:
 
 
 MAXIMA = {
-    1: _declare("max_pool1d", "SqueezeBackward1"),
-    2: _declare("max_pool2d", "MaxPool2DWithIndicesBackward0"),
-    3: _declare("max_pool3d", "MaxPool3DWithIndicesBackward0"),
+    1: _declare("max_pool1d", "max_pool2d_with_indices", node="SqueezeBackward1"),
+    2: _declare("max_pool2d", "max_pool2d_with_indices"),
+    3: _declare("max_pool3d", "max_pool3d_with_indices"),
 }
 """Max pooling, by the number of dimensions of space."""
 
 ADAPTIVE_MAXIMA = {
-    1: _declare("adaptive_max_pool1d", "SqueezeBackward1"),
-    2: _declare("adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0"),
-    3: _declare("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0"),
+    1: _declare("adaptive_max_pool1d", "adaptive_max_pool2d", node="SqueezeBackward1"),
+    2: _declare("adaptive_max_pool2d"),
+    3: _declare("adaptive_max_pool3d"),
 }

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
+from tapegrad.ops.conventions import rule
 from tapegrad.ops.elementwise import real
+from tapegrad.ops.kinds import conj, general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
-from tapegrad.ops.operator import conj, general, sum_to
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import squeeze_axis, unsqueeze
@@ -28,7 +29,7 @@ def relevant(sizes, atol, rtol):
     return sizes > jnp.maximum(jnp.asarray(atol)[..., None], jnp.asarray(rtol)[..., None] * largest)
 
 
-@general()
+@general(aten=None)
 def rank_of(sizes, atol, rtol):
     """How many of singular values or absolute eigenvalues count (int64)."""
     return jnp.sum(relevant(jnp.abs(sizes), atol, rtol), axis=-1, dtype=jnp.int64)
@@ -68,10 +69,10 @@ def pinv_tangent(t, inverse, x):
 
 
 @general(
-    x=lambda g, x, out: pinv_gradient(g, out, x),
-    jvp=lambda t_x, x, out: pinv_tangent(t_x, out, x),
-    node="LinalgPinvBackward0",
-)
+    x=lambda g, x, out: pinv_gradient(g, out, x), jvp=lambda t_x, x, out: pinv_tangent(t_x, out, x),
+    aten="linalg_pinv.atol_rtol_tensor",
+    convention=rule("for hermitian=True", "that of a symmetric matrix", "that of the triangle which is read"),
+)  # fmt: skip
 def pinv(x, atol, rtol, *, hermitian):
     """The pseudoinverses of matrices; of Hermitian ones, if so said, of which the lower triangle is read."""
     if 0 in x.shape:
@@ -83,9 +84,6 @@ def pinv(x, atol, rtol, *, hermitian):
     u, s, vh = lax.linalg.svd(x, full_matrices=False)
     inverted = _inverted(s, relevant(s, atol, rtol))
     return _product(_conjugate_transpose(vh) * inverted[..., None, :], _conjugate_transpose(u))
-
-
-pinv.saved_names = {"self": "x", "result": "out"}
 
 
 # -- least squares -----------------------------------------------------------------------------------------------------
@@ -151,9 +149,8 @@ def lstsq_tangents(t_x, t_y, x, y, solution, vector, measured):
         lstsq_gradients(g_solution, g_residuals, x, y, solution, vector, measured)[1], y_shape, vector
     ),
     jvp=lambda t_x, t_y, x, y, solution, vector, measured: lstsq_tangents(t_x, t_y, x, y, solution, vector, measured),
-    outputs=("solution", "residuals", "rank", "singular_values"),
-    node="LinalgLstsqBackward0",
-)
+    outputs=("solution", "residuals", "rank", "singular_values"), aten="linalg_lstsq", saved={"b": "y"}, flowing=2,
+)  # fmt: skip
 def lstsq(x, y, rcond, *, vector, measured, ranked, valued):
     """The smallest solutions of ``x @ solution = y`` in the sense of least squares; singular values up to ``rcond``
     times the largest count as 0.
@@ -174,7 +171,3 @@ def lstsq(x, y, rcond, *, vector, measured, ranked, valued):
         jnp.sum(keep, axis=-1, dtype=jnp.int64) if ranked else jnp.zeros((0,), jnp.int64),
         s if valued else jnp.zeros((0,), s.dtype),
     )
-
-
-lstsq.saved_names = {"self": "x", "b": "y"}
-lstsq.flowing = 2

@@ -16,8 +16,8 @@ from tapegrad.execution import dtypes
 from tapegrad.ops.eigen import column, diagonal_of, on_diagonal
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.joining import cat
+from tapegrad.ops.kinds import conj, general
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.operator import conj, general
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import slice_, tril, triu
@@ -93,16 +93,12 @@ def qr_tangent(t, q, r, mode):
 @general(
     x=qr_gradient,
     jvp=lambda t_x, q, r, mode: qr_tangent(t_x, q, r, mode),
-    outputs=("q", "r"),
-    node="LinalgQrBackward0",
-)
+    outputs=("q", "r"), aten="linalg_qr", saved={"Q": "q", "R": "r"},
+)  # fmt: skip
 def qr(x, *, mode):
     """Q (orthonormal columns; square if ``mode`` is "complete", nothing if it is "r") and the upper triangular R."""
     q, r = lax.linalg.qr(x, full_matrices=mode == "complete")
     return jnp.zeros((0,), x.dtype) if mode == "r" else q, r
-
-
-qr.saved_names = {"Q": "q", "R": "r"}
 
 
 def _no_geqrf(g_a, g_tau):
@@ -110,7 +106,7 @@ def _no_geqrf(g_a, g_tau):
 
 
 @column_major
-@general(x=_no_geqrf, outputs=("a", "tau"))
+@general(x=_no_geqrf, outputs=("a", "tau"), xla="geqrf")
 def geqrf(x):
     """The QR decomposition as LAPACK leaves it: R on and above the diagonal, the reflectors below it, their factors."""
     raw, tau = jnp.linalg.qr(x, mode="raw")
@@ -207,8 +203,8 @@ def product_tangent(t_x, t_tau, x, tau):
     x=lambda g, x, tau, out: product_gradients(g, x, tau)[0],
     tau=lambda g, x, tau, out: product_gradients(g, x, tau)[1],
     jvp=lambda t_x, t_tau, x, tau: product_tangent(t_x, t_tau, x, tau),
-    node="LinalgHouseholderProductBackward0",
-)
+    aten="linalg_householder_product", saved={"input": "x"}, xla="householder_product",
+)  # fmt: skip
 def householder_product(x, tau):
     """The first columns of the product of the reflectors that lie below the diagonal of ``x``: see ``geqrf``."""
     if 0 in (*x.shape, *tau.shape):
@@ -234,14 +230,11 @@ def applied_gradients(g, x, tau, other, left, transpose):
     x=lambda g, x, tau, other, out, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[0],
     tau=lambda g, x, tau, other, out, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[1],
     other=lambda g, x, tau, other, out, left, transpose: ormqr(x, tau, g, left=left, transpose=not transpose),
-)
+    saved={"self": "x", "input2": "tau", "input3": "other"}, xla="ormqr",
+)  # fmt: skip
 def ormqr(x, tau, other, *, left, transpose):
     """``Q @ other`` (``other @ Q`` unless ``left``; with the adjoint of Q, if ``transpose``), where Q is the square
     product of the reflectors below the diagonal of ``x``."""
     if 0 in (*x.shape, *tau.shape, *other.shape):
         return other
     return lax.linalg.ormqr(x, tau, other, left=left, transpose=transpose)
-
-
-householder_product.saved_names = {"input": "x"}
-ormqr.saved_names = {"self": "x", "input2": "tau", "input3": "other"}

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.elementwise import where
-from tapegrad.ops.operator import cast, general, sum_to
+from tapegrad.ops.kinds import cast, general, sum_to
 
 ROUNDINGS = {"lower": jnp.floor, "higher": jnp.ceil, "nearest": jnp.round}
 """How a place between two elements becomes one of them."""
@@ -30,13 +30,13 @@ def _place(q, sorted, ignore_nan):
     return jnp.where(fixed, last, q * last)
 
 
-@general(real=True)
+@general(real=True, aten=None)
 def rank(q, sorted, *, rounding, ignore_nan):
     """The places of the quantiles ``q`` in the last axis of ``sorted``, rounded: int64 of shape (..., len(q))."""
     return ROUNDINGS[rounding](_place(q, sorted, ignore_nan)).astype(jnp.int64)
 
 
-@general(real=True)
+@general(real=True, aten=None)
 def rank_slope(q, sorted, *, ignore_nan):
     """How fast the place of a quantile moves with ``q``: by the number of intervals, or not where nan is the result."""
     last, fixed = _last_place(sorted, ignore_nan)
@@ -51,9 +51,7 @@ def rank_slope(q, sorted, *, ignore_nan):
         None, None,
         None if t_q is None else t_q * rank_slope(q, sorted, ignore_nan=ignore_nan) + _zero(weights),
     ),
-    outputs=("below", "above", "weights"),
-    node="SubBackward0",
-    real=True,
+    outputs=("below", "above", "weights"), real=True, aten=None, node="SubBackward0", profile="sub",
 )  # fmt: skip
 def ranks(q, sorted, *, ignore_nan):
     """The places (int64) on both sides of each quantile, and how far it is from the first to the second."""

@@ -8,12 +8,16 @@ sample does not depend on its parameters in the sense of the derivative: as in P
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
 from tapegrad.execution import random
 from tapegrad.execution.dtypes import as_dtype
-from tapegrad.ops.operator import Operator, general, zeros_of
+from tapegrad.ops import conventions
+from tapegrad.ops.kinds import general, zeros_of
+from tapegrad.ops.operator import Operator
 
 
 def _no_tangent(out):
@@ -23,8 +27,8 @@ def _no_tangent(out):
 @general(
     p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype),
     jvp=lambda out: _no_tangent(out),
-    real=True,
-)
+    real=True, aten=".p",
+)  # fmt: skip
 def bernoulli(p, key):
     """1 with the probability given by ``p``, else 0; of the shape and dtype of ``p``."""
     chances = key
@@ -64,15 +68,13 @@ def multinomial(p, key, *, num_samples, replacement):
     return jax.lax.top_k(race, num_samples)[1].astype(jnp.int64)
 
 
-def _normal(name: str, node: str) -> Operator:
+def _normal(name: str, overload: str, node: int) -> Operator:
     @general(
         mean=lambda g, mean_shape, mean_dtype: zeros_of(g, shape=tuple(mean_shape), dtype=mean_dtype),
         std=lambda g, std_shape, std_dtype: zeros_of(g, shape=tuple(std_shape), dtype=std_dtype),
         jvp=lambda out: _no_tangent(out),
-        name=name,
-        node=node,
-        real=True,
-    )
+        real=True, name=name, aten=f"normal.{overload}", node=node, family="normal", convention=conventions.NOISE,
+    )  # fmt: skip
     def normal(mean, std, key, *, shape, dtype):
         """Normal numbers."""
         if not random.is_key(key):
@@ -82,17 +84,18 @@ def _normal(name: str, node: str) -> Operator:
     return normal
 
 
-normal_of_mean = _normal("normal_of_mean", "NormalBackward1")
-normal_of_std = _normal("normal_of_std", "NormalBackward2")
-normal = _normal("normal", "NormalBackward3")
+normal_of_mean = _normal("normal_of_mean", "Tensor_float", 1)
+normal_of_std = _normal("normal_of_std", "float_Tensor", 2)
+normal = _normal("normal", "Tensor_Tensor", 3)
 
 
-def _overwriting(method: str, node: str) -> Operator:
+def _overwriting(method: str, aten: str = "", **facts: Any) -> Operator:
     @general(
         x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
         jvp=lambda out: _no_tangent(out),
         name=f"overwrite_{method.rstrip('_')}",
-        node=node,
+        aten=aten or method,
+        **facts,
     )
     def overwrite(x, sample):
         """The sample: nothing is left of ``x``."""
@@ -102,14 +105,17 @@ def _overwriting(method: str, node: str) -> Operator:
 
 
 OVERWRITE = {
-    method: _overwriting(method, node)
-    for method, node in {
-        "uniform_": "UniformBackward0", "normal_": "NormalBackward0", "exponential_": "ExponentialBackward0",
-        "cauchy_": "CauchyBackward0", "log_normal_": "LogNormalBackward0", "geometric_": "GeometricBackward0",
-        "bernoulli_": "BernoulliBackward2", "random_": "RandomBackward2",
-        "random_to_": "RandomBackward1", "random_from_to_": "RandomBackward0",
-    }.items()
-}  # fmt: skip
+    "uniform_": _overwriting("uniform_"),
+    "normal_": _overwriting("normal_"),
+    "exponential_": _overwriting("exponential_"),
+    "cauchy_": _overwriting("cauchy_"),
+    "log_normal_": _overwriting("log_normal_"),
+    "geometric_": _overwriting("geometric_"),
+    "bernoulli_": _overwriting("bernoulli_", "bernoulli_.float", node=2),
+    "random_": _overwriting("random_", node=2),
+    "random_to_": _overwriting("random_to_", "random_.to", node=1, family="overwrite_random"),
+    "random_from_to_": _overwriting("random_from_to_", "random_.from", family="overwrite_random"),
+}
 """For each in-place draw, the operator that takes a tensor and a sample, and gives the sample."""
 
 
@@ -117,8 +123,8 @@ OVERWRITE = {
     x=lambda g, x_shape, x_dtype: zeros_of(g, shape=tuple(x_shape), dtype=x_dtype),
     p=lambda g, p_shape, p_dtype: zeros_of(g, shape=tuple(p_shape), dtype=p_dtype),
     jvp=lambda out: _no_tangent(out),
-    node="BernoulliBackward1",
-)
+    aten="bernoulli_.Tensor", node=1, family="overwrite_bernoulli",
+)  # fmt: skip
 def overwrite_bernoulli_tensor(x, p, sample):
     """The sample, drawn with the probabilities ``p``: nothing is left of ``x``."""
     return sample

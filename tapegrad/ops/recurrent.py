@@ -12,7 +12,7 @@ inputs, so that all derivatives of higher order are recorded, and are right.
 
 Note [Padded steps]
 Sequences of different lengths are padded. ``active`` (steps, batch, 1) says which steps count; at others a state is
-held: its rates are 0, and its gradient passes. Gradients of what is put out there are to be 0.
+held: its rates are 0, and its gradient passes. LayerGradients of what is put out there are to be 0.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops.elementwise import sigmoid, tanh, where
 from tapegrad.ops.joining import cat, split, stack
+from tapegrad.ops.kinds import General, cast, zeros_of
 from tapegrad.ops.matmul import matmul, mm
-from tapegrad.ops.operator import Formula, Operator, cast, zeros_of
+from tapegrad.ops.operator import Formula
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import permute, select, slice_, transpose, unsqueeze, view
 from tapegrad.tensor.tensor import Tensor
@@ -137,7 +138,7 @@ def _chosen(active: Any, new: Any, old: Any) -> Any:
 # -- kinds of layers ---------------------------------------------------------------------------------------------------
 
 
-class Gradients(NamedTuple):
+class LayerGradients(NamedTuple):
     """The gradients of the sums before activation, of the input's part and the state's; and of what a layer began with.
 
     Attributes:
@@ -180,7 +181,7 @@ class Elman:
         rates = where(y > 0, ones_like(y), 0) if self.is_relu else 1 - y * y
         return _where_active(n.active, rates, 0)
 
-    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> Gradients:
+    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> LayerGradients:
         """The gradients by those of the results."""
         (y, _), (g_y, g_h) = outputs, grads
 
@@ -192,7 +193,7 @@ class Elman:
             return back if held is None else back + held * g, (g_a,)
 
         first, (g_a,) = over_time(step, g_h, (g_y, self._rates(n, y), _held(n.active, y)), not reverse)
-        return Gradients(g_a, g_a, first)
+        return LayerGradients(g_a, g_a, first)
 
     def tangent(self, n: Inputs, t: Inputs, outputs: Sequence, reverse: bool) -> tuple:
         """The tangents of the results by those of the inputs."""
@@ -265,7 +266,7 @@ class Gru:
         rates = cat(of_q * q * (1 - r), of_z, of_q, of_new, axis=2)
         return _where_active(n.active, rates, 0), _where_active(n.active, z, 1)
 
-    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> Gradients:
+    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> LayerGradients:
         """The gradients by those of the results."""
         (y, _, gates), (g_y, g_h, *_) = outputs, grads
         steps, batch, width = y.shape
@@ -281,7 +282,7 @@ class Gru:
         rates = view(rates, shape=(steps, batch, 4, width))
         first, (g_a,) = over_time(step, g_h, (g_y, rates, kept), not reverse)
         g_gates, g_q, g_new = _cut(g_a, 2 * width, width, width)
-        return Gradients(cat(g_gates, g_new, axis=2), cat(g_gates, g_q, axis=2), first)
+        return LayerGradients(cat(g_gates, g_new, axis=2), cat(g_gates, g_q, axis=2), first)
 
     def tangent(self, n: Inputs, t: Inputs, outputs: Sequence, reverse: bool) -> tuple:
         """The tangents of the results by those of the inputs."""
@@ -344,7 +345,7 @@ class Lstm:
         masked = [_where_active(n.active, one, 0) for one in (of_sums, of_output, of_cell)]
         return (*masked, _where_active(n.active, f, 1), o * shown)
 
-    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> Gradients:
+    def backward(self, n: Inputs, outputs: Sequence, grads: Sequence, reverse: bool) -> LayerGradients:
         """The gradients by those of the results."""
         (y, _, _, cells, gates), (g_y, g_h, g_c, *_) = outputs, grads
         steps, batch, width = cells.shape
@@ -365,7 +366,7 @@ class Lstm:
         given = (g_y, of_sums, of_output, of_cell, kept, _held(n.active, y))
         (first, first_c), (g_a, g_all) = over_time(step, (g_h, g_c), given, not reverse)
         projection = None if n.w_hr is None else (shown, _where_active(n.active, g_all, 0))
-        return Gradients(g_a, g_a, first, first_c, projection)
+        return LayerGradients(g_a, g_a, first, first_c, projection)
 
     def tangent(self, n: Inputs, t: Inputs, outputs: Sequence, reverse: bool) -> tuple:
         """The tangents of the results by those of the inputs."""
@@ -426,7 +427,7 @@ def _lstm_gates_of_tensor(x: Tensor) -> Any:
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
-class Reading(Formula):
+class ReadingOrder(Formula):
     """What stands for a formula where ``gradients`` gives the gradients of all inputs: the names of what it reads."""
 
     __slots__ = ()
@@ -435,19 +436,19 @@ class Reading(Formula):
         self.names, self.function = names, function
 
 
-class Recurrent(Operator):
+class Recurrent(General):
     """A layer, or a cell, of one kind. See Note [Recurrence]."""
 
     kind = "recurrent"
     joint = True
 
-    def __init__(self, function: Callable, layer: Any, is_cell: bool, node: str) -> None:
+    def __init__(self, function: Callable, layer: Any, is_cell: bool, **facts: Any) -> None:
         self.layer, self.is_cell = layer, is_cell
         outputs = (*(() if is_cell else ("y",)), *(f"{name}_n" for name in layer.states), *layer.saves)
-        super().__init__(function, {}, outputs=outputs, node=node, real=True)
-        reading = Reading((*self.inputs, *outputs), layer.backward)
+        facts["flowing"] = len(outputs) - len(layer.saves)
+        super().__init__(function, {}, outputs=outputs, real=True, **facts)
+        reading = ReadingOrder((*self.inputs, *outputs), layer.backward)
         self.formulas = {name: reading for name in self.inputs if name != "active"}
-        self.flowing = len(outputs) - len(layer.saves)
 
     def __repr__(self) -> str:
         return f"<recurrent operator {self.name}>"
@@ -517,7 +518,7 @@ def _as(x: Any, like: Any) -> Any:
     return x if dtypes.as_dtype(x.dtype) is dtype else cast(x, dtype=dtype)
 
 
-def _gradients(g: Gradients, n: Inputs, outputs: Sequence, names: Sequence[str], reverse: bool) -> dict[str, Any]:
+def _gradients(g: LayerGradients, n: Inputs, outputs: Sequence, names: Sequence[str], reverse: bool) -> dict[str, Any]:
     """The gradients of the inputs of these names."""
     rules: dict[str, Callable] = {
         "x": lambda: matmul(g.input, n.w_ih),
@@ -532,11 +533,11 @@ def _gradients(g: Gradients, n: Inputs, outputs: Sequence, names: Sequence[str],
     return {name: rules[name]() for name in names}
 
 
-def _layer(layer: Any, node: str) -> Callable[[Callable], Recurrent]:
+def _layer(layer: Any, **facts: Any) -> Callable[[Callable], Recurrent]:
     """Declare the operator of a kind of layers; the function only says what it takes."""
 
     def declare(function: Callable) -> Recurrent:
-        return Recurrent(function, layer, is_cell=function.__name__.endswith("_cell"), node=node)
+        return Recurrent(function, layer, is_cell=function.__name__.endswith("_cell"), **facts)
 
     return declare
 
@@ -551,7 +552,7 @@ def _run(layer: Any, x: Any, reverse: bool, **inputs: Any) -> tuple:
 LSTM, GRU, TANH, RELU = Lstm(), Gru(), Elman(is_relu=False), Elman(is_relu=True)
 
 
-@_layer(LSTM, "MkldnnRnnLayerBackward0")
+@_layer(LSTM, aten="mkldnn_rnn_layer")
 def lstm_layer(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, active=None, *, reverse):
     """An LSTM over ``x`` (steps, batch, features): its results (steps, batch, width), the last states h and c, and what
     its gradients are computed from. See ``Lstm`` and Note [Padded steps]."""
@@ -559,19 +560,19 @@ def lstm_layer(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, active=None
     return _run(LSTM, x, reverse, h=h, c=c, active=active, **weights)
 
 
-@_layer(GRU, "GruBackward0")
+@_layer(GRU, aten="gru.input")
 def gru_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of gated recurrent units: its results, the last state, and the gates. See ``Gru``."""
     return _run(GRU, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
 
 
-@_layer(TANH, "RnnTanhBackward0")
+@_layer(TANH, aten="rnn_tanh.input")
 def rnn_tanh_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of Elman's kind with tanh: its results and the last state."""
     return _run(TANH, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
 
 
-@_layer(RELU, "RnnReluBackward0")
+@_layer(RELU, aten="rnn_relu.input")
 def rnn_relu_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of Elman's kind with relu: its results and the last state."""
     return _run(RELU, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
@@ -583,25 +584,25 @@ def _one_step(layer: Any, x: Any, **inputs: Any) -> tuple:
     return (*outputs[:count], *(select(one, 0, axis=0) for one in outputs[count:]))
 
 
-@_layer(LSTM, "ThnnFusedLstmCellBackward0")
+@_layer(LSTM, node="ThnnFusedLstmCellBackward0")
 def lstm_cell(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of an LSTM for ``x`` (batch, features): h and c, and what their gradients are computed from."""
     return _one_step(LSTM, x, h=h, c=c, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(GRU, "ThnnFusedGruCellBackward0")
+@_layer(GRU, node="ThnnFusedGruCellBackward0")
 def gru_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of gated recurrent units: h, and the gates."""
     return _one_step(GRU, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(TANH, "TanhBackward0")
+@_layer(TANH, node="TanhBackward0")
 def rnn_tanh_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of Elman's kind with tanh."""
     return _one_step(TANH, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(RELU, "ReluBackward0")
+@_layer(RELU, node="ReluBackward0")
 def rnn_relu_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of Elman's kind with relu."""
     return _one_step(RELU, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)

@@ -12,15 +12,20 @@ equal parts to all elements that attain it. ``share`` gives the parts; it is loc
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.dispatch.plan import Plan
 from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number, at_most, exceeds
+from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
+from tapegrad.ops.conventions import kink
 from tapegrad.ops.elementwise import abs, exp, masked, power, real, sgn, where
-from tapegrad.ops.operator import Operator, broadcast_to, cast, conj, general, linear, sum_to
+from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear, sum_to
+from tapegrad.ops.operator import Operator
 
 HALVES = (jnp.dtype(jnp.float16), jnp.dtype(jnp.bfloat16))
 
@@ -67,34 +72,41 @@ def _sum(x, axis, keepdims, dtype):
     return jnp.sum(wide, axis=axes_of(axis, x.ndim), keepdims=keepdims, dtype=wide.dtype).astype(x.dtype)
 
 
-@linear(x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), node="SumBackward1")
+@linear(
+    x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), aten=".dim_IntList", node=1, spoilt="difference",
+)  # fmt: skip
 def sum(x, *, axis, keepdims=False, dtype=None):
     """The sum over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
     return _sum(x, axis, keepdims, dtype)
 
 
-@linear(x=lambda g, x_shape: broadcast_to(g, shape=x_shape), node="SumBackward0")
+@linear(x=lambda g, x_shape: broadcast_to(g, shape=x_shape), family="sum", spoilt="difference")
 def sum_all(x, *, dtype=None):
     """The sum of all elements."""
     return _sum(x, everything(x.ndim), False, dtype)
 
 
 @linear(
-    x=lambda g, x_shape, shape, axis: sum(g, axis=axis, keepdims=len(x_shape) == len(shape)), node="ExpandBackward0"
-)
+    x=lambda g, x_shape, shape, axis: sum(g, axis=axis, keepdims=len(x_shape) == len(shape)), aten="expand",
+)  # fmt: skip
 def spread(x, *, shape, axis):
     """The adjoint of ``sum``: ``x`` repeated along the axes that were summed over, whether they were kept or not."""
     axes = axes_of(axis, len(shape))
     return jnp.broadcast_to(x.reshape([1 if i in axes else size for i, size in enumerate(shape)]), shape)
 
 
-@linear(x=lambda g, count: over(g, count=count), node="DivBackward0")
+@linear(x=lambda g, count: over(g, count=count), aten=".Tensor", family="div", spoilt="quotient")
 def over(x, *, count):
     """``x`` divided by a number that is the same for all elements and known beforehand; it may be 0."""
     return (widened(x) / as_number(count)).astype(x.dtype)
 
 
 # -- means and moments -------------------------------------------------------------------------------------------------
+
+
+def _numel(plan: Plan) -> int:
+    """The number of elements of the input."""
+    return math.prod(plan.specs[0].shape)
 
 
 def _mean(x, axis, keepdims, dtype=None):
@@ -104,15 +116,18 @@ def _mean(x, axis, keepdims, dtype=None):
 
 
 @linear(
-    x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)),
-    node="MeanBackward1",
-)
+    x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)), aten=".dim",
+    node=1, saved={"self_sym_numel": _numel}, spoilt="mean",
+)  # fmt: skip
 def mean(x, *, axis, keepdims=False, dtype=None):
     """The arithmetic mean over ``axis``; nan of nothing."""
     return _mean(x, axis, keepdims, dtype)
 
 
-@linear(x=lambda g, x_shape: over(broadcast_to(g, shape=x_shape), count=math.prod(x_shape)), node="MeanBackward0")
+@linear(
+    x=lambda g, x_shape: over(broadcast_to(g, shape=x_shape), count=math.prod(x_shape)), family="mean",
+    saved={"self_sym_numel": _numel}, spoilt="mean",
+)  # fmt: skip
 def mean_all(x, *, dtype=None):
     """The arithmetic mean of all elements."""
     return _mean(x, everything(x.ndim), False, dtype)
@@ -166,7 +181,8 @@ def halved(g, std):
 @general(
     x=lambda g, x, axis, correction: spread(g, shape=x.shape, axis=axis) * deviation(x, axis, correction),
     jvp=lambda t_x, x, axis, keepdims, correction: along(deviation(x, axis, correction), t_x, axis, keepdims),
-)
+    aten=".correction", spoilt="spread",
+)  # fmt: skip
 def var(x, *, axis, keepdims=False, correction=1):
     """The variance over ``axis``: the sum of squared distances from the mean, over the number less ``correction``."""
     return _moments(x, axis, keepdims, correction)[0].astype(_real_dtype(x))
@@ -179,7 +195,10 @@ def var(x, *, axis, keepdims=False, correction=1):
     jvp=lambda t_x, x, out, axis, keepdims, correction: halved(
         along(deviation(x, axis, correction), t_x, axis, keepdims), out
     ),
-)
+    aten=".correction", convention=conventions.SPREAD,
+    edge=("out", 0, "the derivative of std is infinite where all elements are equal: add a small number to var"),
+    spoilt="spread",
+)  # fmt: skip
 def std(x, *, axis, keepdims=False, correction=1):
     """The standard deviation over ``axis``: the root of ``var``."""
     return jnp.sqrt(_moments(x, axis, keepdims, correction)[0]).astype(_real_dtype(x))
@@ -202,19 +221,14 @@ def moments_gradient(g_spread, g_mean, x, axis, correction):
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-def as_given(grads, out_specs):
-    """The gradients of several outputs, None where there is none."""
-    return grads
-
-
 @general(
     x=lambda g_var, g_mean, x, axis, correction: moments_gradient(g_var, g_mean, x, axis, correction),
     jvp=lambda t_x, x, axis, keepdims, correction: (
         along(deviation(x, axis, correction), t_x, axis, keepdims),
         mean(t_x, axis=axis, keepdims=keepdims),
     ),
-    outputs=("var", "mean"),
-)
+    outputs=("var", "mean"), aten=".correction", spoilt="spread", undefined=True,
+)  # fmt: skip
 def var_mean(x, *, axis, keepdims=False, correction=1):
     """Variance and mean over ``axis``."""
     variance, center = _moments(x, axis, keepdims, correction)
@@ -229,22 +243,18 @@ def var_mean(x, *, axis, keepdims=False, correction=1):
         halved(along(deviation(x, axis, correction), t_x, axis, keepdims), std),
         mean(t_x, axis=axis, keepdims=keepdims),
     ),
-    outputs=("std", "mean"),
-)
+    outputs=("std", "mean"), aten=".correction", convention=conventions.SPREAD, spoilt="spread", undefined=True,
+)  # fmt: skip
 def std_mean(x, *, axis, keepdims=False, correction=1):
     """Standard deviation and mean over ``axis``."""
     variance, center = _moments(x, axis, keepdims, correction)
     return jnp.sqrt(variance).astype(_real_dtype(x)), center.astype(x.dtype)
 
 
-for _operator in (var_mean, std_mean):
-    _operator.materialize = as_given
-
-
 # -- extrema -----------------------------------------------------------------------------------------------------------
 
 
-@general()
+@general(aten=None)
 def share(x, out, *, axis, nan):
     """The part that each element has in the extremum ``out`` over ``axis``. See Note [Extrema share].
 
@@ -315,18 +325,18 @@ def aminmax(x, *, axis, keepdims=False):
 
 
 @general(
-    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MaxBackward1",
-    real=True,
-)
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), real=True, node=1,
+    family="max",
+)  # fmt: skip
 def max_all(x):
     """The largest of all elements; nan if there is one."""
     return jnp.max(x)
 
 
 @general(
-    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), node="MinBackward1",
-    real=True,
-)
+    x=lambda g, x, out: shared_all(g, x, out), jvp=lambda t_x, x, out: collected_all(t_x, x, out), real=True, node=1,
+    family="min",
+)  # fmt: skip
 def min_all(x):
     """The smallest of all elements; nan if there is one."""
     return jnp.min(x)
@@ -346,9 +356,8 @@ def _median(x, ignore_nan):
 @general(
     x=lambda g, x, out: shared_all(g, x, out),
     jvp=lambda t_x, x, out: collected_all(t_x, x, out),
-    node="MedianBackward0",
-    real=True,
-)
+    real=True, family="median", convention=conventions.TIES,
+)  # fmt: skip
 def median_all(x):
     """The median of all elements, the lower one of two; nan if there is one."""
     return _median(x, ignore_nan=False)
@@ -357,9 +366,8 @@ def median_all(x):
 @general(
     x=lambda g, x, out: shared_all(g, x, out),
     jvp=lambda t_x, x, out: collected_all(t_x, x, out),
-    node="NanmedianBackward0",
-    real=True,
-)
+    real=True, family="nanmedian", convention=conventions.TIES,
+)  # fmt: skip
 def nanmedian_all(x):
     """The median of all elements that are not nan, the lower one of two."""
     return _median(x, ignore_nan=True)
@@ -415,7 +423,7 @@ def any(x, *, axis, keepdims=False):
     return _truth(jnp.any, x, axis, keepdims)
 
 
-@general()
+@general(aten=".dim_IntList")
 def count_nonzero(x, *, axis):
     """How many elements over ``axis`` are nonzero; int64."""
     return jnp.sum(x != 0, axis=axes_of(axis, x.ndim), dtype=jnp.int64)
@@ -472,12 +480,13 @@ def norm_tangent(t, x, out, ord, axis, keepdims):
     return along(x * 0 if ord == 0 else norm_slope(1, x, out, ord, axis), t, axis, keepdims)
 
 
-def _declare_norm(name: str, node: str) -> Operator:
+def _declare_norm(name: str, **facts: Any) -> Operator:
     @general(
         x=lambda g, x, out, ord, axis: norm_gradient(g, x, out, ord, axis),
         jvp=lambda t_x, x, out, ord, axis, keepdims: norm_tangent(t_x, x, out, ord, axis, keepdims),
-        node=node,
         name=name,
+        convention=conventions.ORIGIN,
+        **facts,
     )
     def operator(x, *, ord, axis, keepdims=False, dtype=None):
         """The p-norm over ``axis``, p = ``ord`` being any number: real, of the real type of ``dtype`` or of ``x``."""
@@ -487,8 +496,12 @@ def _declare_norm(name: str, node: str) -> Operator:
     return operator
 
 
-vector_norm = _declare_norm("vector_norm", "LinalgVectorNormBackward0")
-distance_norm = _declare_norm("distance_norm", "NormBackward1")  # the node that PyTorch's pairwise_distance makes
+vector_norm = _declare_norm(
+    "vector_norm",
+    aten="linalg_vector_norm",
+    edge=("out", 0, "the norm is 0, where it has no derivative: add a small number under the root"),
+)
+distance_norm = _declare_norm("distance_norm", aten="norm.ScalarOpt_dim", node=1)  # in PyTorch's pairwise_distance
 
 
 def renorm_scale(x, ord, axis, limit):
@@ -520,7 +533,8 @@ def renorm_tangent(t, x, ord, axis, limit):
 @general(
     x=lambda g, x, ord, axis, limit: renorm_gradient(g, x, ord, axis, limit),
     jvp=lambda t_x, x, ord, axis, limit: renorm_tangent(t_x, x, ord, axis, limit),
-)
+    convention=kink("where an element is 0, for ord=1", "0 for the norm", "1 for the norm"),
+)  # fmt: skip
 def renorm(x, *, ord, axis, limit):
     """``x`` with those parts shrunk whose p-norm over ``axis``, p = ``ord`` > 0, is larger than a limit."""
     norm = _norm(x, ord, axis, True)
@@ -544,8 +558,8 @@ def to_shape(grad, shape):
     jvp=lambda t_x, t_y, x, y, out, ord: norm_tangent(
         difference_of(t_x, t_y), x - y, out, ord, everything((x - y).ndim), False
     ),
-    promote="common",
-)
+    promote="common", convention=conventions.COINCIDENT,
+)  # fmt: skip
 def dist(x, y, *, ord):
     """The p-norm of all of ``x - y``, which may broadcast."""
     return _norm(x - y, ord, everything(max(x.ndim, y.ndim)), False).astype(_real_dtype(x))
@@ -568,8 +582,8 @@ def _shifted(x, axes):
 @general(
     x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdims=True)),
     jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=axis, keepdims=True)),
-    real=True,
-)
+    real=True, aten="_softmax", spoilt="softmax",
+)  # fmt: skip
 def softmax(x, *, axis):
     """``exp(x)`` over its sum along ``axis``; nan where all are -inf."""
     axes = axes_of(axis, x.ndim)
@@ -580,8 +594,8 @@ def softmax(x, *, axis):
 @general(
     x=lambda g, out, axis: g - exp(out) * sum(g, axis=axis, keepdims=True),
     jvp=lambda t_x, out, axis: t_x - sum(exp(out) * t_x, axis=axis, keepdims=True),
-    real=True,
-)
+    real=True, aten="_log_softmax", spoilt="softmax",
+)  # fmt: skip
 def log_softmax(x, *, axis):
     """The logarithm of ``softmax``, without forming it."""
     axes = axes_of(axis, x.ndim)
@@ -617,7 +631,7 @@ def trace(x):
     return _sum(jnp.diagonal(x), 0, False, None)
 
 
-@linear(x=lambda g: trace(g), node="TraceBackwardBackward0")
+@linear(x=lambda g: trace(g), aten=None, node="TraceBackwardBackward0", profile="trace_backward")
 def on_diagonal(x, *, shape):
     """The adjoint of ``trace``: a matrix with ``x`` on its diagonal."""
     return jnp.where(lax.broadcasted_iota(jnp.int32, shape, 0) == lax.broadcasted_iota(jnp.int32, shape, 1), x, 0)

@@ -16,7 +16,8 @@ import numpy as np
 from jax import lax
 
 from tapegrad.caches import remembered
-from tapegrad.ops.operator import Operator, linear
+from tapegrad.ops.kinds import linear
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import widened
 
 
@@ -222,7 +223,7 @@ def _keeps_values(samplings):
     return all(sampling.kind.startswith("nearest") for sampling in samplings)
 
 
-@linear(x=lambda g, samplings: resample(g, samplings=samplings))
+@linear(x=lambda g, samplings: resample(g, samplings=samplings), aten=None)
 def resample_adjoint(x, *, samplings, lengths):
     """The adjoint of ``resample``: what was taken from inputs of ``lengths`` elements, given back."""
     wide = widened(x)
@@ -244,13 +245,13 @@ def _by_input(g: Any, x: Any, samplings: tuple[Sampling, ...]) -> Any:
     return _adjoint(g, x.shape, samplings)
 
 
-def _declare(name: str, node: str, formula: Callable = _by_shape) -> Operator:
-    @linear(
-        x=formula,
-        node=node,
-        name=name,
-        real=True,
-    )
+def sampled(attribute: str) -> Callable[[Any], tuple]:
+    """A saved field: an attribute of the samplings, for each dimension."""
+    return lambda plan: tuple(getattr(sampling, attribute) for sampling in plan.settings["samplings"])
+
+
+def _declare(name: str, formula: Callable = _by_shape, **facts: Any) -> Operator:
+    @linear(x=formula, name=name, real=True, **facts)
     def operator(x, *, samplings):
         """``x`` sampled along its last dimensions, one ``Sampling`` for each. See Note [Taps]."""
         return _resampled(x, samplings)
@@ -258,33 +259,43 @@ def _declare(name: str, node: str, formula: Callable = _by_shape) -> Operator:
     return operator
 
 
-resample = _declare("resample", "ResampleBackward0")
+resample = _declare("resample", aten=None)
 
 AVERAGES = {
-    1: _declare("avg_pool1d", "SqueezeBackward1", _by_input),
-    2: _declare("avg_pool2d", "AvgPool2DBackward0", _by_input),
-    3: _declare("avg_pool3d", "AvgPool3DBackward0", _by_input),
+    1: _declare("avg_pool1d", _by_input, aten="avg_pool2d", node="SqueezeBackward1"),
+    2: _declare("avg_pool2d", _by_input),
+    3: _declare("avg_pool3d", _by_input),
 }
 """Average pooling, by the number of dimensions of space."""
 
 ADAPTIVE_AVERAGES = {
-    1: _declare("adaptive_avg_pool1d", "SqueezeBackward1"),
-    2: _declare("adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", _by_input),
-    3: _declare("adaptive_avg_pool3d", "AdaptiveAvgPool3DBackward0", _by_input),
+    1: _declare("adaptive_avg_pool1d", aten="_adaptive_avg_pool2d", node="SqueezeBackward1"),
+    2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d"),
+    3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d"),
 }
 
+
+def _interpolation(name: str, aten: str = "") -> Operator:
+    saved: dict[str, Any] = {"output_size": sampled("size")}
+    if name.endswith("1d"):
+        saved["scales"] = lambda plan: plan.settings["samplings"][0].scale
+    if "nearest" not in name:
+        saved["align_corners"] = lambda plan: plan.settings["samplings"][0].align
+    return _declare(name, aten=aten, saved=saved)
+
+
 INTERPOLATIONS = {
-    ("nearest", 1): _declare("upsample_nearest1d", "UpsampleNearest1DBackward0"),
-    ("nearest", 2): _declare("upsample_nearest2d", "UpsampleNearest2DBackward0"),
-    ("nearest", 3): _declare("upsample_nearest3d", "UpsampleNearest3DBackward0"),
-    ("nearest-exact", 1): _declare("upsample_nearest_exact1d", "UpsampleNearestExact1DBackward0"),
-    ("nearest-exact", 2): _declare("upsample_nearest_exact2d", "UpsampleNearestExact2DBackward0"),
-    ("nearest-exact", 3): _declare("upsample_nearest_exact3d", "UpsampleNearestExact3DBackward0"),
-    ("linear", 1): _declare("upsample_linear1d", "UpsampleLinear1DBackward0"),
-    ("linear", 2): _declare("upsample_bilinear2d", "UpsampleBilinear2DBackward0"),
-    ("linear", 3): _declare("upsample_trilinear3d", "UpsampleTrilinear3DBackward0"),
-    ("cubic", 2): _declare("upsample_bicubic2d", "UpsampleBicubic2DBackward0"),
-    ("linear-antialias", 2): _declare("upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0"),
-    ("cubic-antialias", 2): _declare("upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0"),
+    ("nearest", 1): _interpolation("upsample_nearest1d"),
+    ("nearest", 2): _interpolation("upsample_nearest2d"),
+    ("nearest", 3): _interpolation("upsample_nearest3d"),
+    ("nearest-exact", 1): _interpolation("upsample_nearest_exact1d", "_upsample_nearest_exact1d"),
+    ("nearest-exact", 2): _interpolation("upsample_nearest_exact2d", "_upsample_nearest_exact2d"),
+    ("nearest-exact", 3): _interpolation("upsample_nearest_exact3d", "_upsample_nearest_exact3d"),
+    ("linear", 1): _interpolation("upsample_linear1d"),
+    ("linear", 2): _interpolation("upsample_bilinear2d"),
+    ("linear", 3): _interpolation("upsample_trilinear3d"),
+    ("cubic", 2): _interpolation("upsample_bicubic2d"),
+    ("linear-antialias", 2): _interpolation("upsample_bilinear2d_aa", "_upsample_bilinear2d_aa"),
+    ("cubic-antialias", 2): _interpolation("upsample_bicubic2d_aa", "_upsample_bicubic2d_aa"),
 }
 """Interpolation, by kind and the number of dimensions of space."""

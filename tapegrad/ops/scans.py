@@ -18,8 +18,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
+from tapegrad.ops import conventions
 from tapegrad.ops.elementwise import exp, log, where
-from tapegrad.ops.operator import broadcast_to, cast, conj, general, linear
+from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
 from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, sum_all, widened
 from tapegrad.ops.shape import view
 from tapegrad.ops.sorting import chosen, unchosen
@@ -46,7 +47,7 @@ def _shifted(x, axis, by, fill=0):
     return lax.pad(x, jnp.asarray(fill, x.dtype), padding)
 
 
-@linear(x=lambda g, axis, by: shift(g, axis=axis, by=-by))
+@linear(x=lambda g, axis, by: shift(g, axis=axis, by=-by), aten=None)
 def shift(x, *, axis, by):
     """``x`` moved by one place along ``axis``: forward if ``by`` is 1, back if it is -1; zero in the place it left."""
     return _shifted(x, axis, by)
@@ -78,7 +79,8 @@ def plus(x, y):
         axis=axis,
         reverse=reverse,
     ),
-)
+    aten=None,
+)  # fmt: skip
 def recurrence(a, b, *, axis, reverse):
     """The solution h of ``h_i = a_i h_{i-1} + b_i`` along ``axis`` (``h_{i+1}`` if ``reverse``), starting from 0."""
 
@@ -100,7 +102,8 @@ def recurrence(a, b, *, axis, reverse):
     jvp=lambda t_x, x, out, axis, reverse: shift(
         recurrence(x, t_x * out, axis=axis, reverse=reverse), axis=axis, by=step(reverse)
     ),
-)
+    aten=None,
+)  # fmt: skip
 def products_before(x, *, axis, reverse):
     """The product of all elements before each along ``axis`` (after each, if ``reverse``); 1 at the start."""
     return _shifted(lax.cumprod(widened(x), axis, reverse), axis, step(reverse), 1).astype(x.dtype)
@@ -165,8 +168,8 @@ def _prod(x, axis, keepdims, dtype):
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(
         in_type(t_x, dtype) * others(in_type(x, dtype), axis), axis=axis, keepdims=keepdims
     ),
-    node="ProdBackward1",
-)
+    aten=".dim_int", node=1,
+)  # fmt: skip
 def prod(x, *, axis, keepdims=False, dtype=None):
     """The product over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
     return _prod(x, axes_of(axis, x.ndim), keepdims, dtype)
@@ -175,8 +178,8 @@ def prod(x, *, axis, keepdims=False, dtype=None):
 @general(
     x=lambda g, x, out, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
     jvp=lambda t_x, x, dtype: sum_all(in_type(t_x, dtype) * others_of_all(in_type(x, dtype))),
-    node="ProdBackward0",
-)
+    family="prod",
+)  # fmt: skip
 def prod_all(x, *, dtype=None):
     """The product of all elements."""
     return _prod(x, None, False, dtype)
@@ -236,9 +239,8 @@ def _extrema(find, x, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"),
-    real=True,
-)
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
+)  # fmt: skip
 def cummax(x, *, axis):
     """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
     return _extrema(lax.cummax, x, axis)
@@ -247,9 +249,8 @@ def cummax(x, *, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"),
-    real=True,
-)
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
+)  # fmt: skip
 def cummin(x, *, axis):
     """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
     return _extrema(lax.cummin, x, axis)

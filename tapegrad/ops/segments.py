@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 from tapegrad.ops.reductions import widened
 
 NEUTRAL = {"sum": 0.0, "mean": 0.0, "max": -math.inf, "min": math.inf, "prod": 1.0}
@@ -44,9 +44,8 @@ def _reduced(rows: Any, number: Any, flat: Any, count: int, how: str, initial: f
     x=lambda g, x, bounds, out, axis, how, initial: segment_gradient(
         g, x, bounds, out, axis=axis, how=how, initial=initial
     ),
-    node="SegmentReduceBackward0",
-    real=True,
-)
+    real=True, saved={"data": "x", "reduce": "how"},
+)  # fmt: skip
 def segment_reduce(x, bounds, *, axis, how, initial):
     """The ``"sum"``, ``"mean"``, ``"max"``, ``"min"`` or ``"prod"`` of each segment along ``axis``.
 
@@ -81,7 +80,9 @@ def _others(flat: Any, out: Any, rows: Any, number: Any, initial: float) -> Any:
 _NO_SECOND = underivable("aten::_segment_reduce_backward")
 
 
-@general(x=_NO_SECOND, data=_NO_SECOND, node="torch::autograd::NotImplemented", real=True)
+@general(
+    x=_NO_SECOND, data=_NO_SECOND, real=True, aten="_segment_reduce_backward", node="torch::autograd::NotImplemented",
+)  # fmt: skip
 def segment_gradient(x, data, bounds, out, *, axis, how, initial):
     """The gradient of the data, when ``x`` is that of the reductions ``out``; equal extrema share."""
     flat, given, result = (_laid_out(each, axis) for each in (data, x, out))

@@ -7,12 +7,12 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.ops.operator import general
+from tapegrad.ops.kinds import general
 
 _FEW = 16  # members: so many are compared one by one
 
 
-@general(promote="common")
+@general(promote="common", aten=".Tensor_Tensor")
 def isin(x, members, *, invert=False):
     """Whether each element of ``x`` is (or, if ``invert``, is not) among the members; nan never is."""
     members = members.reshape(-1)
@@ -34,7 +34,7 @@ def nonzero_static(x, *, size, fill_value):
     return jnp.stack(places, 1).astype(jnp.int64)
 
 
-@general()
+@general(aten=None)
 def unravel_index(x, *, shape):
     """The indices into ``shape`` of places counted in row-major order, int64, along a new last dimension."""
     x = x.astype(jnp.int64)

@@ -1,12 +1,13 @@
 """Operators that move elements without computing: views, slices, diagonals, copies in another order, padding.
 
 An operator and its adjoint stand together. An index or a start is an argument, not a setting: ``x[0]`` and ``x[1]``
-are one kernel, and ``moving`` says that such a number is no saved value (PyTorch frees only those after a backward).
+are one kernel, and ``plain_inputs`` says that such a number is no saved value (PyTorch frees only those after a
+backward).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,7 +16,8 @@ from jax import lax
 
 from tapegrad.execution.bits import reinterpreted
 from tapegrad.execution.sizes import places_along
-from tapegrad.ops.operator import Operator, general, linear, sum_to, zeros_of
+from tapegrad.ops.kinds import general, linear, sum_to, zeros_of
+from tapegrad.ops.operator import Operator
 
 Shape = tuple[int, ...]
 
@@ -29,7 +31,7 @@ def view(x, *, shape):
     return x.reshape(shape)
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)))
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten="_unsafe_view")
 def unsafe_view(x, *, shape):
     """``view`` of a fresh result, which no other tensor shares."""
     return x.reshape(shape)
@@ -41,13 +43,10 @@ def alias(x):
     return x
 
 
-@linear(x=lambda g: g)
+@linear(x=lambda g: g, keeps_layout=True)
 def clone(x):
     """A copy of ``x``."""
     return jnp.asarray(x)
-
-
-clone.keeps_layout = True
 
 
 @linear(x=lambda g, axes: permute(g, axes=inverse_permutation(axes)))
@@ -65,7 +64,7 @@ def inverse_permutation(axes: Sequence[int]) -> Shape:
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
-@linear(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1))
+@linear(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1), aten=".int")
 def transpose(x, *, axis0, axis1):
     """``x`` with two dimensions exchanged; of a 0-dim array, the array."""
     return jnp.swapaxes(x, axis0, axis1) if x.ndim else x
@@ -83,13 +82,13 @@ def squeeze(x):
     return jnp.squeeze(x, tuple(axis for axis, length in enumerate(x.shape) if length == 1))
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), node="SqueezeBackward1")
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dim", node=1, family="squeeze")
 def squeeze_axis(x, *, axis):
     """``x`` without the dimension ``axis`` if that has length 1."""
     return x.reshape(without_ones(x.shape, (axis,)))
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), node="SqueezeBackward2")
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dims", node=2, family="squeeze")
 def squeeze_axes(x, *, axis):
     """``x`` without those of the dimensions ``axis`` that have length 1."""
     return x.reshape(without_ones(x.shape, axis))
@@ -106,7 +105,7 @@ def unsqueeze(x, *, axis):
     return jnp.expand_dims(x, axis)
 
 
-@linear(x=lambda g: neg_view(g))
+@linear(x=lambda g: neg_view(g), aten="_neg_view")
 def neg_view(x):
     """``-x``, as a view that shows it of memory that has ``x``."""
     return -x
@@ -124,7 +123,7 @@ def view_as_complex(x):
     return lax.complex(x[..., 0], x[..., 1])
 
 
-@general()
+@general(aten="view.dtype")
 def bitcast(x, *, dtype):
     """The bytes of ``x`` read as another dtype; the last dimension changes if the sizes of the two differ."""
     old, new = np.dtype(x.dtype).itemsize, dtype.itemsize
@@ -138,36 +137,27 @@ def bitcast(x, *, dtype):
 # -- parts of an array -------------------------------------------------------------------------------------------------
 
 
-def moving(*names: str) -> Callable[[Operator], Operator]:
-    """Mark arguments that are plain numbers of a node: they survive the release of its saved values."""
-
-    def mark(operator: Operator) -> Operator:
-        operator.plain_inputs = frozenset(names)
-        return operator
-
-    return mark
-
-
-@moving("index")
-@linear(x=lambda g, index, x_shape, axis: select_adjoint(g, index, axis=axis, length=x_shape[axis]))
+@linear(
+    x=lambda g, index, x_shape, axis: select_adjoint(g, index, axis=axis, length=x_shape[axis]), aten=".int",
+    plain_inputs=("index",),
+)  # fmt: skip
 def select(x, index, *, axis):
     """The slice of ``x`` at one ``index`` (a number in range, not negative) of a dimension, without the dimension."""
     return lax.dynamic_index_in_dim(x, index, axis, keepdims=False, allow_negative_indices=False)
 
 
-@moving("index")
-@linear(x=lambda g, index, axis: select(g, index, axis=axis), node="SelectBackwardBackward0")
+@linear(x=lambda g, index, axis: select(g, index, axis=axis), aten="select_backward", plain_inputs=("index",))
 def select_adjoint(x, index, *, axis, length):
     """Zeros, ``length`` long along a new dimension ``axis``, with ``x`` at ``index``: the adjoint of ``select``."""
     zeros = jnp.zeros((*x.shape[:axis], length, *x.shape[axis:]), x.dtype)
     return lax.dynamic_update_index_in_dim(zeros, x, index, axis, allow_negative_indices=False)
 
 
-@moving("index")
 @linear(
     x=lambda g, index, axis: select_scatter(g, 0, index, axis=axis),
     source=lambda g, index, source_shape, axis: sum_to(select(g, index, axis=axis), shape=tuple(source_shape)),
-)
+    keeps_layout=True, plain_inputs=("index",), records_integers=True,
+)  # fmt: skip
 def select_scatter(x, source, index, *, axis):
     """``x`` with ``source``, broadcast and cast, in place of what ``select`` gives."""
     source = as_part(source, (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
@@ -180,10 +170,10 @@ def as_part(source: Any, shape: Shape, dtype: Any) -> Any:
     return jnp.broadcast_to(jnp.asarray(source).astype(dtype), shape)
 
 
-@moving("start")
 @linear(
     x=lambda g, start, x_shape, axis, step: slice_adjoint(g, start, axis=axis, step=step, length=x_shape[axis]),
-)
+    aten=".Tensor", plain_inputs=("start",),
+)  # fmt: skip
 def slice_(x, start, *, axis, length, step):
     """``length`` items of a dimension from ``start`` on, every ``step``-th; all in range, none negative."""
     if length == 0 or x.shape[axis] == length:
@@ -192,11 +182,10 @@ def slice_(x, start, *, axis, length, step):
     return piece if step == 1 else lax.slice_in_dim(piece, 0, None, step, axis)
 
 
-@moving("start")
 @linear(
     x=lambda g, start, x_shape, axis, step: slice_(g, start, axis=axis, length=x_shape[axis], step=step),
-    node="SliceBackwardBackward0",
-)
+    aten="slice_backward", plain_inputs=("start",),
+)  # fmt: skip
 def slice_adjoint(x, start, *, axis, step, length):
     """Zeros, ``length`` long along ``axis``, with ``x`` where ``slice`` took it from: the adjoint of ``slice``."""
     if x.shape[axis] == length:
@@ -208,13 +197,13 @@ def slice_adjoint(x, start, *, axis, step, length):
     return lax.dynamic_update_slice_in_dim(zeros, spread, start, axis, allow_negative_indices=False)
 
 
-@moving("start")
 @linear(
     x=lambda g, start, axis, length, step: slice_scatter(g, 0, start, axis=axis, length=length, step=step),
     source=lambda g, start, source_shape, axis, length, step: sum_to(
         slice_(g, start, axis=axis, length=length, step=step), shape=tuple(source_shape)
     ),
-)
+    keeps_layout=True, plain_inputs=("start",), records_integers=True,
+)  # fmt: skip
 def slice_scatter(x, source, start, *, axis, length, step):
     """``x`` with ``source``, broadcast and cast, in place of the items that ``slice`` gives."""
     if length == 0:
@@ -246,9 +235,8 @@ def diagonal_copy(x, *, offset):
 
 
 @linear(
-    x=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
-    node="DiagonalBackwardBackward0",
-)
+    x=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2), aten="diagonal_backward",
+)  # fmt: skip
 def diagonal_adjoint(x, *, offset, axis1, axis2, shape):
     """Zeros with ``x`` on a diagonal: the adjoint of ``diagonal``."""
     return _set_diagonal(jnp.zeros(shape, x.dtype), x, offset, axis1, axis2)
@@ -259,7 +247,8 @@ def diagonal_adjoint(x, *, offset, axis1, axis2, shape):
         g, zeros_of(g, shape=tuple(source_shape), dtype=source_dtype), offset=offset, axis1=axis1, axis2=axis2
     ),
     source=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
-)
+    keeps_layout=True,
+)  # fmt: skip
 def diagonal_scatter(x, source, *, offset, axis1, axis2):
     """``x`` with ``source`` in place of a diagonal."""
     return _set_diagonal(x, source, offset, axis1, axis2)
@@ -296,9 +285,8 @@ def unfold(x, *, axis, size, step):
 
 
 @linear(
-    x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step),
-    node="UnfoldBackwardBackward0",
-)
+    x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step), aten="unfold_backward",
+)  # fmt: skip
 def unfold_adjoint(x, *, axis, size, step, length):
     """Windows added up where they came from: the adjoint of ``unfold`` of a dimension of this ``length``."""
     if length is None:
@@ -345,7 +333,7 @@ def _fold(g: Any, shape: Shape, repeats: Shape) -> Any:
     return view(sum_to(view(g, shape=blocks), shape=kept), shape=shape)
 
 
-@linear(x=lambda g, axes: flip(g, axes=axes))
+@linear(x=lambda g, axes: flip(g, axes=axes), keeps_layout=True)
 def flip(x, *, axes):
     """``x`` with the order of the items reversed along some dimensions."""
     return jnp.flip(x, axes) if x.ndim else x
@@ -371,21 +359,23 @@ Widths = tuple[tuple[int, int], ...]
 @linear(
     x=lambda g, widths: constant_pad(g, 0, widths=tuple((-low, -high) for low, high in widths)),
     jvp=lambda t_x, widths: constant_pad(t_x, 0, widths=widths),
-    node="ConstantPadNdBackward0",
-)
+    aten="constant_pad_nd",
+)  # fmt: skip
 def constant_pad(x, value, *, widths):
     """``x`` with ``value`` put before and after it, ``widths`` for each dimension; negative widths cut off."""
     return lax.pad(x, jnp.asarray(value).astype(x.dtype), [(*pair, 0) for pair in widths])
 
 
-def _pad_operator(mode: str, node: str, name: str) -> Operator:
+def _pad_operator(mode: str, dims: int, aten: str | None, **facts: Any) -> Operator:
     def by_shape(g: Any, x_shape: Shape, widths: Widths) -> Any:
         return pad_adjoint(g, mode=mode, widths=widths, shape=tuple(x_shape))
 
     def by_input(g: Any, x: Any, widths: Widths) -> Any:
         return by_shape(g, x.shape, widths)
 
-    @linear(x=by_shape if mode == "circular" else by_input, node=node, name=name)  # PyTorch copies slices around
+    formula = by_shape if mode == "circular" else by_input  # PyTorch copies slices around
+
+    @linear(x=formula, name=f"{mode}_pad{dims}d", aten=None if aten is None else f"{aten}{dims}d", **facts)
     def pad(x, *, widths):
         """``x`` with its own items put around it, ``widths`` for each of the last dimensions."""
         for axis, places in _pad_places(x.shape, widths, mode):
@@ -395,7 +385,7 @@ def _pad_operator(mode: str, node: str, name: str) -> Operator:
     return pad
 
 
-@linear(x=lambda g, mode, widths: PADS[mode, len(widths)](g, widths=widths))
+@linear(x=lambda g, mode, widths: PADS[mode, len(widths)](g, widths=widths), aten=None)
 def pad_adjoint(x, *, mode, widths, shape):
     """What padding copied added up where it came from: the adjoint of padding an array of this ``shape``."""
     for axis, places in _pad_places(shape, widths, mode):
@@ -423,13 +413,13 @@ def _pad_places(shape: Shape, widths: Widths, mode: str) -> list[tuple[int, np.n
 
 
 PADS: dict[tuple[str, int], Operator] = {
-    (mode, n): _pad_operator(mode, node.format(n), f"{mode}_pad{n}d")
-    for mode, node in (
-        ("reflect", "ReflectionPad{}DBackward0"),
-        ("replicate", "ReplicationPad{}DBackward0"),
-        ("circular", "torch::autograd::CopySlices"),
+    (mode, dims): _pad_operator(mode, dims, aten, **facts)
+    for mode, aten, facts in (
+        ("reflect", "reflection_pad", {}),
+        ("replicate", "replication_pad", {}),
+        ("circular", None, {"node": "torch::autograd::CopySlices", "profile": "_pad_circular"}),
     )
-    for n in (1, 2, 3)
+    for dims in (1, 2, 3)
 }
 """The padding operator of a mode and a number of padded dimensions."""
 
@@ -462,8 +452,3 @@ def channel_shuffle(x, *, groups):
     """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
     n, channels, *rest = x.shape
     return jnp.swapaxes(x.reshape(n, groups, channels // groups, *rest), 1, 2).reshape(x.shape)
-
-
-for _operator in (select_scatter, slice_scatter, diagonal_scatter, flip):
-    _operator.keeps_layout = True
-select_scatter.records_integers = slice_scatter.records_integers = True

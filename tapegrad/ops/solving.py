@@ -11,8 +11,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.ops.conventions import rule
+from tapegrad.ops.kinds import broadcast_to, general, sum_to
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.operator import broadcast_to, general, sum_to
 from tapegrad.ops.shape import permute, squeeze_axis, tril, triu, unsqueeze
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.spec import named_strides
@@ -75,8 +76,8 @@ def triangular_tangent(t_x, t_y, x, out, upper, left, unitriangular):
     jvp=lambda t_x, t_y, x, out, upper, left, unitriangular: triangular_tangent(
         t_x, t_y, x, out, upper, left, unitriangular
     ),
-    node="LinalgSolveTriangularBackward0",
-)
+    aten="linalg_solve_triangular",
+)  # fmt: skip
 def solve_triangular(x, y, *, upper, left=True, unitriangular=False):
     """The solution of ``x @ out = y`` (``out @ x = y`` unless ``left``) for triangular ``x``; batches broadcast.
 
@@ -88,7 +89,6 @@ def solve_triangular(x, y, *, upper, left=True, unitriangular=False):
     )
 
 
-solve_triangular.saved_names = {"self": "x"}
 column_major(solve_triangular)
 
 
@@ -164,7 +164,8 @@ def equation_tangent(t_x, t_y, x, lu, permutation, out, left, back, vector):
     jvp=lambda t_x, t_y, x, lu, permutation, out, left, back, vector: equation_tangent(
         t_x, t_y, x, lu, permutation, out, left, back, vector
     ),
-)
+    aten=None, convention=rule("everywhere", "that of the matrix, of which the factors are", "that of the factors"),
+)  # fmt: skip
 def solve_factored(x, lu, permutation, y, *, left, back, vector):
     """The solution of ``x @ out = y``, by factors of ``x``. See Note [Factors that are remembered].
 
@@ -188,9 +189,9 @@ def solve_factored(x, lu, permutation, y, *, left, back, vector):
         None,
         None,
     ),
-    outputs=("out", "lu", "permutation", "info"),
-    node="LinalgSolveExBackward0",
-)
+    outputs=("out", "lu", "permutation", "info"), aten="_linalg_solve_ex", saved={"A": "x", "LU": "lu"}, xla="lu",
+    flowing=1,
+)  # fmt: skip
 def solve_ex(x, y, *, left=True, vector=False):
     """The solution of ``x @ out = y`` (``out @ x = y`` unless ``left``), the factors of ``x``, and where they fail.
 
@@ -201,17 +202,12 @@ def solve_ex(x, y, *, left=True, vector=False):
     return out[..., 0] if vector else out, lu, permutation, info
 
 
-solve_ex.saved_names = {"A": "x", "LU": "lu", "result": "out"}
-solve_ex.flowing = 1
-
-
 @column_major
 @general(
     x=lambda g_inverse, inverse: -matmul(matmul(adjoint(inverse), g_inverse), adjoint(inverse)),
     jvp=lambda t_x, inverse: (-matmul(matmul(inverse, t_x), inverse), None),
-    outputs=("inverse", "info"),
-    node="LinalgInvExBackward0",
-)
+    outputs=("inverse", "info"), aten="linalg_inv_ex", xla="lu",
+)  # fmt: skip
 def inv(x):
     """The inverses of square matrices, and for each 0 or the number of the first pivot that is zero (int32)."""
     lu, _, permutation, info = factors(x)
@@ -260,8 +256,8 @@ def old_tangent(t_y, t_x, x, solution, upper, transpose, unitriangular):
     jvp=lambda t_y, t_x, x, solution, upper, transpose, unitriangular: old_tangent(
         t_y, t_x, x, solution, upper, transpose, unitriangular
     ),
-    outputs=("solution", "clone"),
-)
+    outputs=("solution", "clone"), saved={"self": "y", "A": "x"},
+)  # fmt: skip
 def triangular_solve(y, x, *, upper, transpose, unitriangular):
     """The solution of ``x @ out = y`` for a triangular ``x`` (or its transpose), and ``x``, with the batch of both."""
     turned, is_upper = (jnp.swapaxes(x, -1, -2), not upper) if transpose else (x, upper)
@@ -269,5 +265,4 @@ def triangular_solve(y, x, *, upper, transpose, unitriangular):
     return solved, jnp.broadcast_to(x, (*solved.shape[:-2], *x.shape[-2:]))
 
 
-triangular_solve.saved_names = {"self": "y", "A": "x"}
 column_major(triangular_solve)

@@ -13,7 +13,8 @@ from jax import lax
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.indexing import gather, scatter_add
-from tapegrad.ops.operator import general, zeros_of
+from tapegrad.ops.kinds import general, zeros_of
+from tapegrad.ops.overloads import by_second
 from tapegrad.ops.reductions import first_index
 from tapegrad.ops.shape import view
 
@@ -72,13 +73,13 @@ def _extremum(find, x, axis, keepdims):
     return _reduced(_at(x, indices, axis), indices, axis, keepdims)
 
 
-@choosing()
+@choosing(aten=".dim")
 def max(x, *, axis, keepdims=False):
     """The largest elements over ``axis`` and their indices: the first of equals, or the first nan."""
     return _extremum(lax.argmax, x, axis, keepdims)
 
 
-@choosing()
+@choosing(aten=".dim")
 def min(x, *, axis, keepdims=False):
     """The smallest elements over ``axis`` and their indices: the first of equals, or the first nan."""
     return _extremum(lax.argmin, x, axis, keepdims)
@@ -103,19 +104,19 @@ def _sort(x, axis, descending):
     return values, indices.astype(jnp.int64)
 
 
-@choosing()
+@choosing(keeps_layout=True)
 def sort(x, *, axis, descending=False):
     """The elements along ``axis`` in order, and their indices."""
     return _sort(x, axis, descending)
 
 
-@choosing(node="SortBackward1")
+@choosing(aten=".stable", node=1, family="sort", keeps_layout=True)
 def sort_stable(x, *, axis, descending=False):
     """``sort``, by PyTorch's other overload."""
     return _sort(x, axis, descending)
 
 
-@general(real=True)
+@general(real=True, aten="sort", keeps_layout=True)
 def argsort(x, *, axis, descending=False):
     """The indices that sort ``x`` along ``axis``; int64."""
     return ordered(x, axis, descending)[1].astype(jnp.int64)
@@ -151,13 +152,13 @@ def _ranked(x, axis, keepdims, rank):
     return _reduced(_at(values, place, axis), _at(indices, place, axis), axis, keepdims)
 
 
-@choosing(node="MedianBackward1")
+@choosing(aten=".dim", node=1)
 def median(x, *, axis, keepdims=False):
     """The medians over ``axis``, the lower one of two, and their indices; the first nan if there is one."""
     return _ranked(x, axis, keepdims, lambda numbers, n: jnp.where(numbers < n, numbers, (n - 1) // 2))
 
 
-@choosing(node="NanmedianBackward1")
+@choosing(aten=".dim", node=1)
 def nanmedian(x, *, axis, keepdims=False):
     """The medians over ``axis`` of what is not nan, the lower one of two, and their indices."""
     return _ranked(x, axis, keepdims, lambda numbers, n: jnp.maximum(numbers - 1, 0) // 2)
@@ -185,7 +186,7 @@ def mode(x, *, axis, keepdims=False):
 # -- searching and counting --------------------------------------------------------------------------------------------
 
 
-@general(promote="common")
+@general(promote="common", aten=by_second("searchsorted"))
 def searchsorted(sorted, values, *, right, dtype):
     """Where each of ``values`` would be inserted into ``sorted`` (ascending along its last axis) to keep the order.
 
@@ -245,7 +246,7 @@ def no_derivative(what):
     return formula
 
 
-@general(x=no_derivative("_unique2"), node="Unique2Backward0")
+@general(x=no_derivative("_unique2"), aten="_unique2", profile="_unique2")
 def unique(x, places):
     """The elements of the flattened ``x`` at ``places``, which are those of its distinct elements."""
     return _distinct(x, places, None)
@@ -261,7 +262,3 @@ def unique_dim(x, places, *, axis):
 def unique_consecutive(x, places, *, axis):
     """The elements, or slices along ``axis``, at ``places``, which are those where a run of equal ones begins."""
     return _distinct(x, places, axis)
-
-
-for _operator in (sort, sort_stable, argsort):
-    _operator.keeps_layout = True

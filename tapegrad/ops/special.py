@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.ops import conventions
 from tapegrad.ops.elementwise import abs, exp, exp2, filled_like, log, reciprocal, sign, where
-from tapegrad.ops.operator import conj, elementwise, general
+from tapegrad.ops.kinds import conj, elementwise, general
 
 
 @elementwise(x=lambda g, x: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)
@@ -31,9 +32,8 @@ ASYMPTOTIC = [(-1) ** k * math.prod(range(1, 2 * k, 2)) / 2**k for k in range(16
 
 
 @elementwise(
-    x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float", node="SpecialErfcxBackward0",
-    real=True,
-)
+    x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float", real=True, aten="special_erfcx",
+)  # fmt: skip
 def erfcx(x):
     """``exp(x^2) * erfc(x)``."""
     border = 8 if x.dtype == jnp.float64 else 5
@@ -110,24 +110,23 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
 @elementwise(
     x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy(g, y)),
     y=lambda g, x, y: g * x / y,
-    promote="float",
-    real=True,
-)
+    promote="float", real=True, aten=".Tensor", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlogy(x, y):
     """``x * log(y)``, 0 where ``x`` is 0 (and nan where ``y`` is)."""
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log(y))
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy_number(g, y)), promote="float", node="XlogyBackward2",
-    real=True,
-)
+    x=lambda g, x, y: where((x == 0) & (y <= 0), 0, xlogy_number(g, y)), promote="float", real=True,
+    aten=".Scalar_Other", node=2, family="xlogy", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlogy_number(x, y):
     """``x * log(y)`` for a number ``y``."""
     return xlogy.function(x, y)
 
 
-@elementwise(y=lambda g, x, y: g * x / y, promote="float", node="XlogyBackward1", real=True)
+@elementwise(y=lambda g, x, y: g * x / y, promote="float", real=True, aten=".Scalar_Self", node=1, family="xlogy")
 def number_xlogy(x, y):
     """``x * log(y)`` for a number ``x``."""
     return xlogy.function(x, y)
@@ -136,53 +135,49 @@ def number_xlogy(x, y):
 @elementwise(
     x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py(g, y)),
     y=lambda g, x, y: g * x / (y + 1),
-    promote="float",
-    node="SpecialXlog1PyBackward0",
-    real=True,
-)
+    promote="float", real=True, aten="special_xlog1py", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlog1py(x, y):
     """``x * log1p(y)``, 0 where ``x`` is 0 (and nan where ``y`` is)."""
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y))
 
 
 @elementwise(
-    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py_number(g, y)),
-    promote="float",
-    node="SpecialXlog1PyBackward2",
-    real=True,
-)
+    x=lambda g, x, y: where((x == 0) & (y <= -1), 0, xlog1py_number(g, y)), promote="float", real=True,
+    aten="special_xlog1py.other_scalar", node=2, family="xlog1py", convention=conventions.ZERO_TIMES,
+)  # fmt: skip
 def xlog1py_number(x, y):
     """``x * log1p(y)`` for a number ``y``."""
     return xlog1py.function(x, y)
 
 
-@elementwise(y=lambda g, x, y: g * x / (y + 1), promote="float", node="SpecialXlog1PyBackward1", real=True)
+@elementwise(
+    y=lambda g, x, y: g * x / (y + 1), promote="float", real=True, aten="special_xlog1py.self_scalar", node=1,
+    family="xlog1py",
+)  # fmt: skip
 def number_xlog1py(x, y):
     """``x * log1p(y)`` for a number ``x``."""
     return xlog1py.function(x, y)
 
 
-@elementwise(x=lambda g, x: g * -(1 + log(x)), promote="float", node="SpecialEntrBackward0", real=True)
+@elementwise(x=lambda g, x: g * -(1 + log(x)), promote="float", real=True, aten="special_entr")
 def entr(x):
     """``-x * log(x)``; 0 at 0, ``-inf`` below."""
     return jnp.where(x > 0, -x * jnp.log(x), jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), x, -jnp.inf)))
 
 
 @elementwise(
-    x=lambda g, out: g * math.sqrt(2 * math.pi) * exp(out * out / 2), promote="float", node="SpecialNdtriBackward0",
-    real=True,
-)
+    x=lambda g, out: g * math.sqrt(2 * math.pi) * exp(out * out / 2), promote="float", real=True, aten="special_ndtri",
+)  # fmt: skip
 def ndtri(x):
     """The quantile of the standard normal distribution."""
     return jax.scipy.special.ndtri(x)
 
 
 @elementwise(
-    x=lambda g, x, out: g * exp(-(out + x * x / 2)) / math.sqrt(2 * math.pi),
-    promote="float",
-    node="SpecialLogNdtrBackward0",
-    real=True,
-)
+    x=lambda g, x, out: g * exp(-(out + x * x / 2)) / math.sqrt(2 * math.pi), promote="float", real=True,
+    aten="special_log_ndtr",
+)  # fmt: skip
 def log_ndtr(x):
     """The logarithm of the standard normal distribution function."""
     z = x * math.sqrt(0.5)
@@ -197,7 +192,7 @@ def i0(x):
     return jax.scipy.special.i0(x)
 
 
-@elementwise(x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float", node="SpecialI0EBackward0", real=True)
+@elementwise(x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float", real=True, aten="special_i0e")
 def i0e(x):
     """``i0(x) * exp(-|x|)``."""
     return jax.scipy.special.i0e(x)
@@ -213,28 +208,25 @@ def _i1e_gradient(g, x, out):
     return g * where(far, i0e(x) - out * (sign(x) + reciprocal(where(far, x, 1))), 0.5)
 
 
-@elementwise(x=_i1_gradient, promote="float", node="SpecialI1Backward0", real=True)
+@elementwise(x=_i1_gradient, promote="float", real=True, aten="special_i1")
 def i1(x):
     """The modified Bessel function of order 1."""
     return jax.scipy.special.i1(x)
 
 
-@elementwise(x=_i1e_gradient, promote="float", node="SpecialI1EBackward0", real=True)
+@elementwise(x=_i1e_gradient, promote="float", real=True, aten="special_i1e")
 def i1e(x):
     """``i1(x) * exp(-|x|)``."""
     return jax.scipy.special.i1e(x)
 
 
-@elementwise(x=lambda g, y: g * conj(y), node="MulBackward1")
+@elementwise(x=lambda g, y: g * conj(y), aten=".Scalar", node=1, family="mul", plain_inputs=("y",))
 def times(x, y):
     """``x * y`` for a number ``y``, as PyTorch writes it in functions of its own."""
     return jnp.multiply(x, y)
 
 
-times.plain_inputs = frozenset(("y",))
-
-
-@elementwise(x=lambda g: g, node="AddBackward1")
+@elementwise(x=lambda g: g, aten=".Scalar", node=1, family="add")
 def plus(x, y):
     """``x + y`` for a number ``y``, as PyTorch writes it in functions of its own."""
     return jnp.add(x, y)
@@ -304,21 +296,23 @@ def _zeta(x, y):
 
 
 @elementwise(
-    x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward0",
-    real=True,
-)
+    x=_unknown("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", real=True, aten="special_zeta",
+)  # fmt: skip
 def zeta(x, y):
     """The Hurwitz zeta function: the sum of ``(k + y) ** -x`` over the whole numbers ``k``."""
     return _zeta(x, y)
 
 
-@elementwise(x=_unknown("zeta"), promote="float", node="SpecialZetaBackward2", real=True)
+@elementwise(x=_unknown("zeta"), promote="float", real=True, aten="special_zeta.other_scalar", node=2, family="zeta")
 def zeta_number(x, y):
     """The Hurwitz zeta function for a number ``y``."""
     return _zeta(x, y)
 
 
-@elementwise(y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", node="SpecialZetaBackward1", real=True)
+@elementwise(
+    y=lambda g, x, y: g * -x * zeta(x + 1, y), promote="float", real=True, aten="special_zeta.self_scalar", node=1,
+    family="zeta",
+)  # fmt: skip
 def number_zeta(x, y):
     """The Hurwitz zeta function for a number ``x``."""
     return _zeta(x, y)
@@ -334,16 +328,12 @@ def _mvlgamma_gradient(g, x, p):
 @general(
     x=lambda g_mantissa, exponent: g_mantissa / exp2(exponent),
     jvp=lambda t_x, exponent: (t_x / exp2(exponent), None),
-    outputs=("mantissa", "exponent"),
-    real=True,
-)
+    outputs=("mantissa", "exponent"), real=True, aten=".Tensor", keeps_layout=True,
+)  # fmt: skip
 def frexp(x):
     """``x`` as ``mantissa * 2 ** exponent``, the mantissa in [0.5, 1) without its sign; the exponent is int32."""
     mantissa, exponent = jnp.frexp(x)
     return mantissa, jnp.where(jnp.isfinite(x), exponent, 0).astype(jnp.int32)
-
-
-frexp.keeps_layout = True
 
 
 @elementwise(x=_mvlgamma_gradient, promote="float", real=True)

@@ -14,13 +14,13 @@ import math
 import jax.numpy as jnp
 
 from tapegrad.caches import remembered
-from tapegrad.dispatch import views
+from tapegrad.dispatch.views import ViewOperators, view_operators
 from tapegrad.execution.boxes import NO_BOX
 from tapegrad.execution.kernel import WIDE, Kernel
 from tapegrad.execution.rows import fills, from_row, positions, row
 from tapegrad.execution.windows import gather, put_in_place, scatter
-from tapegrad.ops.operator import conj, linear, sum_to
-from tapegrad.ops.shape import as_part, moving, view_as_complex, view_as_real
+from tapegrad.ops.kinds import conj, linear, sum_to
+from tapegrad.ops.shape import as_part, view_as_complex, view_as_real
 from tapegrad.tensor.geometry import may_overlap
 
 
@@ -48,7 +48,6 @@ def _sum_into(memory, memory_strides, x, strides, offset, box):
     return from_row(sums, memory.shape, memory_strides)
 
 
-@moving("offset", "x_offset")
 @linear(
     x=lambda g, offset, x_offset, strides, x_shape, x_strides, size, box, x_box: window_adjoint(
         g, offset, x_offset, strides=strides, shape=tuple(x_shape), x_strides=x_strides, size=size, box=box, x_box=x_box
@@ -56,20 +55,21 @@ def _sum_into(memory, memory_strides, x, strides, offset, box):
     jvp=lambda t_x, offset, x_offset, shape, strides, x_strides, size, box, x_box: as_strided(
         t_x, offset, x_offset, None, shape=shape, strides=strides, x_strides=x_strides, size=size, box=box, x_box=x_box
     ),
-    node="AsStridedBackward0",
-)
+    saved={"storage_offset": "offset", "size": "shape", "stride": "strides"}, plain_inputs=("offset", "x_offset"),
+    records_integers=True,
+)  # fmt: skip
 def as_strided(x, offset, x_offset, memory, *, shape, strides, x_strides, size, box=NO_BOX, x_box=NO_BOX):
     """The window of this shape, strides and offset on a ``memory``: that of ``x`` alone, if it is None."""
     memory, lies = (memory, (1,)) if memory is not None else _memory(x, x_strides, x_offset, size, x_box)
     return gather(memory, lies, shape, strides, offset, box)
 
 
-@moving("offset", "x_offset")
 @linear(
     x=lambda g, offset, x_offset, x_shape, strides, x_strides, size, box, x_box: as_strided(
         g, offset, x_offset, None, shape=tuple(x_shape), strides=strides, x_strides=x_strides, size=size, box=box,
         x_box=x_box,
     ),
+    aten=None, plain_inputs=("offset", "x_offset"),
 )  # fmt: skip
 def window_adjoint(x, offset, x_offset, *, strides, shape, x_strides, size, box=NO_BOX, x_box=NO_BOX):
     """The adjoint of ``as_strided`` of an array of this shape; of it, elements at one place share the gradient."""
@@ -82,7 +82,6 @@ def window_adjoint(x, offset, x_offset, *, strides, shape, x_strides, size, box=
     return _part(memory, lies, shape, x_strides, x_offset, x_box)
 
 
-@moving("offset", "x_offset")
 @linear(
     x=lambda g, offset, x_offset, shape, strides, x_strides, size, box, x_box: copy_slices(
         g, 0, offset, x_offset, shape=shape, strides=strides, x_strides=x_strides, size=size, box=box, x_box=x_box
@@ -92,17 +91,17 @@ def window_adjoint(x, offset, x_offset, *, strides, shape, x_strides, size, box=
                    x_box=x_box),
         shape=tuple(source_shape),
     ),
-    node="torch::autograd::CopySlices",
+    aten=None, node="torch::autograd::CopySlices", moves=True, records_integers=True, wraps_numbers=True,
 )  # fmt: skip
 def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size, box=NO_BOX, x_box=NO_BOX):
-    """``x`` with a window on its memory replaced by ``source``, which is broadcast and cast."""
+    """``x`` with a window on its memory replaced by ``source``, which is broadcast and cast.
+
+    What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept.
+    """
     memory, lies = _memory(x, x_strides, x_offset, size, x_box)
     memory = scatter(memory, lies, as_part(source, shape, x.dtype), strides, offset, box)
     return _part(memory, lies, tuple(x.shape), x_strides, x_offset, x_box)
 
-
-copy_slices.moves, copy_slices.wraps_numbers, copy_slices.plain_inputs = True, True, frozenset()
-"""What it keeps is freed after a backward, numbers too: PyTorch's refuses a second one, whatever it has kept."""
 
 @remembered("kernels")
 def _reusing(x_shape, source_shape, wide, **settings):
@@ -122,9 +121,4 @@ def copied_slices(holder, value, source, offset, **settings):
     return _reusing(value.shape, getattr(source, "shape", ()), wide, **settings)(holder, value, source, offset)
 
 
-as_strided.records_integers = copy_slices.records_integers = True
-
-views.operators.update(
-    as_strided=as_strided, copy_slices=copy_slices, view_as_real=view_as_real, view_as_complex=view_as_complex,
-    conj=conj,
-)
+view_operators.fill(ViewOperators(as_strided, copy_slices, view_as_real, view_as_complex, conj))

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
-from tapegrad.ops.eigen import ENOUGH, Phased, by_gaps, column, diagonal_of, on_diagonal, phased, row
+from tapegrad.ops.eigen import ENOUGH, Phased, by_gaps, column, diagonal_of, on_diagonal, row
 from tapegrad.ops.elementwise import imag, real
+from tapegrad.ops.kinds import declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.operator import general
 from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import constant_pad, slice_
 from tapegrad.ops.solving import column_major
@@ -111,23 +111,19 @@ def svd_tangent(t, u, s, vh):
 
 
 @column_major
-@phased(
-    Svd,
+@declaration(Svd)(
     x=svd_gradient,
     jvp=lambda t_x, u, s, vh: svd_tangent(t_x, u, s, vh),
-    outputs=("u", "s", "vh"),
-    node="LinalgSvdBackward0",
-)
+    outputs=("u", "s", "vh"), aten="_linalg_svd",
+    saved={"U": "u", "S": "s", "Vh": "vh", "full_matrices": "full_matrices"},
+)  # fmt: skip
 def svd(x, *, full_matrices):
     """U, the singular values (real, descending) and V^H of matrices; U and V square if ``full_matrices``."""
     u, s, vh = lax.linalg.svd(x, full_matrices=full_matrices)
     return u, s, vh
 
 
-svd.saved_names = {"U": "u", "S": "s", "Vh": "vh", "full_matrices": "full_matrices"}
-
-
-@general()
+@general(aten="linalg_svdvals")
 def svdvals(x):
     """The singular values alone, where nobody differentiates."""
     return lax.linalg.svd(x, full_matrices=False, compute_uv=False)

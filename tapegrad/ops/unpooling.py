@@ -7,12 +7,13 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.ops.operator import Operator, general, linear
+from tapegrad.ops.kinds import general, linear
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.pooling import plane_gather, plane_scatter
 
 
-def _declare_unpool(name: str, node: str) -> Operator:
-    @linear(x=lambda g, indices, lengths: plane_gather(g, indices, dims=len(lengths)), node=node, name=name, real=True)
+def _declare_unpool(name: str, **facts: Any) -> Operator:
+    @linear(x=lambda g, indices, lengths: plane_gather(g, indices, dims=len(lengths)), name=name, real=True, **facts)
     def operator(x, indices, *, lengths):
         """``x`` put, in an array of zeros whose last dimensions have these ``lengths``, at flat indices into them.
 
@@ -29,9 +30,9 @@ def _declare_unpool(name: str, node: str) -> Operator:
 
 
 UNPOOLS = {
-    1: _declare_unpool("max_unpool1d", "SqueezeBackward1"),
-    2: _declare_unpool("max_unpool2d", "MaxUnpool2DBackward0"),
-    3: _declare_unpool("max_unpool3d", "MaxUnpool3DBackward0"),
+    1: _declare_unpool("max_unpool1d", aten="max_unpool2d", profile="max_unpool2d", node="SqueezeBackward1"),
+    2: _declare_unpool("max_unpool2d"),
+    3: _declare_unpool("max_unpool3d"),
 }
 """Max unpooling, by the number of dimensions of space."""
 
@@ -67,17 +68,15 @@ def _windows(samples: Any, lengths: Any, sizes: Any, kernel: Any) -> Any:
     return flat.reshape(*samples.shape[:2], *sizes, math.prod(kernel))
 
 
-def _declare_fractional(name: str, node: str) -> Operator:
+def _declare_fractional(name: str) -> Operator:
     @general(
         x=lambda g_out, x, indices, sizes: plane_scatter(
             g_out, indices, lengths=tuple(x.shape[x.ndim - len(sizes) :])
         ),
         jvp=lambda t_x, indices, sizes: (plane_gather(t_x, indices, dims=len(sizes)), None),
-        outputs=("out", "indices"),
-        node=node,
-        name=name,
-        real=True,
-    )
+        outputs=("out", "indices"), real=True, name=name,
+        saved={"result1": "indices", "kernel_size": "kernel", "output_size": "sizes"},
+    )  # fmt: skip
     def operator(x, samples, *, kernel, sizes):
         """The greatest of each of ``sizes`` windows of ``kernel`` elements, and its flat index, of int32.
 
@@ -100,7 +99,7 @@ def _declare_fractional(name: str, node: str) -> Operator:
 
 
 FRACTIONAL = {
-    2: _declare_fractional("fractional_max_pool2d", "FractionalMaxPool2DBackward0"),
-    3: _declare_fractional("fractional_max_pool3d", "FractionalMaxPool3DBackward0"),
+    2: _declare_fractional("fractional_max_pool2d"),
+    3: _declare_fractional("fractional_max_pool3d"),
 }
 """Fractional max pooling, by the number of dimensions of space."""

@@ -2,7 +2,8 @@
 
 Note [Numbers of the host]
 The n-th number of a Mersenne Twister can't be had without those before, so it has no keys that a kernel could take:
-numbers are made on the host, when they are asked for, and are data like any other. What was asked for is a ``Recipe``.
+numbers are made on the host, when they are asked for, and are data like any other. What was asked for is a
+``DrawRecipe``.
 A step that is compiled follows the recipes of the call that was captured, in their order, each time it is replayed.
 Inside of a trace of jax's they are constants.
 """
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.host import from_host
@@ -27,7 +28,7 @@ from tapegrad.streams.mersenne import Mark, MersenneTwister
 from tapegrad.tensor.geometry import contiguous_strides, is_contiguous, memory_order
 
 
-class Recipe(NamedTuple):
+class DrawRecipe(NamedTuple):
     """What was asked for: samples of a distribution (or a ``"permutation"``) of a shape, a dtype and strides."""
 
     what: str
@@ -104,14 +105,14 @@ class TwisterStream:
         """All that determines what comes next."""
         with self._lock:
             mark = self.twister.mark()
-        if recording.program.captures:
-            recording.program.note_random(None, self, mark, Marking(mark))
+        if capturing.by is not None:
+            capturing.by.note_random(None, self, mark, Marking(mark))
         return mark
 
     def restore(self, mark: Mark) -> None:
         """Go to where ``mark`` was called."""
-        if recording.program.captures:
-            recording.program.note_random(None, self, self.twister.mark(), Restoring(mark))
+        if capturing.by is not None:
+            capturing.by.note_random(None, self, self.twister.mark(), Restoring(mark))
         self.rewind(mark)
 
     def rewind(self, mark: Mark) -> None:
@@ -129,31 +130,31 @@ class TwisterStream:
             shape, d, on, strides: of the result; the value is row-major in any case.
             parameters: numbers, those of ``what``.
         """
-        return self._follow(Recipe(what.__name__, tuple(shape), d.numpy, strides, parameters), on)
+        return self._follow(DrawRecipe(what.__name__, tuple(shape), d.numpy, strides, parameters), on)
 
     def order(self, shape: tuple[int, ...], d: dtype, on: device) -> Any:
         """A value of the numbers below the last length in a random order, another one in each row."""
-        return self._follow(Recipe("permutation", tuple(shape), d.numpy), on)
+        return self._follow(DrawRecipe("permutation", tuple(shape), d.numpy), on)
 
     def sample(self, sampler: str, on: device, *arguments: Any) -> Any:
         """A value of samples that are taken one by one: ``sampler`` is a function of ``streams/samplers.py``."""
         with self._lock:
             return from_host(getattr(samplers, sampler)(self.twister, *arguments), on)
 
-    def _follow(self, recipe: Recipe, on: device) -> Any:
+    def _follow(self, recipe: DrawRecipe, on: device) -> Any:
         if on is META:
             return Meta(recipe.shape, recipe.dtype)
-        captures = recording.program.captures
+        capture = capturing.by
         with self._lock:
-            before = self.twister.mark() if captures else None
+            before = None if capture is None else self.twister.mark()
             array = recipe.made(self.twister)
-        if captures:
-            recording.program.note_random(array, self, before, recipe)
+        if capture is not None:
+            capture.note_random(array, self, before, recipe)
         return from_host(array, on)
 
-    def recipes(self, taken: Sequence[Recipe | Marking | Restoring]) -> tuple:
+    def recipes(self, taken: Sequence[DrawRecipe | Marking | Restoring]) -> tuple:
         """What was noted of a call, in a form that is equal for equal calls; nothing if no numbers were made."""
-        if not any(isinstance(one, Recipe) for one in taken):
+        if not any(isinstance(one, DrawRecipe) for one in taken):
             return ()
         marks = {id(one.mark): place for place, one in enumerate(taken) if isinstance(one, Marking)}
         return tuple(
@@ -163,12 +164,12 @@ class TwisterStream:
             for one in taken
         )  # fmt: skip
 
-    def made_again(self, recipes: Sequence[Recipe | Marking | Restoring]) -> list[Any]:
+    def made_again(self, recipes: Sequence[DrawRecipe | Marking | Restoring]) -> list[Any]:
         """What all of these make, one after the other; where the stream is marked, the mark."""
         made: list[Any] = []
         with self._lock:
             for one in recipes:
-                if isinstance(one, Recipe):
+                if isinstance(one, DrawRecipe):
                     made.append(one.made(self.twister))
                 elif isinstance(one, Marking):
                     made.append(self.twister.mark())

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from tapegrad.functions import return_types
-from tapegrad.functions.parser import Overload, Parameter, overloads_of
+from tapegrad.functions.parser import Overload, SignatureParameter, overloads_of
 from tapegrad.functions.parser_table import NUMBERS_AS_TENSORS
 from tapegrad.functions.registry import NAMESPACES, PREFIXES, PROPERTIES, kind_of
 from tapegrad.tensor.tensor import Tensor
@@ -150,7 +150,7 @@ def _others(package: ModuleType, home: str) -> Iterator[str]:
 
 
 def _named_tuples() -> Iterator[str]:
-    yield "\nfrom tapegrad.tensor.tensor import Tensor\n\nOUT: dict[_type, _type[StructSequence]]\n"
+    yield "\nfrom tapegrad.tensor.tensor import Tensor\n"
     yield "\nclass StructSequence(tuple[Any, ...]):\n    names: ClassVar[tuple[_str, ...]]\n"
     for name, cls in vars(return_types).items():
         if isinstance(cls, type) and issubclass(cls, return_types.StructSequence) and cls.names:
@@ -274,7 +274,7 @@ def _parameters(overload: Overload, method: bool, called: str) -> Iterator[str]:
         yield f"({', '.join(several + [_parameter(one, called) for one in overload.parameters[1:]])})"
 
 
-def _parameter(parameter: Parameter, called: str) -> str:
+def _parameter(parameter: SignatureParameter, called: str) -> str:
     kind = TYPES.get(parameter.type, "Any")
     if parameter.size and parameter.type in ("ints", "indices", "floats"):
         kind += " | _int" if parameter.type != "floats" else " | _float"

@@ -8,9 +8,10 @@ for a single mode reads an attribute of it.
 Note [Watchers]
 What wants to see what happens registers a function with the thread. ``interceptors`` get the calls of operators, the
 innermost first (``dispatch/forward_code.py``). ``result_watchers`` are told ``(plan, args, results)`` of every operator
-that has run, which is cheaper. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency
-of a backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call.
-Whether there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
+that has run, which is cheaper. ``function_watchers`` get the forward of custom functions, to run it: ``watcher(name,
+inputs, node, run)``. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency of a
+backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call. Whether
+there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
 
 Note [Function modes]
 A ``TorchFunctionMode`` gets the calls of public functions, above all operators. ``function_modes`` says whether there
@@ -174,7 +175,8 @@ class _Thread(threading.local):
             whether the last one is in force.
         saved_hooks_disabled: why such hooks may not be used now, or None.
         duals: weak references to the tensors that have a tangent; see Note [Duals] in ``tensor/dual.py``.
-        interceptors, result_watchers, node_watchers, backward_watchers, failure_watchers: see Note [Watchers].
+        interceptors, result_watchers, function_watchers, node_watchers, backward_watchers, failure_watchers: see Note
+            [Watchers].
         backward_call: where the backward call that runs now was made. See Note [Positions] in ``tape/positions.py``.
         function_modes: the modes that override functions, the innermost last. See Note [Function modes].
         grad_off: where grad mode was switched off, if that is recorded.
@@ -186,6 +188,7 @@ class _Thread(threading.local):
     saved_hooks: tuple = ()
     saved_hooks_disabled: str | None = None
     interceptors: tuple[Callable, ...] = ()
+    function_watchers: tuple[Callable, ...] = ()
     node_watchers: tuple[Callable, ...] = ()
     backward_watchers: tuple[Callable, ...] = ()
     failure_watchers: tuple[Callable, ...] = ()
@@ -209,13 +212,13 @@ def set_default_modes(**changes: Any) -> None:
     _Thread.modes = _Thread.modes.replace(**changes)
 
 
-carried: list[threading.local] = [thread]
+inherited_state: list[threading.local] = [thread]
 """What a thread takes over from another. A room further down may add its own; attributes are replaced, not changed."""
 
 
 def thread_state() -> list[dict[str, Any]]:
     """All that is switched on in this thread, for another one that works on its behalf (``adopt``)."""
-    return [dict(vars(local)) for local in carried]
+    return [dict(vars(local)) for local in inherited_state]
 
 
 @contextmanager
@@ -235,7 +238,7 @@ def adopt(state: list[dict[str, Any]]) -> Iterator[None]:
 
 
 def _restore(state: list[dict[str, Any]]) -> None:
-    for local, values in zip(carried, state, strict=True):
+    for local, values in zip(inherited_state, state, strict=True):
         vars(local).clear()
         vars(local).update(values)
 
@@ -244,24 +247,26 @@ def _restore(state: list[dict[str, Any]]) -> None:
 def watching(
     *,
     interceptor: Callable | None = None,
+    function_watcher: Callable | None = None,
     node_watcher: Callable | None = None,
     backward_watcher: Callable | None = None,
 ) -> Iterator[None]:
     """Register watchers for a block. See Note [Watchers]."""
-    before = thread.modes, thread.interceptors, thread.node_watchers, thread.backward_watchers
-    if interceptor is not None:
-        thread.interceptors = (*thread.interceptors, interceptor)
-    if node_watcher is not None:
-        thread.node_watchers = (*thread.node_watchers, node_watcher)
-    if backward_watcher is not None:
-        thread.backward_watchers = (*thread.backward_watchers, backward_watcher)
-    thread.modes = thread.modes.replace(
-        intercepted=bool(thread.interceptors), watched=bool(thread.node_watchers)
-    )
+    given = {
+        "interceptors": interceptor, "function_watchers": function_watcher, "node_watchers": node_watcher,
+        "backward_watchers": backward_watcher,
+    }  # fmt: skip
+    before = thread.modes, {name: getattr(thread, name) for name in given}
+    for name, watcher in given.items():
+        if watcher is not None:
+            setattr(thread, name, (*getattr(thread, name), watcher))
+    thread.modes = thread.modes.replace(intercepted=bool(thread.interceptors), watched=bool(thread.node_watchers))
     try:
         yield
     finally:
-        modes, thread.interceptors, thread.node_watchers, thread.backward_watchers = before
+        modes, watchers = before
+        for name, ones in watchers.items():
+            setattr(thread, name, ones)
         thread.modes = thread.modes.replace(intercepted=modes.intercepted, watched=modes.watched)
 
 

@@ -1,4 +1,4 @@
-"""Functions that are written while the program runs: straight-line Python for what a plan has settled."""
+"""Functions that are written while the program runs: straight-line Python for what a plan has decided."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.caches import remembered
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host import to_host
@@ -16,10 +16,10 @@ from tapegrad.execution.rows import memory_order
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, extent, is_dense
-from tapegrad.tensor.shared import Buffer, Ints, bytes_of, copied, is_shared, share_memory, taken
+from tapegrad.tensor.shared import Ints, SharedBuffer, bytes_of, copied, is_shared, share_memory, taken
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import InferenceStorage, Storage
-from tapegrad.tensor.tensor import Tensor, make_live, settle, storage_of, wrap, writing
+from tapegrad.tensor.tensor import Tensor, mark_written, materialize, storage_of, wrap, writing
 
 CPU = device("cpu")
 
@@ -33,14 +33,14 @@ def exposed(tensor: Tensor) -> np.ndarray:
     return buffer.part(tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy)
 
 
-def _buffer_of(tensor: Tensor, storage: Storage) -> Buffer:
+def _buffer_of(tensor: Tensor, storage: Storage) -> SharedBuffer:
     """The buffer of a storage, in which its elements lie from now on. The storage's value is moved there if it can."""
     with writing, making:
-        settle(tensor)
+        materialize(tensor)
         if is_shared(storage):
             return storage.memory
         to_host(storage.value)  # raises what there is to be raised before anything is changed
-        make_live(storage)
+        mark_written(storage)
         for member in storage.living():
             _forget_output(member, storage)
         on = device_of(storage.value)
@@ -75,16 +75,16 @@ def tensor_on(array: np.ndarray) -> Tensor:
         row = as_strided(array, shape, (array.itemsize,)).view(np.uint8)
     else:
         row = bytes_of(array.transpose(order))
-    buffer = Buffer(row, shape, steps, array.dtype, CPU)
+    buffer = SharedBuffer(row, shape, steps, array.dtype, CPU)
     storage = (InferenceStorage if inference else Storage)(None, None if spec.window else spec.strides)
-    storage.live = True
+    storage.written = True
     share_memory(storage, buffer)
     tensor = wrap(None, spec)
     tensor._seen = -1
     storage.admit(tensor)
     tensor._storage = storage
-    if recording.program.captures:  # what a step makes of an array is the same in each call, as far as is known
-        recording.program.note_constant(storage.value)
+    if capturing.by is not None:  # what a step makes of an array is the same in each call, as far as is known
+        capturing.by.note_constant(storage.value)
     return tensor
 
 

@@ -25,11 +25,12 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad.doors import Door
 from tapegrad.execution.host import array_of
 from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.modes import Modes, thread
@@ -148,7 +149,7 @@ class Lifted(Opaque):
         return value_of(self.tensor)
 
     def run(self, function: Any, values: tuple) -> Any:
-        return run_lifted[0](function.__wrapped__, values, self.level)
+        return lifted_runner.content(function.__wrapped__, values, self.level)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self.batched:
@@ -190,8 +191,8 @@ class Lifted(Opaque):
         raise RuntimeError(NO_MEMORY)
 
 
-run_lifted: list[Any] = []
-"""How a kernel is run on lifted values; ``dispatch/levels.py`` puts it here."""
+lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runner", filled_by="dispatch/levels.py")
+"""How a kernel is run on lifted values."""
 
 
 def level_of(tensor: Tensor) -> Level | None:

@@ -13,17 +13,17 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tapegrad.execution.deferred import settled
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.host import address, is_readable
 from tapegrad.execution.opaque import Meta
+from tapegrad.execution.values import materialized
 from tapegrad.execution.windows import read_window, resized_row
 from tapegrad.tape.hooks import making
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, make_live, memory_layout, shows_all, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, mark_written, memory_layout, shows_all, storage_of, wrap
 
 STRETCH = 1 << 40
 """How many addresses a storage has."""
@@ -54,7 +54,7 @@ def _address_of_value(value: Any, new: int) -> int:
     """The address of the buffer in which a value lies: one that it has, or a new one."""
     if not is_readable(value):
         return new
-    value = settled(value)
+    value = materialized(value)
     buffer = address(value)
     holder, known = _buffers.get(buffer, (None, new))
     if holder is None or holder() is None:
@@ -81,7 +81,7 @@ def nbytes_of(storage: Storage) -> int:
 
 def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, view_bits: int = 0) -> Tensor:
     """Let a tensor show a part of a memory, whatever it showed before; nothing is read until somebody looks."""
-    make_live(storage)
+    mark_written(storage)
     shape, strides, offset = geometry
     with making:
         if tensor._storage is not storage:
@@ -117,7 +117,7 @@ def resize_memory(storage: Storage, nbytes: int) -> None:
     """
     if is_shared(storage):
         raise RuntimeError("Trying to resize storage that is not resizable")
-    make_live(storage)
+    mark_written(storage)
     with making:
         for member in storage.living():
             member._spec = member._spec.replace(window=True)

@@ -166,7 +166,7 @@ def _body(array: np.ndarray, indent: int, options: _Options) -> str:
     cell, width = (_complex_column if array.dtype.kind == "c" else _column)(array, options)
     if array.ndim == 0:
         return cell(array.item())
-    return _Layout(cell, width + 2, cut, options).brackets(array.tolist(), indent)
+    return _PrintLayout(cell, width + 2, cut, options).brackets(array.tolist(), indent)
 
 
 def _cut(array: np.ndarray, options: _Options) -> tuple[np.ndarray, tuple[bool, ...]]:
@@ -222,7 +222,7 @@ def _whole(number: float) -> str:
     return f"{number:.0f}." if math.isfinite(number) else str(number)
 
 
-class _Layout(NamedTuple):
+class _PrintLayout(NamedTuple):
     """Nested lists of numbers as nested brackets; `cut[axis]` says whether dots stand for the middle of an axis."""
 
     cell: Callable[[Any], str]

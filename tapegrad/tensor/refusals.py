@@ -77,24 +77,13 @@ def refuse_memory(tensor: Tensor) -> None:
 WITH_TENSOR = frozenset(("add_", "sub_", "mul_", "div_"))
 """In-place functions that PyTorch's messages name by their overload for tensors."""
 
-BROADCAST = frozenset("""
-add_ __iadd__ atan2_ arctan2_ copysign_ gcd_ lcm_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_left_shift_
-bitwise_right_shift_ __iand__ __ior__ __ixor__ __ilshift__ __irshift__
-""".split())  # noqa: SIM905 - a table is easier to read without the quotes
-"""In-place functions that say that the examples don't fit into a tensor that is none."""
 
-ARITHMETIC = frozenset("""
-sub_ mul_ div_ multiply_ divide_ true_divide_ copy_ logical_and_ logical_or_ logical_xor_ masked_fill_ clamp_min_
-clamp_max_ __isub__ __imul__ __itruediv__
-""".split())  # noqa: SIM905
-"""In-place functions that go by the name of arithmetic there."""
-
-NAMED = frozenset("fill_ zero_ index_add_ scatter_add_ index_put_ index_fill_ scatter_reduce_ bernoulli_".split())  # noqa: SIM905
-"""In-place functions that go by their own name there; all others with the prefix of PyTorch's operators."""
-
-
-def refuse_captured(name: str, tensor: Tensor, result: Tensor) -> None:
+def refuse_captured(name: str, tensor: Tensor, result: Tensor, called: str | None = None) -> None:
     """Refuse a write, by the in-place function ``name``, of something that belongs to a level to a tensor that doesn't.
+
+    Args:
+        name, tensor, result: the function, what it writes to, and what it writes.
+        called: what ``vmap`` calls it, if not by the name of PyTorch's operator; "": it says that the shapes don't fit.
 
     Raises:
         RuntimeError: PyTorch's messages.
@@ -107,10 +96,9 @@ def refuse_captured(name: str, tensor: Tensor, result: Tensor) -> None:
             f"(aten::{shown}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
             "being transformed to explicitly accept the mutated Tensor(s) as inputs."
         )
-    if name in BROADCAST:
+    if called == "":
         shapes = list(tensor.shape), [level.size, *result.shape]
         raise RuntimeError("output with shape {} doesn't match the broadcast shape {}".format(*shapes))
-    if name in ARITHMETIC or name in NAMED:
-        shown = "inplace arithmetic" if name in ARITHMETIC else name.replace("bernoulli_", "inplace bernoulli")
-        raise RuntimeError(INCOMPATIBLE.format(shown, "in a vmap"))
+    if called is not None:
+        raise RuntimeError(INCOMPATIBLE.format(called, "in a vmap"))
     raise RuntimeError(INCOMPATIBLE.format(f"aten::{name}", f"at level {level.depth}"))

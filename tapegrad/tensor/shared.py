@@ -3,8 +3,8 @@
 Note [Memory that NumPy sees]
 ``numpy()``, ``from_numpy`` and their relatives share memory, as in PyTorch. A storage whose memory others see is a
 ``SharedStorage``: it becomes one by ``share_memory``, and an ordinary one again when nobody else holds the memory. In
-the slot of its value lies a ``Buffer``. All else of it is as Note [Memory that is shared] in ``storage.py`` has it, so
-that tensors on other memory pay nothing:
+the slot of its value lies a ``SharedBuffer``. All else of it is as Note [Memory that is shared] in ``storage.py`` has
+it, so that tensors on other memory pay nothing:
 
 - *Reading* ``value`` gives a snapshot, a value of its own: so values are immutable here, too, and whoever has read one
   keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two
@@ -12,8 +12,8 @@ that tensors on other memory pay nothing:
 - *An operator* that is run at once by NumPy reads the memory where it lies (``operand``), so that ``x[index]`` does not
   cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``). Views are
   not read before somebody asks.
-- *Editions* never are the same, so that whoever shows a part reads it again each time.
-- *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is pending is computed
+- *Its data_version* never is the same, so that whoever shows a part reads it again each time.
+- *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is deferred is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
 - *A compiled step* reads the memory anew at each call. What it writes is put there when its program has been run; while
   it is captured the storage is withheld, an ordinary one (``withhold``). If it reaches an array of NumPy's, or nobody
@@ -23,8 +23,8 @@ that tensors on other memory pay nothing:
   a tensor is an error in backward, as ever.
 - *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The
   next read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array
-  is; a settled one, with plain members, if no tensor has written to it. So it is where a compiled step begins: that a
-  parameter was looked at in the meantime does not make it run its Python.
+  is; an unwritten one, with plain members, if no tensor has written to it. So it is where a compiled step begins: that
+  a parameter was looked at in the meantime does not make it run its Python.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import message
-from tapegrad.execution.deferred import recording
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import is_given_away, is_traced, own_value, to_host
 from tapegrad.execution.tiering import Lent, forget_twin, hosted
@@ -56,7 +56,7 @@ _TAKEN = 3  # what getrefcount says in ``taken`` of an array that only the stora
 _FREE = 4  # what it says in ``is_free`` of one to which only the two arrays of a buffer refer
 
 
-class Buffer:
+class SharedBuffer:
     """Memory on the host that others see.
 
     Attributes:
@@ -127,7 +127,7 @@ class Buffer:
 class SharedStorage(Storage):
     """Memory that others see. See Note [Memory that NumPy sees].
 
-    It is live, and nothing of it has another size than at first.
+    It counts as written, and nothing of it has another size than at first.
     """
 
     __slots__ = ()
@@ -137,7 +137,7 @@ class SharedStorage(Storage):
     @property
     def value(self) -> Any:
         """All of it as it is now: nobody changes what is given."""
-        if recording.program.captures or not self.is_released():
+        if capturing.by is not None or not self.is_released():
             return self.memory.snapshot()
         return self.memory
 
@@ -145,7 +145,7 @@ class SharedStorage(Storage):
     def value(self, value: Any) -> None:
         """Write to all of it; the last step does that, and nothing is called after it."""
         buffer = self.memory
-        if type(buffer) is Buffer:
+        if type(buffer) is SharedBuffer:
             elements, array = elements_of(value), buffer.array
             array[...] = elements
         else:
@@ -161,7 +161,7 @@ class SharedStorage(Storage):
     def is_released(self) -> bool:
         """Make it an ordinary storage again, if nobody else holds the memory, and say whether it is one."""
         buffer = self.memory
-        if type(buffer) is Buffer:
+        if type(buffer) is SharedBuffer:
             if not buffer.is_free(self):
                 return False
             self.memory = buffer.freed()
@@ -169,8 +169,8 @@ class SharedStorage(Storage):
         written, ordinary = self.writes, ORDINARY[type(self)]
         self.writes += 1  # whoever shows a part reads it again
         self.__class__ = ordinary
-        if type(buffer) is Buffer and not written:
-            _settle(self, buffer)
+        if type(buffer) is SharedBuffer and not written:
+            _make_unwritten(self, buffer)
         return True
 
     @property
@@ -184,7 +184,7 @@ class SharedStorage(Storage):
             super()._let_go()
 
 
-def _settle(storage: Storage, buffer: Buffer) -> None:
+def _make_unwritten(storage: Storage, buffer: SharedBuffer) -> None:
     """Let members be plain again, and have values of their own, if no tensor ever wrote to the memory."""
     counter, members = storage.counter, list(storage.living())
     if counter.version or counter.astray or len(members) > _ASKED:
@@ -194,7 +194,7 @@ def _settle(storage: Storage, buffer: Buffer) -> None:
     values = [buffer.shown(member) if member._spec.window else storage.memory for member in members]
     for member, value in zip(members, values, strict=True):
         member._value = value
-    storage.live, storage.writes = False, 0  # from here on the next write makes it live, if this is interrupted
+    storage.written, storage.writes = False, 0  # if this is interrupted, the next write counts as the first
     for member in members:
         member._spec = member._spec.replace(plain=True, window=False)
 
@@ -254,11 +254,11 @@ def lent_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: 
 
 def is_shared(storage: Storage | None) -> bool:
     """Whether others see a memory, as far as is known."""
-    return storage is not None and storage.shared and type(storage.memory) is Buffer
+    return storage is not None and storage.shared and type(storage.memory) is SharedBuffer
 
 
-def share_memory(storage: Storage, buffer: Buffer) -> None:
-    """Let a storage, which is live, have its elements where others see them. They are there already."""
+def share_memory(storage: Storage, buffer: SharedBuffer) -> None:
+    """Let a storage, which counts as written, have its elements where others see them. They are there already."""
     shared = SHARED.get(type(storage), type(storage))
     serial = storage.serial
     shared_now[serial] = weakref.ref(storage, lambda gone: shared_now.pop(serial, None))
@@ -272,12 +272,12 @@ def withhold(storage: Storage) -> None:
     So it is where nothing that the step reaches could look at the memory meanwhile.
     """
     value, ordinary = storage.memory.snapshot(), ORDINARY[type(storage)]
-    if recording.program.withhold(storage):
+    if capturing.by is not None and capturing.by.withhold(storage):
         storage.memory = value
         storage.__class__ = ordinary
 
 
-def give_back(storage: Storage, buffer: Buffer, *, written: bool = True) -> None:
+def give_back(storage: Storage, buffer: SharedBuffer, *, written: bool = True) -> None:
     """Let a storage that was withheld have its elements where others see them again; ``written``: what it has now."""
     if not is_shared(storage):
         if written:
@@ -294,15 +294,15 @@ def release_shared() -> None:
             storage.is_released()  # type: ignore[attr-defined]
 
 
-def copied(array: np.ndarray, strides: Ints | None, on: device) -> Buffer:
+def copied(array: np.ndarray, strides: Ints | None, on: device) -> SharedBuffer:
     """A new buffer with the elements of an array, in an order in memory."""
     row, steps = np.empty(array.size, array.dtype), strides or contiguous_strides(array.shape)
-    buffer = Buffer(bytes_of(row), array.shape, steps, array.dtype, on)
+    buffer = SharedBuffer(bytes_of(row), array.shape, steps, array.dtype, on)
     buffer.array[...] = array
     return buffer
 
 
-def taken(storage: Storage, on: device) -> Buffer | None:
+def taken(storage: Storage, on: device) -> SharedBuffer | None:
     """A buffer in which the storage's value itself lies, if nobody but the storage has that; else None."""
     value = storage.memory
     if type(value) is not np.ndarray or value.base is not None or storage.strides is not None:
@@ -314,7 +314,7 @@ def taken(storage: Storage, on: device) -> Buffer | None:
         return None
     if not (value.flags.owndata and value.flags.writeable and value.flags.c_contiguous and alone()):
         return None
-    return Buffer(bytes_of(value), value.shape, contiguous_strides(value.shape), value.dtype, on)
+    return SharedBuffer(bytes_of(value), value.shape, contiguous_strides(value.shape), value.dtype, on)
 
 
 def kept_by_members(storage: Storage, array: np.ndarray) -> int:

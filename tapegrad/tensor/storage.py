@@ -2,11 +2,11 @@
 
 Note [Memory that is shared]
 Arrays are immutable. A tensor that nobody shares has a value of its own and no storage. The first view, or
-``detach()``, gives it a *settled* storage, which only knows who its members are: each keeps a value of its own, is
-*plain*, and pays nothing. The first write makes the storage *live*: from then on its ``value`` is the one truth, each
-write replaces it and adds one to ``data_version``, and no member is plain any more. A member that shows all of the
-memory as it lies reads the storage's value. Any other is a *window* (``Spec.window``): it keeps what it last read, with
-the data_version that was (``look``), so that reading again what has not changed costs a comparison.
+``detach()``, gives it an *unwritten* storage, which only knows who its members are: each keeps a value of its own, is
+*plain*, and pays nothing. From the first write on it is *written*: its ``value`` is the one truth, each write replaces
+it and adds one to ``data_version``, and no member is plain any more. A member that shows all of the memory as it lies
+reads the storage's value. Any other is a *window* (``Spec.window``): it keeps what it last read, with the data_version
+that was (``window_value``), so that reading again what has not changed costs a comparison.
 
 How often data was written is counted apart, for ``x.data`` shares the data of ``x`` but has a ``Counter`` of its own.
 """
@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from tapegrad.errors import INFERENCE_IN_PLACE
-from tapegrad.execution.deferred import same
+from tapegrad.execution.values import same
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
 from tapegrad.tape.positions import Position, here
@@ -55,7 +55,7 @@ class Counter:
         self.writes[self.version] = here()
 
 
-class Made(NamedTuple):
+class OutputMemory(NamedTuple):
     """What a node knows of the memory of one of its outputs: where it is now, and its version when the node made it.
 
     ``place``: of what was written through a view, the node of the view's place then, after which errors name it.
@@ -72,7 +72,7 @@ class Made(NamedTuple):
         Memory that NumPy sees is looked at no more. See Note [Memory that NumPy sees] in ``shared.py``.
         """
         storage = self.storage()
-        if storage is None or not storage.live or self.place is not None or storage.shared:
+        if storage is None or not storage.written or self.place is not None or storage.shared:
             return value
         same = storage.value.shape == value.shape and storage.value.dtype == value.dtype
         return storage.value if same else value
@@ -87,7 +87,7 @@ class Storage:
         memory: what has its shape, dtype, size and nbytes: ``value`` itself, except where NumPy sees it.
         writes: how often ``value`` was replaced; ``data_version`` is the same, except where NumPy sees it.
         shared: whether NumPy may see it. See Note [Memory that NumPy sees] in ``shared.py``.
-        live: whether it has been written to.
+        written: whether it has been written to, so that members read their values through it.
         counter: counts writes, for all members that have no counter of their own.
         members: weak references to the tensors that show it, the oldest first.
         watcher: told before each write.
@@ -95,7 +95,7 @@ class Storage:
     """
 
     __slots__ = (
-        "value", "strides", "writes", "live", "counter", "members", "watcher", "serial", "__weakref__",
+        "value", "strides", "writes", "written", "counter", "members", "watcher", "serial", "__weakref__",
     )  # fmt: skip
 
     _serials = count(1).__next__
@@ -108,7 +108,7 @@ class Storage:
     def __init__(self, value: Any, strides: tuple[int, ...] | None = None) -> None:
         self.value, self.strides = value, strides
         self.writes = 0
-        self.live = False
+        self.written = False
         self.counter = Counter()
         self.members: list[weakref.ref[Any]] = []
         self.watcher: Callable[[Storage], None] | None = None
@@ -156,7 +156,7 @@ class Storage:
         """Let the node that made the present data find it again, and learn of later writes."""
         node, output_nr = edge
         counter = counter or self.counter
-        made = Made(weakref.ref(self), counter, counter.version)
+        made = OutputMemory(weakref.ref(self), counter, counter.version)
         node.output_storages = {**(node.output_storages or {}), output_nr: made}
 
 

@@ -16,11 +16,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tapegrad.execution.deferred import DeferredValue, recording
+from tapegrad.doors import Door
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.opaque import Opaque
+from tapegrad.execution.values import is_ready, materialized
 from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
@@ -136,15 +138,16 @@ class View:
         creation: why it may not be written to where gradients are recorded, or None.
         version: the version of the data that its place in the graph belongs to.
         leaf: whether the user said that it requires grad, of a view that nothing recorded.
-        made: how it came to show its base as other numbers, if it does: ``Made`` in ``dispatch/views.py``.
+        reinterpretation: how it came to show its base as other numbers, if it does (``dispatch/views.py``).
         turn: of a view that was written to, the sequence number of the place that it will get, and the version then:
             the node is made when somebody asks for it, but takes its turn in backward as if it had been made at once.
     """
 
-    __slots__ = ("base", "creation", "version", "leaf", "made", "turn")
+    __slots__ = ("base", "creation", "version", "leaf", "reinterpretation", "turn")
 
-    def __init__(self, base: Tensor, creation: str | None, version: int, made: Any = None) -> None:
-        self.base, self.creation, self.version, self.made = base, creation, version, made
+    def __init__(self, base: Tensor, creation: str | None, version: int, reinterpretation: Any = None) -> None:
+        self.base, self.creation, self.version = base, creation, version
+        self.reinterpretation = reinterpretation
         self.leaf = False
         self.turn: tuple[int, int] | None = None
 
@@ -169,8 +172,8 @@ def remember_astray(view: Tensor, base: Tensor) -> None:
     base._astray.append(weakref.ref(view))
 
 
-remakers: list[Callable[[Tensor, View], None]] = []
-"""What gives a view its place in the graph again after a write; ``dispatch/views.py`` puts it here."""
+view_remaker: Door[Callable[[Tensor, View], None]] = Door("view_remaker", filled_by="dispatch/views.py")
+"""What gives a view its place in the graph again after a write."""
 
 
 def version_of(tensor: Tensor) -> int:
@@ -192,7 +195,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
     if stale and (tensor._edge is not None or view.base._spec.requires_grad):  # type: ignore[union-attr]
         with making:
             if view is not None and view.version != version_of(tensor):  # another thread may have been first
-                remakers[0](tensor, view)
+                view_remaker.content(tensor, view)
     return tensor._edge
 
 
@@ -228,21 +231,21 @@ def value_of(tensor: Tensor) -> Any:
     spec = tensor._spec
     if spec.plain:
         return tensor._value
-    return look(tensor) if spec.window else tensor._storage.value  # type: ignore[union-attr]
+    return window_value(tensor) if spec.window else tensor._storage.value  # type: ignore[union-attr]
 
 
-def settle(tensor: Tensor) -> bool:
-    """Give a tensor whose value is pending the array in its place, and say whether there was anything to do."""
-    storage, value = tensor._storage, tensor._value  # read once: another thread may settle it, too
+def materialize(tensor: Tensor) -> bool:
+    """Give a tensor whose value is deferred the array in its place, and say whether there was anything to do."""
+    storage, value = tensor._storage, tensor._value  # read once: another thread may do it, too
     memory = None if storage is None else storage.memory
-    if type(value) is DeferredValue:
-        tensor._value = value.settle()
-    if type(memory) is DeferredValue:
-        storage.value = memory.settle()  # type: ignore[union-attr]
-    return type(value) is DeferredValue or type(memory) is DeferredValue
+    if not is_ready(value):
+        tensor._value = materialized(value)
+    if not is_ready(memory):
+        storage.value = materialized(memory)  # type: ignore[union-attr]
+    return not (is_ready(value) and is_ready(memory))
 
 
-def look(tensor: Tensor) -> Any:
+def window_value(tensor: Tensor) -> Any:
     """The value of a window, read again if its storage has been written to since."""
     storage, value = tensor._storage, tensor._value  # in this order: a write first counts, and then clears the value
     assert storage is not None
@@ -253,7 +256,7 @@ def look(tensor: Tensor) -> Any:
         value = storage.value
     else:
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
-        alive = storage.shared and is_shared(storage) and not recording.program.captures
+        alive = storage.shared and is_shared(storage) and capturing.by is None
         value = storage.memory.shown(tensor) if alive else read_window(storage.value, memory_layout(storage), *place)
     if tensor._severed:
         value = value.severed()
@@ -261,8 +264,8 @@ def look(tensor: Tensor) -> Any:
     return value
 
 
-def look_once(tensor: Tensor) -> Any:
-    """``look`` for an operator that reads the window now, keeps nothing of it, and is not deferred."""
+def window_operand(tensor: Tensor) -> Any:
+    """``window_value`` for an operator that reads the window now, keeps nothing of it, and is not deferred."""
     storage = tensor._storage
     if tensor._seen == storage.data_version:  # type: ignore[union-attr]
         return tensor._value
@@ -270,7 +273,7 @@ def look_once(tensor: Tensor) -> Any:
     if storage.shared and not (tensor._view_bits or tensor._severed):  # type: ignore[union-attr]
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy
         found = lent_part(storage, *place)  # type: ignore[arg-type]
-    return look(tensor) if found is None else found
+    return window_value(tensor) if found is None else found
 
 
 def memory_layout(storage: Storage) -> tuple[int, ...]:
@@ -305,7 +308,7 @@ def leave(tensor: Tensor) -> Counter:
     counter, storage = counter_of(tensor), storage_of(tensor)
     if any(member is not tensor for member in storage.living()):
         counter.astray = True
-        make_live(storage)
+        mark_written(storage)
     if tensor._view is not None:
         remember_astray(tensor, tensor._view.base)
     for view in list(views_of(tensor)):
@@ -344,11 +347,11 @@ def share(tensor: Tensor, other: Tensor, offset: int | None = None, view_bits: i
 def join(tensor: Tensor, storage: Storage) -> None:
     """Make a tensor, which has its value, a member of a storage.
 
-    Whoever makes the storage live in another thread does so before or after. And when the tensor has a storage, all
+    Whoever writes to the storage in another thread does so before or after. And when the tensor has a storage, all
     else is as it must be: an interrupt comes with a call, and there is none any more.
     """
     with making:
-        spec = _spec_through(tensor, storage) if storage.live else tensor._spec
+        spec = _spec_through(tensor, storage) if storage.written else tensor._spec
         storage.admit(tensor)
         tensor._storage, tensor._spec = storage, spec
 
@@ -359,25 +362,25 @@ def _spec_through(tensor: Tensor, storage: Storage) -> Spec:
     return tensor._spec.replace(plain=False, window=window)
 
 
-def enliven(tensor: Tensor) -> Storage:
+def storage_to_write(tensor: Tensor) -> Storage:
     """The storage of a tensor that is about to be written to. No member of it is plain afterwards."""
     storage = storage_of(tensor)
-    if not storage.live:
-        make_live(storage)
+    if not storage.written:
+        mark_written(storage)
     return storage
 
 
-def make_live(storage: Storage) -> None:
+def mark_written(storage: Storage) -> None:
     """Let the members of a storage read their values through it.
 
-    It is said to be live when that is so of all of them, whatever interrupts this: till then nothing is written to it,
+    It counts as written when that is so of all of them, whatever interrupts this: till then nothing is written to it,
     and who reads through it already finds what he had.
     """
     with making:
-        if not storage.live:
+        if not storage.written:
             for member in storage.living():
                 member._spec = _spec_through(member, storage)
-            storage.live = True
+            storage.written = True
 
 
 writing = threading.RLock()
@@ -399,10 +402,10 @@ def can_donate(storage: Storage) -> bool:
     nothing is reused: what is called then does not run before later.
     """
     value = storage.memory
-    if recording.program.captures or storage.shared:
+    if capturing.by is not None or storage.shared:
         return False
     watched = storage.watcher is not None
-    if watched or type(value) is DeferredValue or not storage.data_version or value.nbytes < WORTH_REUSING:
+    if watched or not storage.data_version or value.nbytes < WORTH_REUSING or not is_ready(value):
         return False
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
     return unshared and alone() and type(storage) is Storage and not is_traced(value)
@@ -438,19 +441,19 @@ def write(tensor: Tensor, value: Any) -> None:
 
 def count_write(tensor: Tensor) -> None:
     """Count a write to a tensor, of which nobody else tells."""
-    enliven(tensor)
+    storage_to_write(tensor)
     counter_of(tensor).bump()
 
 
 def put(tensor: Tensor, value: Any) -> Storage:
     """``write`` without counting it; gives the memory that was written to."""
-    program, storage = recording.program, tensor._storage
-    if program.captures:
-        program.note(tensor)
+    storage = tensor._storage
+    if capturing.by is not None:
+        capturing.by.note(tensor)
         if is_shared(storage):
             withhold(storage)  # type: ignore[arg-type]
-    if storage is None or not storage.live:
-        storage = enliven(tensor)
+    if storage is None or not storage.written:
+        storage = storage_to_write(tensor)
     spec = tensor._spec
     if spec.level:
         _put_lifted(tensor, storage, value)

@@ -17,7 +17,7 @@ Waypoint = tuple[Item, Item, int]
 
 
 @dataclass(frozen=True)
-class Layout:
+class LayeredLayout:
     """Layers from top to bottom, the horizontal centre of every item, and the way of every edge.
 
     Attributes:
@@ -31,7 +31,7 @@ class Layout:
     paths: Mapping[tuple[Item, Item], tuple[Item, ...]]
 
 
-def arrange(edges: Mapping[Item, Sequence[Item]], widths: Mapping[Item, float], *, gap: float = 24.0) -> Layout:
+def arrange(edges: Mapping[Item, Sequence[Item]], widths: Mapping[Item, float], *, gap: float = 24.0) -> LayeredLayout:
     """Lay out a graph.
 
     Args:
@@ -54,7 +54,7 @@ def arrange(edges: Mapping[Item, Sequence[Item]], widths: Mapping[Item, float], 
     above, below = _neighbours(paths.values())
     _order(layers, above, below)
     centre = _coordinates(layers, above, below, widths, gap)
-    return Layout(tuple(map(tuple, layers)), centre, paths)
+    return LayeredLayout(tuple(map(tuple, layers)), centre, paths)
 
 
 def longest_paths(edges: Mapping[Item, Sequence[Item]]) -> dict[Item, int]:

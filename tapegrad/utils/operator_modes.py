@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tapegrad.ops.operator import SAVED_NAMES
 from tapegrad.ops.overloads import OpOverload, identity_of
+from tapegrad.ops.saved_fields import SAVED_NAMES
 from tapegrad.tape.modes import watching
 
 SETTING_NAMES = {ours: theirs for theirs, ours in SAVED_NAMES.items()}

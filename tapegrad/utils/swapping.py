@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.tape.hooks import making
 from tapegrad.tape.node import Node
 from tapegrad.tensor.tensor import Tensor, views_of
@@ -45,7 +45,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     for name in ("__class__", "__dict__", *sorted(slots[0])):
         _exchange(name, t1, t2)
     for tensor, node in zip((t2, t1), accumulators, strict=True):
-        _settle(tensor, node)
+        _readmit(tensor, node)
 
 
 def _weak_references(tensor: Any) -> bool:
@@ -83,7 +83,7 @@ def _exchange(name: str, t1: Tensor, t2: Tensor) -> None:
             delattr(tensor, name)
 
 
-def _settle(tensor: Tensor, accumulator: Node | None) -> None:
+def _readmit(tensor: Tensor, accumulator: Node | None) -> None:
     """Let storage and graph know a tensor under the object that it is now."""
     storage = tensor._storage
     if storage is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tapegrad.tensor.paths import path_of
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.utils.layered_layout import Item, Layout, arrange
+from tapegrad.utils.layered_layout import Item, LayeredLayout, arrange
 
 CHARACTER, LINE, PADDING, BETWEEN, MARGIN = 7.3, 16.0, 9.0, 34.0, 20.0
 """Pixels: a character, a line of text, the inside of a box, the space between layers, the rim of the picture."""
@@ -30,7 +30,7 @@ STYLE = """
 ROOT = "root"
 
 
-class Box:
+class PictureBox:
     """What is written about one node, and how it looks."""
 
     __slots__ = ("kind", "lines", "title")
@@ -72,7 +72,8 @@ def tape_picture(tensor: Tensor, names: Mapping[str, Tensor] | None = None, *, t
         raise ValueError("tape_picture: the tensor has no grad_fn; was it computed from a tensor that requires grad?")
     leaves = {id(leaf): name for name, leaf in (names or {}).items()}
     edges, nodes = graph_of(tensor.grad_fn)
-    boxes: dict[Item, Box] = {ROOT: Box("root", [title, shape_text(tensor)], "the tensor that backward() starts from")}
+    root = PictureBox("root", [title, shape_text(tensor)], "the tensor that backward() starts from")
+    boxes: dict[Item, PictureBox] = {ROOT: root}
     boxes.update((key, describe(node, leaves)) for key, node in nodes.items())
     edges[ROOT] = [id(tensor.grad_fn)]
     layout = arrange(edges, {key: box.width for key, box in boxes.items()})
@@ -105,17 +106,17 @@ def name_of_leaf(leaf: Any, names: Mapping[int, str]) -> str:
     return names.get(id(leaf)) or (path_of(leaf) or ("leaf",))[0]
 
 
-def describe(node: Any, leaves: Mapping[int, str]) -> Box:
+def describe(node: Any, leaves: Mapping[int, str]) -> PictureBox:
     """The box of a node: its name, the shape of its gradients, what it saved."""
     leaf = getattr(node, "variable", None)
     name = node.name().split("::")[-1]
     if leaf is not None:
-        return Box("leaf", [name_of_leaf(leaf, leaves), shape_text(leaf)], name)
+        return PictureBox("leaf", [name_of_leaf(leaf, leaves), shape_text(leaf)], name)
     lines = [name, " ".join(map(shape_text, filter(None, node._input_metadata)))]
     saved = saved_shapes(node)
     if saved:
         lines.append("saves " + " ".join(saved))
-    return Box("node", lines, f"{name}, made as number {node._sequence_nr()}")
+    return PictureBox("node", lines, f"{name}, made as number {node._sequence_nr()}")
 
 
 def saved_shapes(node: Any) -> list[str]:
@@ -128,7 +129,7 @@ def saved_shapes(node: Any) -> list[str]:
     return [shape_text(item) for item in saved if isinstance(item, Tensor)]
 
 
-def draw(layout: Layout, boxes: Mapping[Item, Box], edges: Mapping[Item, list[Item]]) -> str:
+def draw(layout: LayeredLayout, boxes: Mapping[Item, PictureBox], edges: Mapping[Item, list[Item]]) -> str:
     """The picture as SVG."""
     top = MARGIN
     tops: dict[Item, float] = {}
@@ -154,7 +155,7 @@ def draw(layout: Layout, boxes: Mapping[Item, Box], edges: Mapping[Item, list[It
 
 
 def _draw_edge(
-    path: tuple[Item, ...], layout: Layout, tops: Mapping[Item, float], bottoms: Mapping[Item, float], count: int
+    path: tuple[Item, ...], layout: LayeredLayout, tops: Mapping[Item, float], bottoms: Mapping[Item, float], count: int
 ) -> str:
     """A smooth line through the waypoints; its thickness tells how many edges run here."""
     x, y = layout.centre[path[0]] + MARGIN, bottoms[path[0]]
@@ -170,7 +171,7 @@ def _draw_edge(
     return f'<path d="{line}"{thickness}/>'
 
 
-def _draw_box(box: Box, centre: float, top: float) -> str:
+def _draw_box(box: PictureBox, centre: float, top: float) -> str:
     parts = [
         f'<g><title>{escape(box.title)}</title><rect class="{box.kind}" x="{centre - box.width / 2:.1f}" '
         f'y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"/>'

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad.execution import deferred as pending
+from tapegrad.execution.deferred import recording
 from tapegrad.interop import to_jax
 
 from .comparing import Difference, differences, first_difference, magnitudes, nudged
@@ -54,7 +54,7 @@ def repeated(module: Any, text: str, times: int) -> Difference | None:
             if found is not None:
                 return found
     finally:
-        pending.recording.__init__()  # type: ignore[misc]
+        recording.__init__()  # type: ignore[misc]
         tapegrad.set_execution("immediate")
     return None
 

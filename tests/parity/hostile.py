@@ -25,8 +25,7 @@ import torch as pytorch
 
 import tapegrad
 from tapegrad.functions.parser import overloads_of
-from tapegrad.functions.parser_table import NATIVE_IN_NN
-from tapegrad.functions.registry import NAMESPACES, PREFIXES
+from tapegrad.functions.registry import NAMESPACES, NATIVE_IN_NN, PREFIXES
 
 HOSTILE = {
     "None": lambda torch: None, "'a'": lambda torch: "a", "1.5": lambda torch: 1.5, "1j": lambda torch: 1j,

@@ -85,7 +85,7 @@ abs absolute acos arccos asin arcsin asinh arcsinh atan arctan atanh arctanh cei
 digamma erf erfc erfinv exp exp2 expm1 fix floor frac i0 lgamma log log10 log1p log2 logical_not logit nan_to_num
 neg negative rad2deg reciprocal round rsqrt sgn sigmoid sign sin sinc sinh sqrt square tan tanh tril triu trunc
 """.split()  # noqa: SIM905 - a table is easier to read without the quotes
-"""Functions of one tensor that have an in-place twin and take ``out=``."""
+"""Functions of one tensor that have an in-place variant and take ``out=``."""
 
 OF_TWO = """
 add sub subtract mul multiply div divide true_divide atan2 arctan2 copysign eq ne not_equal lt less le less_equal gt

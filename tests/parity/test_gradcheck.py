@@ -23,7 +23,7 @@ from gradchecks import (
 from harness import agree
 
 import tapegrad
-from tapegrad.autograd import gradcheck_messages
+from tapegrad.autograd.gradcheck import messages as gradcheck_messages
 
 CORRECT = {
     "one input": lambda torch: (lambda x: x.sin() * x, (real(torch),)),

@@ -23,7 +23,7 @@ from mutation_programs import Player, disagreement, minimal, quiet
 
 import tapegrad
 from tapegrad.dispatch import views
-from tapegrad.dispatch.nodes import AccumulateGrad
+from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.tensor import tensor
 from tapegrad.tensor.storage import Counter, Storage
 
@@ -122,7 +122,9 @@ replace, copy_slices, accumulate = Storage.replace, views.CopySlices.apply_value
 FAULTS = {
     "views do not see writes": lambda patch: patch.setattr(Storage, "replace", forgotten),
     "versions are not counted": lambda patch: patch.setattr(Counter, "bump", lambda self: None),
-    "histories are not made again": lambda patch: patch.setattr(tensor, "remakers", [lambda tensor, view: None]),
+    "histories are not made again": lambda patch: patch.setattr(
+        tensor.view_remaker, "content", lambda tensor, view: None
+    ),
     "a wrong gradient of what was written over": lambda patch: patch.setattr(
         views.CopySlices, "apply_values", keeps_what_was_written_over
     ),

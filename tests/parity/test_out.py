@@ -5,7 +5,11 @@ import torch as pytorch
 from harness import Programs, agree, attempt, warned
 from inplace_calls import OF_ONE, OF_TWO, OF_TWO_INTEGERS
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")]
+pytestmark = [
+    pytest.mark.parity,
+    pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
+    pytest.mark.filterwarnings("ignore:.*torch.jit.script.* is deprecated"),
+]
 
 PROGRAMS = program = Programs()
 
@@ -374,6 +378,44 @@ def dtypes_that_are_given(torch):
         torch.cumsum(n.a * 3, 0, out=torch.zeros(2, 3, dtype=torch.int64)),
         out._version,
     ]
+
+
+@program
+def functions_written_in_python(torch):
+    """Some take it though they have no signatures; others say that they don't know it."""
+    f, x, outcomes = torch.nn.functional, torch.tensor(A), []
+    for call in (
+        lambda out: torch.tensordot(x, x.t(), dims=1, out=out),
+        lambda out: torch.spmm(x, x.t(), out=out),
+        lambda out: f.normalize(x, out=out),
+        lambda out: f.linear(x, x, out=out),
+        lambda out: f.linear(x.clone().requires_grad_(), x, out=out),
+        lambda out: f.avg_pool2d(x[None], 2, out=out),
+        lambda out: torch.threshold(x, 0.5, -1, out=out),
+        lambda out: torch.einsum("ij->i", x, out=out),
+        lambda out: torch.det(x[:, :2], out=out),
+        lambda out: f.glu(x.t(), out=out),
+        lambda out: f.pad(x, (1, 1), out=out),
+        lambda out: f.relu(x, out=out),
+        lambda out: f.one_hot(x.long(), out=out),
+    ):
+        out = torch.empty(0)
+        outcomes.append((attempt(lambda call=call, out=out: call(out) is out), out))
+    return outcomes
+
+
+@program
+def where_forward_mode_stops(torch):
+    """The operator that computes it is named, which may have another name than the function."""
+    names = ["exp2", "expit", "gammaln", "psi", "i0e", "i1", "entr", "ndtri", "erfcx", "round", "logit"]
+    with torch.autograd.forward_ad.dual_level():
+        x = torch.autograd.forward_ad.make_dual(torch.tensor([0.5]), torch.tensor([1.0]))
+        of_one = [getattr(torch.special, name) for name in names]
+        of_two = [torch.special.gammainc, torch.special.zeta, torch.special.xlog1py]
+        return [
+            *[attempt(lambda f=f: f(x, out=torch.empty(1)))[2] for f in of_one],
+            *[attempt(lambda f=f: f(x, x, out=torch.empty(1)))[2] for f in of_two],
+        ]
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")

@@ -59,6 +59,14 @@ def raw_fields(torch):
 
 
 @program
+def losses_show_targets_and_numbers_of_reductions(torch):
+    x, target = leaf(torch), torch.tensor([1.0, -1.0])
+    losses = torch.nn.functional.soft_margin_loss, torch.nn.functional.mse_loss, torch.nn.functional.huber_loss
+    nodes = [loss(x, target, reduction="sum").grad_fn for loss in losses]
+    return [names(node) for node in nodes], [(node._saved_target, node._saved_reduction) for node in nodes]
+
+
+@program
 def tensors_go_plain_values_stay(torch):
     x = leaf(torch)
     nodes = [(x * x).grad_fn, (x**2).grad_fn, x.sum(0).grad_fn, x.clamp(0.5, 1.5).grad_fn]

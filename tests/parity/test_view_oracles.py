@@ -22,7 +22,7 @@ def late_turn(base, edge, original=views.take_history):
         base._view.turn = None
 
 
-def old_numbers(window, original=tensor.look):
+def old_numbers(window, original=tensor.window_value):
     return original(window) if window._value is None else window._value
 
 
@@ -38,7 +38,7 @@ BROKEN = {
     "creation is forgotten": (viewing, "creation_of", lambda origin, creation: None, which_output_is_named),
     "what was written gets no gradient": (views.CopySlices, "apply_values", all_to_the_base, a_write_through_a_view),
     "places are not made again": (tensor, "edge_of", lambda tensor: tensor._edge, writes_in_turns),
-    "windows don't look": (tensor, "look", old_numbers, overlapping),
+    "windows don't look": (tensor, "window_value", old_numbers, overlapping),
     "writes are not counted": (Counter, "version", UNMOVED, base_views_and_detached),
     "nobody notices": (storage.Counter, "version", UNMOVED, which_node_is_named),
 }

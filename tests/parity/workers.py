@@ -2,7 +2,8 @@
 
 from tapegrad.autograd.differentiate import engine
 from tapegrad.autograd.function_node import FunctionBase
-from tapegrad.dispatch.nodes import AccumulateGrad, OperatorNode
+from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.operator_node import OperatorNode
 
 
 def give_workers(monkeypatch, choose):

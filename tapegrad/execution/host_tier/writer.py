@@ -288,7 +288,7 @@ NAMES = re.compile(r"\b[vx]\d+\b")
 """The variables and arguments in a line."""
 
 SYMBOLS = re.compile(r"\b[mn]\d*\b")
-"""The symbols in a line. See Note [Names of a pattern] in ``dispatch/structures.py``."""
+"""The symbols in a line. See Note [Names of a pattern] in ``dispatch/patterns.py``."""
 
 
 def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -447,7 +447,7 @@ GIVES_ARRAYS = _gives_arrays()
 # -- whole kernels -----------------------------------------------------------------------------------------------------
 
 
-class Written(NamedTuple):
+class HostCode(NamedTuple):
     """A kernel as it is written for the host.
 
     Attributes:
@@ -461,7 +461,7 @@ class Written(NamedTuple):
     free: tuple[str, ...] = ()
 
 
-def written(function: Callable, arguments: Sequence[Any]) -> Written:
+def written(function: Callable, arguments: Sequence[Any]) -> HostCode:
     """A pure function of arrays, written for the host.
 
     Args:
@@ -480,7 +480,7 @@ def written(function: Callable, arguments: Sequence[Any]) -> Written:
     return written_jaxpr(closed, tree, [argument is not None for argument in arguments])
 
 
-def written_jaxpr(closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None) -> Written:
+def written_jaxpr(closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None) -> HostCode:
     """A jaxpr, written for the host.
 
     Args:
@@ -489,4 +489,4 @@ def written_jaxpr(closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None =
     """
     names: dict[str, Any] = {}
     lines, free = Writer(names).function_lines("body", closed, tree, given)
-    return Written(defined(lines, "body", names), "\n".join(lines), tuple(free))
+    return HostCode(defined(lines, "body", names), "\n".join(lines), tuple(free))

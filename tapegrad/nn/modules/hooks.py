@@ -174,7 +174,7 @@ class WrappedHook:
             self.module = weakref.ref(state["module"])
 
 
-class Call:
+class HookedCall:
     """One call of a module that has hooks: Note [Calls with hooks].
 
     Attributes:

@@ -139,7 +139,7 @@ class Module:
             own["_backward_hooks"] or own["_backward_pre_hooks"] or own["_forward_hooks"] or own["_forward_pre_hooks"]
             or hooks.backward_pre or hooks.backward or hooks.forward or hooks.forward_pre
         ):  # fmt: skip
-            return hooks.Call(self, args, kwargs).run()
+            return hooks.HookedCall(self, args, kwargs).run()
         return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
@@ -149,7 +149,7 @@ class Module:
             own["_backward_hooks"] or own["_backward_pre_hooks"] or own["_forward_hooks"] or own["_forward_pre_hooks"]
             or hooks.backward_pre or hooks.backward or hooks.forward or hooks.forward_pre
         ):  # fmt: skip
-            return hooks.Call(self, args, kwargs).run()
+            return hooks.HookedCall(self, args, kwargs).run()
         return self.forward(*args, **kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

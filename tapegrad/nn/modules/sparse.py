@@ -15,7 +15,7 @@ from tapegrad.tensor.tensor import Tensor
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class _Table(Module):
+class _EmbeddingTable(Module):
     """What embeddings share: the table, at first of standard normal numbers."""
 
     weight: Any
@@ -54,7 +54,7 @@ def counted_from_start(padding_idx: int | None, rows: int, name: str) -> int | N
     return padding_idx + rows if padding_idx < 0 else padding_idx
 
 
-class Embedding(_Table):
+class Embedding(_EmbeddingTable):
     """Rows of a table by their numbers.
 
     Args:
@@ -125,7 +125,7 @@ class Embedding(_Table):
         return shown + ("" if self.sparse is False else ", sparse=True")
 
 
-class EmbeddingBag(_Table):
+class EmbeddingBag(_EmbeddingTable):
     """Sums, means or maxima of rows of a table.
 
     Args:

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-class Cache(threading.local):
+class ParametrizationCache(threading.local):
     """What parametrized tensors are, by module and name, while there is a block of ``cached()`` in this thread."""
 
     depth = 0
@@ -43,7 +43,7 @@ class Cache(threading.local):
         self.tensors: dict[tuple[int, str], Any] = {}
 
 
-cache = Cache()
+cache = ParametrizationCache()
 
 
 @contextmanager

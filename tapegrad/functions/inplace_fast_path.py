@@ -1,12 +1,12 @@
 """In-place methods that come down to one operator, reached without a detour.
 
-Note [Quick writes]
+Note [The fast path]
 The way through an in-place method is long: what may not be written to is refused; operands are checked and converted;
-the result is compared with the tensor, which takes over its history. Nearly all of that is settled by the modes and the
+the result is compared with the tensor, which takes over its history. Nearly all of that is decided by the modes and the
 specs. So a method that has gone the long way twice does, for calls of the same kind, only what is left: it runs the
 operator and writes the result. That is so where nothing is recorded and nobody watches, where the tensor does not show
 a place of its memory several times, and where the result fits it without a cast. What is looked at each time is
-whether the other operand shows the same memory (Note [Overlapping memory] in ``inplace_rules.py``).
+whether the other operand shows the same memory (Note [Overlapping memory] in ``inplace_memory.py``).
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import Any
 
 from tapegrad.dispatch import Plan, runner
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.arithmetic import EXACT
+from tapegrad.functions.registry import NAMESPACES
+from tapegrad.functions.scalars import EXACT
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, write, writing
 
-QUICK = "in place"
+FAST = "in place"
 """The first item of the keys by which an operator's plans for this are found among its others."""
 
 SEEN_ONCE: Any = False
@@ -36,19 +37,32 @@ FITS_ALL = 2**15
 """Floats below this fit into all floating types; of others some methods look whether they do."""
 
 
-def quick(twin: Callable[..., Tensor], op: Operator, scaled: Operator | None = None) -> Callable[..., Tensor]:
-    """An in-place method of one other operand, a tensor or a number, by the shortest way. See Note [Quick writes].
+Method = Callable[..., Tensor]
+
+
+def fast_method(fast: Callable[..., Method], op: Operator) -> Callable[[Method], Method]:
+    """Put a method of Tensor, made fast, in place of the one that was declared."""
+
+    def replace(method: Method) -> Method:
+        NAMESPACES["Tensor"][method.__name__] = made = fast(method, op)
+        return made
+
+    return replace
+
+
+def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> Method:
+    """An in-place method of one other operand, a tensor or a number, by the shortest way. See Note [The fast path].
 
     Args:
-        twin: the method as it is, which goes the long way.
+        whole: the method as it is, which goes the long way.
         op: what it comes down to, for tensors and for a tensor and a float.
         scaled: the same for a method that was given ``alpha``, a float.
     """
 
-    @wraps(twin)
+    @wraps(whole)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if len(args) != 1 or (kwargs and (scaled is None or tuple(kwargs) != ("alpha",))):
-            return twin(self, *args, **kwargs)
+            return whole(self, *args, **kwargs)
         (other,) = args
         key: tuple
         operands: tuple
@@ -57,26 +71,26 @@ def quick(twin: Callable[..., Tensor], op: Operator, scaled: Operator | None = N
             other, kind = float(other), float
         if scaled is not None and kwargs:
             operator, alpha = scaled, kwargs["alpha"]
-            key, operands = (QUICK, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
+            key, operands = (FAST, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
         else:
-            operator, key, operands = op, (QUICK, thread.modes, self._spec, kind), (other,)
+            operator, key, operands = op, (FAST, thread.modes, self._spec, kind), (other,)
         run, storage = operator.plans.get(key) or operator.plan_cache.get(key), self._storage
         if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
-            return _long_way(twin, operator, key, self, args, kwargs)
+            return _long_way(whole, operator, key, self, args, kwargs)
         return _written(self, run(self, *operands))
 
     return method
 
 
-def quick_of_two(twin: Callable[..., Tensor], op: Operator, *names: str) -> Callable[..., Tensor]:
-    """``quick`` for a method of two other operands, and numbers of these ``names``."""
+def two_operands(whole: Method, op: Operator, *names: str) -> Method:
+    """``one_operand`` for a method of two other operands, and numbers of these ``names``."""
 
-    @wraps(twin)
+    @wraps(whole)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if len(args) != 2 or tuple(kwargs) != names:
-            return twin(self, *args, **kwargs)
+            return whole(self, *args, **kwargs)
         operands, storage = (*args, *kwargs.values()), self._storage
-        key = (QUICK, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
+        key = (FAST, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
         run, plain = op.plans.get(key) or op.plan_cache.get(key), True
         for x in operands:
             if isinstance(x, Tensor):
@@ -84,21 +98,21 @@ def quick_of_two(twin: Callable[..., Tensor], op: Operator, *names: str) -> Call
             else:
                 plain = plain and type(x) is float and -FITS_ALL < x < FITS_ALL
         if not run or not plain:
-            return _long_way(twin, op, key, self, args, kwargs)
+            return _long_way(whole, op, key, self, args, kwargs)
         return _written(self, run(self, *operands))
 
     return method
 
 
-def quick_alone(twin: Callable[..., Tensor], op: Operator) -> Callable[..., Tensor]:
-    """``quick`` for a method without an operand."""
+def no_operand(whole: Method, op: Operator) -> Method:
+    """``one_operand`` for a method without one."""
 
-    @wraps(twin)
+    @wraps(whole)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        key = (QUICK, thread.modes, self._spec)
+        key = (FAST, thread.modes, self._spec)
         run = op.plans.get(key) or op.plan_cache.get(key)
         if not run or args or kwargs:
-            return _long_way(twin, op, key, self, args, kwargs)
+            return _long_way(whole, op, key, self, args, kwargs)
         return _written(self, run(self))
 
     return method
@@ -111,10 +125,10 @@ def _written(tensor: Tensor, result: Tensor) -> Tensor:
 
 
 def _long_way(
-    twin: Callable[..., Tensor], op: Operator, key: tuple, tensor: Tensor, args: tuple, kwargs: dict[str, Any]
+    whole: Method, op: Operator, key: tuple, tensor: Tensor, args: tuple, kwargs: dict[str, Any]
 ) -> Tensor:
     """Call a method as it is; when that went well a second time, the next call of its kind need not go this way."""
-    result = twin(tensor, *args, **kwargs)
+    result = whole(tensor, *args, **kwargs)
     known = op.plan_cache.get(key)
     if known is None:
         op.plan_cache.keep(key, SEEN_ONCE)

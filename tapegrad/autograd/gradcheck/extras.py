@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.autograd.analytical_jacobian import dual_of, gradients, tangent_of
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.forward_ad import dual_level
-from tapegrad.autograd.gradcheck_messages import (
+from tapegrad.autograd.gradcheck.analytical_jacobian import dual_of, gradients, tangent_of
+from tapegrad.autograd.gradcheck.messages import (
     BATCHED,
     BATCHED_FORWARD,
     UNDEFINED_NOT_HANDLED,
@@ -21,7 +21,7 @@ from tapegrad.autograd.gradcheck_messages import (
     GradcheckError,
     batch_mismatch,
 )
-from tapegrad.autograd.numerical_jacobian import as_tuple, has_derivative, tensor_of
+from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, has_derivative, tensor_of
 from tapegrad.dispatch import UndefinedGrad
 from tapegrad.functions.conversion import host_array
 from tapegrad.functions.generator import default_generator

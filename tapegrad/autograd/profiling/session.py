@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.autograd import profiler as autograd_profiler
-from tapegrad.autograd.profiler_util import EventList
+from tapegrad.autograd.profiling import profile as one_block
+from tapegrad.autograd.profiling.events import EventList
 from tapegrad.errors import warn_once
 
 INTERNAL_ACTION = (
@@ -209,12 +209,12 @@ class profile:
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self.with_flops, self.with_modules, self.acc_events, self.sync = with_flops, with_modules, acc_events, sync
         self.custom_trace_id_callback = custom_trace_id_callback
-        self.profiler: autograd_profiler.profile | None = None
+        self.profiler: one_block.profile | None = None
         self.metadata: dict[str, Any] = {}
         self.schedule, self.record_steps = schedule or always, schedule is not None
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
-        self.step_rec_fn: autograd_profiler.record_function | None = None
+        self.step_rec_fn: one_block.record_function | None = None
         self.current_action = self._action(0)
 
     def _action(self, step: int) -> ProfilerAction:
@@ -251,7 +251,7 @@ class profile:
 
     def _begin_step(self) -> None:
         if self.record_steps:
-            self.step_rec_fn = autograd_profiler.record_function(f"ProfilerStep#{self.step_num}")
+            self.step_rec_fn = one_block.record_function(f"ProfilerStep#{self.step_num}")
             self.step_rec_fn.__enter__()
 
     def _end_step(self) -> None:
@@ -278,7 +278,7 @@ class profile:
         if self.profiler is not None and not self.acc_events:
             warn_once(CLEARED, stacklevel=5)
         if self.profiler is None or not self.acc_events:
-            self.profiler = autograd_profiler.profile(
+            self.profiler = one_block.profile(
                 record_shapes=self.record_shapes, with_flops=self.with_flops, profile_memory=self.profile_memory,
                 with_stack=self.with_stack, with_modules=self.with_modules, acc_events=self.acc_events,
                 custom_trace_id_callback=self.custom_trace_id_callback, sync=self.sync,
@@ -292,7 +292,7 @@ class profile:
         """Record no more."""
         self._initialized("stopping trace").__exit__(None, None, None)
 
-    def _initialized(self, purpose: str) -> autograd_profiler.profile:
+    def _initialized(self, purpose: str) -> one_block.profile:
         if self.profiler is None:
             raise AssertionError(f"Profiler must be initialized before {purpose}")
         return self.profiler

@@ -9,8 +9,8 @@ import numpy as np
 
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from tapegrad.autograd.gradcheck_messages import NONDETERMINISTIC, GradcheckError
-from tapegrad.autograd.numerical_jacobian import as_tuple, has_derivative, tensor_of
+from tapegrad.autograd.gradcheck.messages import NONDETERMINISTIC, GradcheckError
+from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, has_derivative, tensor_of
 from tapegrad.functions.conversion import host_array
 from tapegrad.tensor.tensor import Tensor
 

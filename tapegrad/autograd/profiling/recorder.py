@@ -1,4 +1,4 @@
-"""What a profile sees: it watches the calls of operators and the nodes of backward. See ``profiler.py``."""
+"""What a profile sees: it watches the calls of operators and the nodes of backward. See ``profile.py``."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
-from tapegrad.autograd.profiler_names import aten_name
-from tapegrad.autograd.profiler_util import SCOPE_BACKWARD, SCOPE_FORWARD, SCOPE_USER, FunctionEvent
+from tapegrad.autograd.profiling.events import SCOPE_BACKWARD, SCOPE_FORWARD, SCOPE_USER, FunctionEvent
+from tapegrad.autograd.profiling.names import aten_name
 from tapegrad.engine import GraphRoot
 from tapegrad.execution.tracing import wait_for
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node
 from tapegrad.tensor.tensor import Tensor, value_of
 
-PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
 EVALUATE = "autograd::engine::evaluate_function: "
 STEP = "ProfilerStep#"
 
@@ -91,6 +91,14 @@ class Recorder:
         if self.flops:
             entry.flops = flops_of(entry.name, [getattr(arg, "shape", ()) for arg in args])
         return result
+
+    def on_function(self, name: str, inputs: Sequence[Any], node: Node | None, run: Callable[[], Any]) -> Any:
+        """Watch the forward of a custom function."""
+        entry = self.begin(name, SCOPE_FORWARD, inputs, -1 if node is None else node.sequence_nr)
+        try:
+            return run()
+        finally:
+            entry.close()
 
     def on_backward(self, currency: Any) -> WatchedCurrency:
         """Watch one backward call."""
@@ -164,17 +172,6 @@ class Recorder:
         trace = {"schemaVersion": 1, "displayTimeUnit": "ms", **(metadata or {}), "traceEvents": named}
         with open(path, "w") as file:
             json.dump(trace, file)
-
-
-def run_recorded(name: str, inputs: Sequence[Any], node: Node | None, run: Callable, *args: Any) -> Any:
-    """Run a custom function's forward as an event of the profiles that are on; ``node`` is its node, if it has one."""
-    sequence_nr = -1 if node is None else node.sequence_nr
-    entries = [recorder.begin(name, SCOPE_FORWARD, inputs, sequence_nr) for recorder in recorders()]
-    try:
-        return run(*args)
-    finally:
-        for entry in entries:
-            entry.close()
 
 
 class WatchedCurrency:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.autograd.analytical_jacobian import backward_jacobian, forward_jacobian
-from tapegrad.autograd.gradcheck_messages import GradcheckError, mismatch, slow_mode
-from tapegrad.autograd.numerical_jacobian import as_tuple, derivatives, has_derivative, jacobian, tensor_of
+from tapegrad.autograd.gradcheck.analytical_jacobian import backward_jacobian, forward_jacobian
+from tapegrad.autograd.gradcheck.messages import GradcheckError, mismatch, slow_mode
+from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, derivatives, has_derivative, jacobian, tensor_of
 from tapegrad.tensor.tensor import Tensor
 
 Func = Callable[..., Any]

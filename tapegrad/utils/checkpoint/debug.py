@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 from tapegrad.ops.overloads import OpOverload
 from tapegrad.tensor.tensor import Tensor
+from tapegrad.utils.checkpoint.recomputation import CheckpointError
 from tapegrad.utils.operator_modes import OperatorMode, each_output, in_pytorch_words
-from tapegrad.utils.recomputation import CheckpointError
 
-_HERE = str(Path(__file__).resolve().parent.parent)
+_HERE = str(Path(__file__).resolve().parents[2])
 
 _ABBREVIATIONS = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128",

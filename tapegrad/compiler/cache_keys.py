@@ -1,9 +1,9 @@
-"""Kinds of calls: what calls must have in common to be replayed alike, besides what they reach.
+"""Keys of cache entries: what calls must have in common to be replayed alike, besides what they reach.
 
 Note [Calls that are recognized]
-To find out of which kind a call is takes longer than to replay it: its arguments are taken apart, and each is named.
-So each kind keeps what such a call looks like (``Likeness``); the next call is compared with the kind of the last one
-first. What does not look alike may be of the same kind nevertheless.
+To find the key of a call takes longer than to replay it: its arguments are taken apart, and each is named. So each
+entry keeps what such a call looks like (``Likeness``); the next call is compared with the entry of the last one first.
+What does not look alike may have the same key nevertheless.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tapegrad.compiler.capture import hooks_of
 from tapegrad.compiler.guards import alike
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.trace_rules import PLAIN
-from tapegrad.execution.deferred import is_tracer
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import get_default_dtype
+from tapegrad.execution.values import is_tracer
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, flatten
@@ -43,12 +43,12 @@ def training_of(function: Any) -> Any:
     return getattr(function, "training", getattr(getattr(function, "__self__", None), "training", None))
 
 
-def kind_of_call(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
+def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
     """What calls of a function must have in common."""
     firsts: dict[int, int] = {}
     again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
     shape = (tree.children[0].num_leaves, *tree.children[1].context) if is_flat(tree) else repr(tree)
-    return tuple(map(kind_of, leaves)), again, shape, ambient(), training_of(function)
+    return tuple(map(key_of, leaves)), again, shape, ambient(), training_of(function)
 
 
 def is_flat(tree: TreeSpec) -> bool:
@@ -56,7 +56,7 @@ def is_flat(tree: TreeSpec) -> bool:
     return all(child.kind is None for group in tree.children for child in group.children)
 
 
-def kind_of(leaf: Any) -> Any:
+def key_of(leaf: Any) -> Any:
     """What calls must have in common in an argument."""
     if isinstance(leaf, Tensor):
         grad, named = leaf._grad, tuple(leaf.__dict__.keys() - KEPT)
@@ -64,7 +64,7 @@ def kind_of(leaf: Any) -> Any:
         return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named, hooks
     if type(leaf) in PLAIN:
         return type(leaf), repr(leaf)
-    return id(leaf)  # that case's guards hold it, so that no other object can have its identity
+    return id(leaf)  # that entry's guards hold it, so that no other object can have its identity
 
 
 MOVES = {int: (int, "moves"), float: (float, "moves")}
@@ -74,7 +74,7 @@ MOVES = {int: (int, "moves"), float: (float, "moves")}
 class Widths:
     """Which arguments are other numbers in each call.
 
-    Calls whose numbers differ are calls of different kinds, at first; but as soon as one number has had two values, it
+    Calls whose numbers differ have different keys, at first; but as soon as one number has had two values, it
     moves, unless Python has to know it.
     """
 
@@ -82,26 +82,26 @@ class Widths:
         self._known = Cache("kinds of compiled calls")
         self._rigid = Cache("kinds of compiled calls")
 
-    def widened(self, kind: tuple, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
-        """The kind of a call that is the first of its kind: with numbers left out that move."""
+    def widened(self, key: tuple, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
+        """The key of a call whose own is new: with numbers left out that move."""
         numbers = [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES]
         if not numbers or not is_flat(tree):
-            return kind
-        wide = self._wide(kind, numbers, leaves)
+            return key
+        wide = self._wide(key, numbers, leaves)
         if self._rigid.get(wide):
-            return kind
-        first, moving = self._known.get(wide) or self._known.keep(wide, (kind[0], set()))
-        moving |= {i for i in numbers if kind[0][i] != first[i]}
-        return self._wide(kind, moving, leaves)
+            return key
+        first, moving = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
+        moving |= {i for i in numbers if key[0][i] != first[i]}
+        return self._wide(key, moving, leaves)
 
-    def stay(self, kind: tuple, leaves: Sequence[Any]) -> None:
-        """Let the numbers in calls like this be parts of their kinds."""
-        self._rigid.keep(self._wide(kind, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves), True)
+    def stay(self, key: tuple, leaves: Sequence[Any]) -> None:
+        """Let the numbers in calls like this be parts of their keys."""
+        self._rigid.keep(self._wide(key, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves), True)
 
     @staticmethod
-    def _wide(kind: tuple, positions: Collection[int], leaves: Sequence[Any]) -> tuple:
-        kinds = [MOVES[type(leaves[i])] if i in positions else one for i, one in enumerate(kind[0])]
-        return tuple(kinds), *kind[1:]
+    def _wide(key: tuple, positions: Collection[int], leaves: Sequence[Any]) -> tuple:
+        keys = [MOVES[type(leaves[i])] if i in positions else one for i, one in enumerate(key[0])]
+        return tuple(keys), *key[1:]
 
 
 def has_plain_keys(tree: TreeSpec) -> bool:
@@ -116,32 +116,32 @@ class Likeness:
 
     Args:
         leaves: its arguments.
-        kinds: their kinds.
+        keys: what calls have in common in each, as ``key_of`` has it.
         tree: how they are put together.
     """
 
     __slots__ = ("_names", "_tree", "_count", "_ambient", "_tensors", "_moving", "_others")
 
-    def __init__(self, leaves: Sequence[Any], kinds: Sequence[Any], tree: TreeSpec) -> None:
+    def __init__(self, leaves: Sequence[Any], keys: Sequence[Any], tree: TreeSpec) -> None:
         self._names, self._tree = tuple(tree.children[1].context), None if is_flat(tree) else tree
         self._count, self._ambient = len(leaves), ambient()
         are_tensors = [isinstance(leaf, Tensor) for leaf in leaves]
-        self._tensors = [(i, kinds[i][1], kinds[i][3]) for i, tensor in enumerate(are_tensors) if tensor]
-        moving = [i for i, kind in enumerate(kinds) if kind in MOVES.values()]
+        self._tensors = [(i, keys[i][1], keys[i][3]) for i, tensor in enumerate(are_tensors) if tensor]
+        moving = [i for i, key in enumerate(keys) if key in MOVES.values()]
         self._moving = [(i, type(leaves[i])) for i in moving]
         self._others = [(i, leaves[i]) for i, tensor in enumerate(are_tensors) if not tensor and i not in moving]
 
     @classmethod
-    def of(cls, leaves: Sequence[Any], kind: tuple, tree: TreeSpec) -> Likeness | None:
-        """What a call of this kind looks like; None if there is more to its arguments than can be seen quickly."""
-        kinds, again = kind[:2]
+    def of(cls, leaves: Sequence[Any], key: tuple, tree: TreeSpec) -> Likeness | None:
+        """What a call with this key looks like; None if there is more to its arguments than can be seen quickly."""
+        keys, again = key[:2]
         if not has_plain_keys(tree):
             return None
-        for leaf, of in zip(leaves, kinds, strict=True):
+        for leaf, of in zip(leaves, keys, strict=True):
             if isinstance(leaf, Tensor) and (of[0] is not Tensor or of[1].level or not of[2] or of[4] or of[5]):
                 return None
         tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-        return cls(leaves, kinds, tree) if list(again) == tensors else None
+        return cls(leaves, keys, tree) if list(again) == tensors else None
 
     def leaves(self, args: tuple, kwargs: dict[str, Any]) -> Sequence[Any] | None:
         """The arguments of a call, if it looks like this."""
@@ -162,7 +162,7 @@ class Likeness:
         for i, value in self._others:
             if leaves[i] is not value and not alike(leaves[i], value):
                 return None
-        if self._moving and any(type(leaves[i]) is not kind for i, kind in self._moving):
+        if self._moving and any(type(leaves[i]) is not of for i, of in self._moving):
             return None
         tensors = self._tensors
         return leaves if len(tensors) < 2 or len({id(leaves[i]) for i, *_ in tensors}) == len(tensors) else None

@@ -16,27 +16,6 @@ Named = Sequence[tuple[str, Any]]
 SELECTING = ("Where", "MaskedFill", "MaskedScatter", "IndexPut")
 """Nodes that give a gradient of 0 to what was not selected: the beginnings of their names."""
 
-EDGES = {
-    "sqrt": ("out", 0, "the derivative of sqrt at 0 is infinite: clamp its argument, or add a small number to it"),
-    "rsqrt": ("out", None, "the derivative of rsqrt at 0 is infinite: clamp its argument"),
-    "reciprocal": ("out", None, "the derivative of 1/x at 0 is infinite: keep x away from 0"),
-    "log": ("x", 0, "the derivative of log at 0 is infinite: clamp its argument, or add a small number to it"),
-    "log2": ("x", 0, "the derivative of log2 at 0 is infinite: clamp its argument"),
-    "log10": ("x", 0, "the derivative of log10 at 0 is infinite: clamp its argument"),
-    "div": ("y", 0, "the divisor is 0: keep it away from 0"),
-    "pow": ("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1, and x**p log(x) is undefined there"),
-    "power": ("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1"),
-    "pow_number": ("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1"),
-    "std": ("out", 0, "the derivative of std is infinite where all elements are equal: add a small number to var"),
-    "vector_norm": ("out", 0, "the norm is 0, where it has no derivative: add a small number under the root"),
-    "asin": ("x", 1, "the derivative of asin at -1 and 1 is infinite: clamp its argument"),
-    "acos": ("x", 1, "the derivative of acos at -1 and 1 is infinite: clamp its argument"),
-    "atanh": ("x", 1, "the derivative of atanh at -1 and 1 is infinite: clamp its argument"),
-    "acosh": ("x", 1, "the derivative of acosh at 1 is infinite: clamp its argument"),
-}
-"""Where derivatives are infinite: what an operator saved, where that must not be (None: at inf), and the advice."""
-
-
 def line_about(name: str, value: Any) -> str | None:
     """Shape, dtype and range of an operand; the number itself of one that is a number."""
     if value is None or isinstance(value, str):
@@ -56,7 +35,7 @@ def forward_text(op: Any, operands: Named, index: int, nan: bool, place: Positio
     """The message for an operator of the forward pass."""
     sentence = f"Operator '{op.name}' returned {kind_of(nan)} values in its {index}th output (forward pass)."
     facts = [line_about(name, value) for name, value in operands]
-    return explain(sentence, [at("it was called", place), *facts, hint(forward_hint(op.name, operands, nan))])
+    return explain(sentence, [at("it was called", place), *facts, hint(forward_hint(op.spoilt, operands, nan))])
 
 
 def backward_text(
@@ -90,17 +69,17 @@ def summary_of(value: Any) -> Summary | None:
 # Causes in the forward pass -----------------------------------------------------------------------------------------
 
 
-def forward_hint(name: str, operands: Named, nan: bool) -> str | None:
-    """The usual cause of a nan or inf that an operator makes of these operands."""
+def forward_hint(spoilt: str, operands: Named, nan: bool) -> str | None:
+    """The usual cause of a nan or inf that an operator makes of these operands, by what it declares of itself."""
     seen = [(label, summary_of(value)) for label, value in operands]
     found = [(label, summary) for label, summary in seen if summary is not None]
-    spoilt = [label for label, summary in found if summary.nan]
-    if nan and spoilt:
+    before = [label for label, summary in found if summary.nan]
+    if nan and before:
         return (
-            f"{spoilt[0]} is nan already, and no operator that was checked made it so: it is in the data, or was "
+            f"{before[0]} is nan already, and no operator that was checked made it so: it is in the data, or was "
             "computed before the checks were on"
         )
-    rule = FORWARD_RULES.get(name)
+    rule = CAUSES.get(spoilt)
     values = [value for _, value in operands]
     return None if rule is None or not found else rule(values, [summary for _, summary in found], nan)
 
@@ -168,19 +147,12 @@ def _overflow(values: Sequence, found: Sequence[Summary], nan: bool) -> str | No
     return None if nan else "the result is too large for its dtype"
 
 
-FORWARD_RULES: dict[str, Callable[[Sequence, Sequence[Summary], bool], str | None]] = {
-    **dict.fromkeys(("div", "over", "div_rounded"), _of_quotient),
-    **dict.fromkeys(("log", "log2", "log10", "log1p"), _of_logarithm),
-    **dict.fromkeys(("sqrt", "rsqrt"), _of_root),
-    **dict.fromkeys(("pow", "pow_number", "number_pow", "power"), _of_power),
-    **dict.fromkeys(("add", "sub", "add_scaled", "sub_scaled", "rsub", "sum", "sum_all"), _of_difference),
-    **dict.fromkeys(("mul", "mm", "matmul", "bmm", "mv", "dot", "addmm", "einsum"), _of_product),
-    **dict.fromkeys(("asin", "acos", "atanh"), _of_inverse_sine),
-    **dict.fromkeys(("softmax", "log_softmax"), _of_softmax),
-    **dict.fromkeys(("mean", "mean_all"), _of_mean),
-    **dict.fromkeys(("var", "std", "var_mean", "std_mean"), _of_spread),
-    **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh"), _overflow),
-}
+CAUSES: dict[str, Callable[[Sequence, Sequence[Summary], bool], str | None]] = {
+    "quotient": _of_quotient, "logarithm": _of_logarithm, "root": _of_root, "power": _of_power,
+    "difference": _of_difference, "product": _of_product, "inverse_sine": _of_inverse_sine, "softmax": _of_softmax,
+    "mean": _of_mean, "spread": _of_spread, "overflow": _overflow,
+}  # fmt: skip
+"""What is said of nans and infs of finite operands, by what an operator declares as ``spoilt``."""
 
 
 # Causes in the backward pass ----------------------------------------------------------------------------------------
@@ -217,7 +189,7 @@ def backward_hint(node: Node, given: Sequence[Any], saved: Named, nan: bool, roo
 def edge_of(node: Node, saved: Named) -> str | None:
     """The advice on an operator whose derivative is infinite where it was evaluated."""
     plan = getattr(node, "plan", None)
-    rule = None if plan is None else EDGES.get(plan.op.name)
+    rule = None if plan is None else plan.op.edge
     if rule is None:
         return None
     name, bad, advice = rule

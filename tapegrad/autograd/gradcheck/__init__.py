@@ -11,18 +11,18 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.autograd.analytical_jacobian import gradients, same, stacked, unit_vectors
 from tapegrad.autograd.differentiate import grad
-from tapegrad.autograd.gradcheck_extras import (
+from tapegrad.autograd.gradcheck.analytical_jacobian import gradients, same, stacked, unit_vectors
+from tapegrad.autograd.gradcheck.extras import (
     check_batched_backward,
     check_batched_forward,
     check_multiplied,
     check_undefined_backward,
     check_undefined_forward,
 )
-from tapegrad.autograd.gradcheck_messages import GradcheckError
-from tapegrad.autograd.jacobian_comparison import Func, Problem, Rules, compare, random_directions
-from tapegrad.autograd.numerical_jacobian import as_tuple, jacobian, tensor_of
+from tapegrad.autograd.gradcheck.jacobian_comparison import Func, Problem, Rules, compare, random_directions
+from tapegrad.autograd.gradcheck.messages import GradcheckError
+from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, jacobian, tensor_of
 from tapegrad.functions.random import rand
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.tensor import Tensor

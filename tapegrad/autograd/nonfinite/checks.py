@@ -1,6 +1,6 @@
 """Looking for nan and inf in what operators and nodes return, without waiting for each.
 
-Note [DeferredValue checks]
+Note [Checks that wait]
 Every operator (``forward=True``) and every node leaves a *step*: what it was given, and a flag for each result
 (``execution/nonfinite.py``, Note [Flags]). Steps are read many at a time, in the order in which they were left, and the
 first with a bad result is reported. They are read before a user's code could see the damage: before a hook or a custom
@@ -15,14 +15,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.autograd.nonfinite_report import backward_text, forward_text, raw
+from tapegrad.autograd.nonfinite.report import backward_text, forward_text, raw
 from tapegrad.autograd.running import engine
 from tapegrad.dispatch import AccumulateGrad, OperatorNode, Plan
 from tapegrad.engine import GraphRoot
 from tapegrad.engine.threads import report
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.nonfinite import flag, read
-from tapegrad.tape.modes import carried, thread
+from tapegrad.tape.modes import inherited_state, thread
 from tapegrad.tape.node import Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.tensor import Tensor, value_of, write
@@ -55,7 +55,7 @@ class Checks(NamedTuple):
 OFF = Checks()
 
 
-class Step:
+class CheckedStep:
     """Something that was done, and a flag for each of its results."""
 
     __slots__ = ("flags",)
@@ -70,7 +70,7 @@ class Step:
         """Take back what could be seen of it, for an earlier step has failed: nothing."""
 
 
-class ForwardStep(Step):
+class ForwardStep(CheckedStep):
     """An operator that was run: its operands, its results' flags, and where."""
 
     __slots__ = ("op", "args", "place")
@@ -83,7 +83,7 @@ class ForwardStep(Step):
         return RuntimeError(forward_text(self.op, list(zip(names, self.args, strict=True)), index, nan, self.place))
 
 
-class BackwardStep(Step):
+class BackwardStep(CheckedStep):
     """A node that was run: the gradients it was given, what it had saved, and its results' flags."""
 
     __slots__ = ("node", "given", "saved", "roots")
@@ -109,8 +109,8 @@ def saved_by(node: Node, saved: Any) -> list[tuple[str, Any]]:
     return [(name, raw(item)) for name, item in zip(names, saved, strict=True)]
 
 
-class Accumulation(Step):
-    """A gradient that was added to ``.grad`` while checks were pending."""
+class Accumulation(CheckedStep):
+    """A gradient that was added to ``.grad`` while checks waited."""
 
     __slots__ = ("variable", "grad", "value")
 
@@ -125,15 +125,15 @@ class Accumulation(Step):
             write(self.grad, self.value)
 
 
-class DeferredValue:
-    """Steps that wait to be read. See Note [DeferredValue checks]."""
+class WaitingSteps:
+    """Steps that wait to be read. See Note [Checks that wait]."""
 
     def __init__(self) -> None:
-        self.steps: deque[Step] = deque()  # nodes of one backward call may run on several threads: each may append,
-        self.reading = threading.Lock()  # one reads
+        self.steps: deque[CheckedStep] = deque()  # nodes of a backward call may run on several threads: each may
+        self.reading = threading.Lock()  # append, one reads
         self.held = 0
 
-    def add(self, step: Step, held: int = 0) -> None:
+    def add(self, step: CheckedStep, held: int = 0) -> None:
         """Leave a step, whose results have this many elements; read all if too much waits."""
         self.steps.append(step)
         self.held += held
@@ -157,7 +157,7 @@ class DeferredValue:
             self._report(steps, iter(answers), checks)
 
     @staticmethod
-    def _report(steps: Sequence[Step], answers: Iterator, checks: Checks) -> None:
+    def _report(steps: Sequence[CheckedStep], answers: Iterator, checks: Checks) -> None:
         for position, step in enumerate(steps):
             for index, one in enumerate(step.flags):
                 nan, inf = (False, False) if one is None else next(answers)
@@ -174,17 +174,17 @@ class _Forward(threading.local):
     """
 
     def __init__(self) -> None:
-        self.pending = DeferredValue()
+        self.waiting = WaitingSteps()
         self.formulas = 0
 
 
 _forward = _Forward()
-carried.append(_forward)
+inherited_state.append(_forward)
 
 
 def read_forward() -> None:
     """Read what waits of this thread's forward pass."""
-    _forward.pending.read()
+    _forward.waiting.read()
 
 
 def check_operator(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None:
@@ -198,7 +198,7 @@ def check_operator(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None
     edge = results[0]._edge
     place = here() if edge is None else edge[0]._origin
     operands = [value_of(arg) if isinstance(arg, Tensor) else arg for arg in args]
-    forward.pending.add(ForwardStep(plan.op, operands, flags, place), spec.numel)
+    forward.waiting.add(ForwardStep(plan.op, operands, flags, place), spec.numel)
 
 
 class Checked:
@@ -207,7 +207,7 @@ class Checked:
     def __init__(self, currency: Any) -> None:
         read_forward()
         self.currency = currency
-        self.pending = DeferredValue()
+        self.waiting = WaitingSteps()
         self.awaited: dict[Node, tuple[int, Any, Any]] = {}
         self.roots: list[Node] = []
         self.add, self.add_into, self.seed = currency.add, currency.add_into, currency.seed
@@ -221,7 +221,7 @@ class Checked:
         try:
             results = self.currency.run(node, grads, needed)
         except Exception:
-            self.pending.read()  # what is found there came first
+            self.waiting.read()  # what is found there came first
             raise
         finally:
             _forward.formulas -= formula
@@ -237,18 +237,18 @@ class Checked:
     def _prepare(self, node: Node) -> Any:
         """Before a node runs that is no operator's, and has saved nothing that is shown."""
         if isinstance(node, AccumulateGrad) and node.hook_slots is None:
-            self.pending.add(Accumulation(node.variable))
+            self.waiting.add(Accumulation(node.variable))
         elif isinstance(node, GraphRoot):
             self.roots = [edge[0] for edge in node.next_edges if edge is not None]
             engine.queue_callback(self._finish)
         else:
-            self.pending.read()
+            self.waiting.read()
         return None
 
     def _finish(self) -> None:
         """At the end of the backward call, when no node runs on which an error could be blamed."""
         try:
-            self.pending.read()
+            self.waiting.read()
         except RuntimeError as error:
             report(None, error)
             raise
@@ -257,16 +257,16 @@ class Checked:
         flags = [None if result is None else flag(raw(result)) for result in results]
         held = sum([one.size for one in flags if one is not None])
         if held:
-            self.pending.add(BackwardStep(node, grads, saved, flags, self.roots), held)
+            self.waiting.add(BackwardStep(node, grads, saved, flags, self.roots), held)
 
     def to_hook(self, grad: Any) -> Any:
         """A gradient as a hook sees it, when all before it has been looked at."""
-        self.pending.read()
+        self.waiting.read()
         return self.currency.to_hook(grad)
 
     def to_hooks(self, grads: Sequence) -> tuple:
         """Gradients as hooks see them, when all before them has been looked at."""
-        self.pending.read()
+        self.waiting.read()
         return self.currency.to_hooks(grads)
 
     def from_hooks(self, given: tuple, returned: Any, hook: Callable) -> Any:

@@ -13,7 +13,7 @@ def _hook_ids(tensor: Tensor) -> tuple[int, ...]:
     return tuple(map(id, hooks_of(tensor)))
 
 
-class State:
+class TensorGuard:
     """What a tensor was when a call began."""
 
     __slots__ = ("tensor", "spec", "storage", "edge", "offset", "hooks", "grad", "attributes")
@@ -44,30 +44,30 @@ class State:
 
     @property
     def simple(self) -> bool:
-        """Whether nothing is set on the tensor but what ``States.unchanged`` looks at."""
+        """Whether nothing is set on the tensor but what ``TensorGuards.unchanged`` looks at."""
         inside = self.tensor.__dict__
         special = self.spec.window or self.edge is not None or self.hooks or self.attributes
         graded = "_grad" in inside and "_accumulator" not in inside
         return not (special or graded or inside.keys() & {"_hooks", "_leaf_hooks"})
 
 
-class States:
+class TensorGuards:
     """What some tensors were when a call began."""
 
-    __slots__ = ("ids", "_states", "_simple", "_graded", "_others")
+    __slots__ = ("ids", "_guards", "_simple", "_graded", "_others")
 
     def __init__(self, seen: Iterable[Seen]) -> None:
-        states = self._states = [State(one) for one in seen]
-        self.ids = frozenset(id(state.tensor) for state in states)
-        self._others = [state for state in states if not state.simple]
+        guards = self._guards = [TensorGuard(one) for one in seen]
+        self.ids = frozenset(id(guard.tensor) for guard in guards)
+        self._others = [guard for guard in guards if not guard.simple]
         self._simple: list[tuple] = []
         self._graded: list[tuple] = []
-        for tensor, state in ((state.tensor, state) for state in states if state.simple):
+        for tensor, guard in ((guard.tensor, guard) for guard in guards if guard.simple):
             inside = tensor.__dict__
             if "_accumulator" in inside:  # it is, or was, a leaf of a graph
                 inside.setdefault("_grad", None)
-                self._graded.append((inside, state.grad))
-            self._simple.append((tensor, state.spec, state.storage, inside, len(inside)))
+                self._graded.append((inside, guard.grad))
+            self._simple.append((tensor, guard.spec, guard.storage, inside, len(inside)))
 
     def unchanged(self) -> bool:
         """Whether nothing has changed; quicker than to find out what."""
@@ -78,8 +78,8 @@ class States:
             grad, node = inside["_grad"], inside["_accumulator"]()
             if (grad if grad is None else grad._spec) is not spec or (node is not None and node.hook_slots is not None):
                 return self.changed() is None
-        return all(state.change() is None for state in self._others)
+        return all(guard.change() is None for guard in self._others)
 
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
-        return next((change for change in (state.change() for state in self._states) if change is not None), None)
+        return next((change for change in (guard.change() for guard in self._guards) if change is not None), None)

@@ -3,7 +3,7 @@
 Note [Recomputation]
 While a checkpointed function runs, hooks on saved tensors (``Frame.pack``) keep a ``Placeholder`` of each tensor and
 nothing else. When backward reads the first of them (``Frame.unpack``), the function runs again, under other hooks
-(``Run.pack``): the n-th tensor that is saved then goes to the n-th placeholder. So:
+(``LaterRun.pack``): the n-th tensor that is saved then goes to the n-th placeholder. So:
 
 - One backward call runs the function once, for all its placeholders. Each is read once and forgotten, also if the
   graph is kept. Outside of backward, each reading runs the function.
@@ -128,7 +128,7 @@ class Frame:
         self.arguments: list[Any] = []
         self.placeholders: list[weakref.ref[Placeholder]] = []
         self.descriptions: list[Any] = []
-        self.runs: dict[Hashable, Run] = {}
+        self.runs: dict[Hashable, LaterRun] = {}
         self.completed = False
         self.lenient = False
 
@@ -183,7 +183,7 @@ class Frame:
     def _run(self, occasion: Hashable) -> None:
         """Run the function again."""
         arguments = [x.unpack(None) if isinstance(x, SavedTensor) else x for x in self.arguments]
-        run = Run(self, occasion)
+        run = LaterRun(self, occasion)
         try:
             with saved_tensors_hooks(run.pack, run.unpack), enable_grad():
                 self.again(*arguments)
@@ -193,7 +193,7 @@ class Frame:
         if not self.lenient:
             self._compare(run)
 
-    def _compare(self, run: Run) -> None:
+    def _compare(self, run: LaterRun) -> None:
         """Refuse a run that did not save what the first one did."""
         if run.saved != len(self.placeholders):
             raise CheckpointError(
@@ -230,7 +230,7 @@ def _read_twice() -> str:
     )
 
 
-class Run:
+class LaterRun:
     """One later run of a checkpointed function: its hooks hand what it saves to the placeholders, in order.
 
     It holds its frame weakly: the graph that it records may outlive the frame, and must not keep it alive.

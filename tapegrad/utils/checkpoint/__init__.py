@@ -18,21 +18,21 @@ from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from tapegrad.autograd.graph_task import is_checkpoint_valid
 from tapegrad.functions.registry import UNSET
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.utils.checkpoint_debug import Debugging
-from tapegrad.utils.checkpoint_selective import (
+from tapegrad.utils.checkpoint.debug import Debugging
+from tapegrad.utils.checkpoint.recomputation import CheckpointError, Frame, GraphExecGroup
+from tapegrad.utils.checkpoint.selective import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
-from tapegrad.utils.checkpoint_state import (
+from tapegrad.utils.checkpoint.state import (
     DefaultDeviceType,
     Surroundings,
     _infer_device_type,
     get_device_states,
     set_device_states,
 )
-from tapegrad.utils.recomputation import CheckpointError, Frame, GraphExecGroup
 
 __all__ = [
     "SAC_IGNORED_OPS",

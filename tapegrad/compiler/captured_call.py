@@ -1,0 +1,297 @@
+"""One call whose Python is run: what it computes is captured, run as one program, and remembered for the next call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, NamedTuple
+
+from tapegrad.compiler.cache_entry import CacheEntry
+from tapegrad.compiler.cache_keys import Widths, ambient, has_more
+from tapegrad.compiler.capture import Capture, captured, hooks_of
+from tapegrad.compiler.guards import Guards
+from tapegrad.compiler.histories import begins
+from tapegrad.compiler.moving import Numbers, plain_tree
+from tapegrad.compiler.places import Rebound
+from tapegrad.compiler.programs import Programs
+from tapegrad.compiler.rebinding import rebound_by
+from tapegrad.compiler.replay import RecordedCall, Replay
+from tapegrad.compiler.side_effects import check_accounts, side_effects_of
+from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
+from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
+from tapegrad.compiler.tensor_guards import TensorGuards
+from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.execution.copies import copied
+from tapegrad.execution.deferred import recording, run, wanted_of
+from tapegrad.execution.late import Findings
+from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.execution.values import quiet_numbers
+from tapegrad.tape.modes import alone, thread
+from tapegrad.tensor.tensor import Tensor, materialize
+from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
+
+WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
+"""What ``report()`` adds where a call changes what is no tensor."""
+
+
+class Shared(NamedTuple):
+    """What the calls of one compiled function share.
+
+    Attributes:
+        function: the function.
+        splits: whether elements may be read.
+        programs: their programs.
+        widths: which arguments are other numbers in each call.
+        lock: held while what is known of calls is changed.
+    """
+
+    function: Callable
+    splits: bool
+    programs: Programs
+    widths: Widths
+    lock: RLock
+
+
+class CapturedCall:
+    """A call of a compiled function.
+
+    Args:
+        shared: what it has in common with the others.
+        entry: what is known of calls like it.
+        args, kwargs: its arguments.
+        leaves, tree: the same, taken apart.
+
+    Attributes:
+        reached: what the function, its arguments and the hooks on its tensors can reach in Python.
+        given: the leaves as the function gets them: with stand-ins for numbers that move.
+        why_not: why the next call can't be replayed, as far as that is known.
+    """
+
+    def __init__(
+        self, shared: Shared, entry: CacheEntry, args: tuple, kwargs: dict[str, Any], leaves: list, tree: TreeSpec
+    ) -> None:
+        self.shared, self.entry, self.leaves, self.tree = shared, entry, leaves, tree
+        self.reached = self._reached() if not entry.resting or entry.guards is None else entry.guards
+        self.why_not = entry.reason if entry.resting else self.reached.unsure or ""
+        self.modes = ambient()
+        self.numbers = Numbers()
+        self.capture = Capture(shared.splits)
+        self.capture.numbers = self.numbers
+        self.capture.withholds = not (self.reached.unsure or self.reached.arrays)
+        if entry.guards is not None:
+            entry.moving |= moved_numbers(entry.guards) - entry.rigid
+        stay = self.reached.unsure or can_tell(self.reached)
+        self.moving = set() if stay else entry.moving - entry.rigid
+        moves = () if stay else entry.arguments
+        self.given = [self.numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
+        self.arguments: tuple[tuple, dict[str, Any]] = unflatten(self.given, tree) if moves else (args, kwargs)
+
+    def _reached(self) -> Guards:
+        found = Guards(self._roots)
+        hooked = [*found.tensors, *(leaf for leaf in self.leaves if isinstance(leaf, Tensor))]
+        hooks = [(hook, "a hook") for tensor in hooked for hook in hooks_of(tensor)]
+        return Guards(self._roots + hooks) if hooks else found
+
+    @property
+    def _roots(self) -> list[tuple[Any, str]]:
+        """The function and its arguments, with names."""
+        function = self.shared.function
+        name = getattr(function, "__qualname__", type(function).__name__)
+        roots: list[tuple[Any, str]] = [(function, name)]
+        return roots + [
+            (leaf, f"argument {i}") for i, leaf in enumerate(self.leaves) if not isinstance(leaf, (*PLAIN, Tensor))
+        ]
+
+    def run(self) -> Any:
+        """Make the call, and give what the function returns."""
+        try:
+            result = captured(self.capture, self._call)
+            if self.capture.split is not None or self.capture.traced:
+                self._run_split()
+            else:
+                self._check_arguments()
+                self._account(result)
+            return plain_tree(result)
+        finally:
+            self.capture.give_back()
+
+    def _call(self) -> Any:
+        """Call the function while all that is computed is captured."""
+        capture = self.capture
+        for tensor in (*(leaf for leaf in self.leaves if isinstance(leaf, Tensor)), *self.reached.tensors):
+            capture.note(tensor, before=True)
+        try:
+            with standing_in(self.reached, self.moving, self.numbers, self._roots):
+                args, kwargs = self.arguments
+                result = self.shared.function(*args, **kwargs)
+            if capture.refused is not None:
+                raise capture.refused
+            if capture.split is None:
+                capture.join_checks()
+            return result
+        except BaseException:
+            self._failed()
+            raise
+
+    def _failed(self) -> None:
+        """Leave what eager execution would, after an error; nothing, if it is that elements were read."""
+        if self.capture.refused is None:
+            finish(self.capture)
+            return
+        self.capture.undo()
+        thread.modes = self.modes[0].replace(deferred=True, results_watched=True)  # ``captured`` takes these back
+
+    def _run_split(self) -> None:
+        """Run what was captured after elements were read, or in a trace of jax's."""
+        split, self.entry.accounted = self.capture.split, False
+        self.entry.reason = f"it is split where elements are read at {split}" if split else "jax traces it"
+        finish(self.capture)
+        self._expect_found()
+
+    def _check_arguments(self) -> None:
+        """See whether there is more to the arguments than can be compared at the next call."""
+        leaves, tree = flatten(self.arguments)
+        if tree != self.tree or any(one is not other for one, other in zip(leaves, self.given, strict=False)):
+            self.why_not = "it changes the containers among its arguments"
+        if any(isinstance(leaf, Tensor) and has_more(leaf) for leaf in self.leaves):
+            self.why_not = "one of its arguments is of a class of its own, or has attributes"
+        self.entry.reason = self.why_not or self.entry.reason
+
+    def _account(self, result: Any) -> None:
+        """Account for what the program reads and leaves behind, and run it; see Note [Accounts]."""
+        capture, reached, leaves = self.capture, self.reached, self.leaves
+        given, tree = flatten(result)
+        kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
+        capture.forget_handles()
+        found, checks = capture.found
+        rebound, why = rebound_by(capture, reached, leaves)
+        kept += [why] if why else histories(given, rebound)
+        try:
+            sources = TensorSources(capture, leaves, reached.tensors, rebound)
+            inputs, effects = inputs_of(capture, sources), side_effects_of(capture, sources, given, rebound, found)
+            if ambient() != self.modes:
+                raise Unaccounted("it changes the modes of its caller")
+            check_accounts(capture, effects, wanted_of(capture))
+        except Unaccounted as error:
+            self.entry.accounted, self.entry.reason, self.entry.last = False, self.why_not or why or str(error), None
+            finish(capture)
+            self._expect_found()
+            return
+        executable = self.shared.programs.of(capture, inputs, effects, sources, leaves)
+        numbers = self.numbers if self.numbers.origins else None
+        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers)
+        changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
+        guards = TensorGuards([one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed])
+        kept += [f"it changes a tensor: {changes}"] if changes else []
+        self._run_program(new, sources)
+        capture.give_back()
+        reached.release([*rebound, *self.numbers.rebound()])
+        for leaf in given:
+            if isinstance(leaf, Tensor):
+                materialize(leaf)
+        with self.shared.lock:
+            self._remember(new, guards, self.why_not or "".join(kept[:1]))
+        self._expect_found()
+
+    def _run_program(self, new: RecordedCall, sources: TensorSources) -> None:
+        """Run the program; what the call left behind gets its arrays."""
+        capture, executable = self.capture, new.executable
+        executable.compile(capture.inputs)
+        for seen in capture.seen.values():
+            seen.own = seen.value = None
+        capture.slots.clear()
+        with capture.running:
+            use_up(capture, executable)
+        for one in new.effects.written:
+            materialize(sources.meant(one.source, self.leaves))
+        for source, _ in new.effects.rebound:
+            materialize(source.find(self.leaves))
+
+    def _remember(self, new: RecordedCall, guards: TensorGuards, why_not: str) -> None:
+        """See whether the next call can be replayed."""
+        entry, reached, leaves = self.entry, self.reached, self.leaves
+        if new.numbers is not None and new.numbers.read:
+            why_not = why_not or self._let_numbers_stay()
+        changed = reached.unsure or reached.changed()
+        unlike = entry.known(new)
+        if changed and not reached.unsure:
+            changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
+        entry.reason = why_not or changed or unlike or ""
+        entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
+        if entry.reason:
+            entry.replay = None
+        else:
+            known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
+            entry.replay, entry.runs = Replay(new, leaves, guards.ids, known), 0
+
+    def _let_numbers_stay(self) -> str:
+        """Let numbers that Python has read be what they are: each is part of what calls have in common."""
+        numbers, entry = self.numbers, self.entry
+        for number in numbers.depends_on(list(numbers.read)):
+            origin = numbers.origins[number][0]
+            if type(origin) is int:
+                self.shared.widths.stay(entry.key, self.leaves)
+            else:
+                entry.rigid.add(origin.identity)
+        entry.read = f"; a number is read at {next(iter(numbers.read.values()))}"
+        return f"a number that is another one in each call is read at {next(iter(numbers.read.values()))}"
+
+    def _expect_found(self) -> None:
+        """Have what the checks of the call have found looked at later."""
+        found, checks = self.capture.found
+        if found is not None:
+            Findings(None, checks).expect(found)
+
+
+def containers_of(tree: Any) -> list[Any]:
+    """The containers in a tree of results."""
+    if isinstance(tree, dict):
+        return [tree, *(inner for value in tree.values() for inner in containers_of(value))]
+    if isinstance(tree, (list, tuple)):
+        return [tree, *(inner for value in tree for inner in containers_of(value))]
+    return []
+
+
+def histories(given: list, rebound: list[Rebound]) -> list[str]:
+    """Why a call can't be replayed that returns the history of a tensor of which another one takes the place."""
+    olds = {id(one.old) for one in rebound}
+    edges = (leaf._edge for leaf in given if isinstance(leaf, Tensor) and leaf._edge is not None)
+    if olds and any(begins(edge, olds) for edge in edges):
+        return ["it returns a tensor whose history begins in a place that it rebinds; return detach() of it"]
+    return []
+
+
+def finish(capture: Capture) -> None:
+    """Run what was captured, as any other program."""
+    if capture.split is not None:
+        run(recording.program)  # what came before was run there
+    elif capture.code:
+        run(capture)
+        capture.expect_checks()
+
+
+def use_up(capture: Capture, executable: StepExecutable) -> None:
+    """Run the program of a capture. An interrupt that comes before leaves it its inputs: it can be evaluated."""
+    inputs = capture.inputs
+    for position in executable.donated:
+        if sys.getrefcount(inputs[position]) > 2 or not alone():  # inputs', getrefcount's
+            inputs[position] = copied(inputs[position])
+    results: list[Any] = []
+    try:
+        with quiet_numbers():
+            executable.run(inputs.copy(), results)
+        give_arrays(capture, executable, results)
+    except BaseException:
+        if results:  # an interrupt came with them
+            give_arrays(capture, executable, results)
+        raise
+    inputs.clear()
+    capture.values.clear()  # what nobody wants refers to the capture, and that to it
+
+
+def give_arrays(capture: Capture, executable: StepExecutable, results: list[Any]) -> None:
+    """Give the values of a capture that are wanted their arrays."""
+    for slot, array in executable.by_slot(results).items():
+        value = capture.values[slot]
+        value.array, value.program = array, None

@@ -1,0 +1,136 @@
+"""Stand-ins in the places of numbers that move, for the time of a call: Note [Numbers that move] in ``moving.py``."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from tapegrad.compiler.guards import Guards, alike
+from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
+from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of
+from tapegrad.functions.registry import overriding
+
+
+def _by_name(function: Callable) -> Callable:
+    """A function of ``math`` that writes down what it is given."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        moving = next((arg for arg in args if type(arg) is Moving), None)
+        if moving is None or kwargs:
+            return function(*asked(args), **asked(kwargs)) if args else function(**kwargs)
+        return moving._numbers.compute(function, *args)
+
+    return call
+
+
+_MATH = types.ModuleType("math")
+for _key, _value in vars(math).items():
+    _scalar = isinstance(_value, types.BuiltinFunctionType) and _key not in ("fsum", "prod", "dist", "sumprod")
+    setattr(_MATH, _key, _by_name(_value) if _scalar else _value)
+_OF_MATH = {id(value): getattr(_MATH, key) for key, value in vars(math).items() if value is not getattr(_MATH, key)}
+
+
+class StandIns:
+    """Puts stand-ins in the places of numbers that move, for the time of a call.
+
+    Args:
+        reached: the places that the call can read.
+        moving: the identities of those whose numbers move.
+        numbers: what will write down what is computed from them.
+    """
+
+    def __init__(self, reached: Guards, moving: Collection[tuple], numbers: Numbers) -> None:
+        self.numbers = numbers
+        self._restored: list[tuple[Binding, Any]] = []
+        self._starts: dict[tuple, Moving] = {}
+        self._bindings: dict[tuple, Binding] = {}
+        for container, key, value, name in list(reached.all_places()):
+            if not can_be_rebound(container):
+                continue
+            binding = Binding(container, key, name)
+            if value is math or id(value) in _OF_MATH:
+                self._restored.append((binding, value))
+                binding.bind(_MATH if value is math else _OF_MATH[id(value)])
+            elif type(value) in NUMBERS and type(binding.find()) in NUMBERS:
+                self._bindings[binding.identity] = binding
+                if binding.identity in moving and binding.identity not in self._starts:
+                    started = self._starts[binding.identity] = numbers.begin(binding, binding.find())
+                    binding.bind(started)
+
+    def take_away(self, roots: list[tuple[Any, str]]) -> None:
+        """Put numbers where stand-ins are, wherever the call has left them, and note what it has left where."""
+        self.numbers.open = False
+        for identity, binding in self._bindings.items():
+            now = binding.find()
+            started = self._starts.get(identity)
+            if now is not started and (type(now) is Moving or (started is not None and type(now) in NUMBERS)):
+                self.numbers.written.append((binding, NumberOperand.of_value(now)))
+            if started is not None and type(now) not in (*NUMBERS, Moving):
+                self.numbers.read[started._register] = f"the end of the call, where {binding} has no number"
+            if type(now) is Moving:
+                binding.bind(now._value)
+        for binding, value in reversed(self._restored):
+            if binding.find() is not MISSING:
+                binding.bind(value)
+        for container, key, value, name in list(Guards(roots).all_places()):
+            if type(value) is Moving and can_be_rebound(container):
+                Binding(container, key, name).bind(value._value)
+
+@contextmanager
+def standing_in(
+    reached: Guards, moving: Collection[tuple], numbers: Numbers, roots: list[tuple[Any, str]]
+) -> Iterator[None]:
+    """Have stand-ins in the places of numbers that move, in a block. Arguments may have them already."""
+    if not (moving or numbers.origins):
+        yield
+        return
+    alone = _standing.acquire(blocking=False)  # of two threads that share places one finds numbers in them
+    standing = StandIns(reached, moving if alone else (), numbers)
+    _calls.append(numbers)
+    overriding.admit(contexts=1)
+    try:
+        yield
+    finally:
+        _calls.remove(numbers)
+        overriding.admit(contexts=-1)
+        standing.take_away(roots)
+        if alone:
+            _standing.release()
+
+
+_standing = Lock()
+_calls: list[Numbers] = []
+"""The calls that are captured now with stand-ins."""
+
+
+def can_tell(reached: Guards) -> bool:
+    """Whether code asks for types and identities, by which it can tell stand-ins from numbers, or calls jax itself."""
+    if not reached.names.isdisjoint(_TELLING):
+        return True
+    return any(_is_of_jax(value) for _, _, value, _ in reached.all_places())
+
+
+def _is_of_jax(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
+
+
+_TELLING = frozenset({"type", "__class__", "id"})
+
+
+def moved_numbers(reached: Guards) -> set[tuple]:
+    """The identities of places that have other numbers than they had."""
+    found = set()
+    for container, key, old, _ in reached.all_places():
+        if type(old) in NUMBERS and can_be_rebound(container):
+            try:
+                now = container[key]
+            except (KeyError, IndexError):
+                continue
+            if type(now) in NUMBERS and not alike(now, old):
+                found.add(identity_of(container, key))
+    return found

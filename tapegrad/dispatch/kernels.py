@@ -1,0 +1,105 @@
+"""What is compiled for a call, whatever its flags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.dispatch.levels import lifted_forward
+from tapegrad.dispatch.structures import fit_of
+from tapegrad.execution.calls import Call
+from tapegrad.execution.devices import META
+from tapegrad.execution.dtypes import from_numpy
+from tapegrad.execution.kernel import Kernel, abstract
+from tapegrad.execution.opaque import Meta
+from tapegrad.execution.values import aval
+from tapegrad.tensor.spec import Spec
+
+
+class Kernels:
+    """The compiled side of a call, shared by all plans that differ only in flags (what requires grad, what is plain).
+
+    Attributes:
+        forward: the forward kernel; of a call on lifted tensors, or on tensors without data, a function.
+        outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
+        wide: whether a 64-bit type is involved.
+        backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
+        fit: what they have in common with those of other lengths, if that is known. See Note [Structures].
+    """
+
+    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "fit", "_recorded", "__weakref__")
+
+    def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
+        function = op.prepare(specs, settings)
+        if op.real:
+            refuse_complex(op, specs)
+        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+        self.fit = fit_of(op, specs, settings) if has_structure(specs) else None
+        if self.fit is None:
+            trace = abstract(function, arguments)
+            results, self.single = trace.results
+            self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
+        else:
+            self.single, self.outputs = self.fit.structure.single, self.fit.outputs
+        types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
+        self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
+        if any(isinstance(spec, Spec) and spec.level for spec in specs):
+            self.forward: Any = lifted_forward(op, specs, settings)
+        elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
+            self.forward = self._shapes
+        else:
+            same = self.fit is not None or self.wide or trace.is_narrow  # as it is traced in the mode of the kernel
+            known = (trace.written if self.fit is None else self.fit.forward) if same else None
+            self.forward = Kernel(function, name=op.name, wide=self.wide, arguments=arguments, known=known)
+        self.backwards: dict[tuple, Any] = {}
+        self._recorded: Call | None = None
+
+    def _shapes(self, *values: Any) -> Any:
+        """What stands for a call's results where there is no data. See Note [Values without data]."""
+        results = tuple(Meta(shape, dtype.numpy) for shape, dtype in self.outputs)
+        return results[0] if self.single else results
+
+    @classmethod
+    def of(cls, op: Any, specs: tuple, settings: dict) -> Kernels:
+        """The kernels for arguments of these shapes and dtypes."""
+        key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
+        kernels = op.kernels.get(key)
+        if kernels is None:
+            kernels = op.kernels.only(key, cls(op, specs, settings))  # all threads use the same ones
+        return kernels
+
+    @property
+    def at_once(self) -> Callable:
+        """The function of values that computes a call's results now."""
+        if not isinstance(self.forward, Kernel):
+            return self.forward
+        self.forward.note_run()
+        return self.forward.run
+
+    def recorded(self, arity: int) -> Call | None:
+        """How calls are recorded; None where lifted arguments take care of themselves."""
+        if self._recorded is None and isinstance(self.forward, Kernel):
+            avals = tuple(aval(shape, dtype.numpy) for shape, dtype in self.outputs)
+            self._recorded = Call(self.forward, avals, self.single, arity)
+        return self._recorded
+
+
+def has_structure(specs: tuple) -> bool:
+    """Whether a call may share what is known of it with those of other lengths: one that is run here, on arrays."""
+    return all(spec.level == 0 and spec.device is not META for spec in specs if isinstance(spec, Spec))
+
+
+def refuse_complex(op: Any, specs: tuple) -> None:
+    """Refuse complex arguments of an operator that is declared real, where its function did not.
+
+    Raises:
+        NotImplementedError: as PyTorch says it of a type that it has no kernel for.
+    """
+    for spec in specs:
+        if isinstance(spec, Spec) and spec.dtype.is_complex:
+            raise NotImplementedError(f"\"{op.name}\" not implemented for '{spec.dtype.scalar_name}'")
+
+
+def abstract_argument(spec: Spec | type | None) -> Any:
+    """What shape inference needs of an argument: shape and dtype of a tensor, the type of a scalar."""
+    return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec or type(None)

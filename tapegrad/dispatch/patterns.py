@@ -1,0 +1,123 @@
+"""Patterns: what the numbers of two calls have in common. See Note [Structures] in ``structures.py``.
+
+Note [Names of a pattern]
+A pattern has for each number of a call either that number or what stands for it: ``n0``, ``n1``, ... for lengths of
+arguments, expressions of these for settings that follow from them, ``m0``, ... for lengths that are settings only, and
+``p0``, ... for floats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+from tapegrad.tape.sources import defined
+
+Pattern = tuple[Any, ...]
+
+
+def pattern_of(before: Sequence[Any], now: Sequence[Any], count: int) -> Pattern | None:
+    """The pattern of two calls' numbers, of which the first ``count`` are lengths of arguments; None if there is none.
+
+    See Note [Names of a pattern].
+
+    >>> pattern_of((5, 16, 20, 0.1), (7, 16, 28, 0.2), 2)
+    ('n0', 16, '4*n0', 'p3')
+    """
+    lengths: dict[tuple[int, int], str] = {}
+    free: dict[tuple[Any, Any], str] = {}
+    pattern: list[Any] = []
+    for place, pair in enumerate(zip(before, now, strict=True)):
+        if repr(pair[0]) == repr(pair[1]):
+            pattern.append(pair[0])
+        elif type(pair[0]) is float:
+            pattern.append(f"p{place}")
+        elif place < count and min(pair) > 1:
+            pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
+        else:
+            found = None if place < count else expression_of(pair, lengths)
+            if found is None and (min(pair) < 2 or place < count):
+                return None
+            pattern.append(found or free.setdefault(pair, f"m{len(free)}"))
+    return tuple(pattern) if any(isinstance(number, str) for number in pattern) else None
+
+
+def expression_of(pair: tuple[int, int], lengths: dict[tuple[int, int], str]) -> str | None:
+    """A setting that changed with the lengths of arguments: one of them, a multiple, one more or less; None for others.
+
+    >>> expression_of((3, 5), {(4, 6): "n0"})
+    'n0 - 1'
+    """
+    if pair in lengths:
+        return lengths[pair]
+    for (old, new), name in lengths.items():
+        if pair[0] * new == pair[1] * old and pair[0] % old == 0:
+            return f"{pair[0] // old}*{name}"
+    if lengths and pair == tuple(map(math.prod, zip(*lengths, strict=True))):
+        return "*".join(lengths.values())
+    for (old, new), name in lengths.items():
+        if pair[0] - old == pair[1] - new:
+            return f"{name} {'+' if pair[0] > old else '-'} {abs(pair[0] - old)}"
+    return None
+
+
+def order_of(pattern: Pattern, before: Sequence[Any], now: Sequence[Any]) -> list[str]:
+    """What two calls say of the order of symbols, and of symbols and other lengths.
+
+    >>> order_of(("n0", 8, "m0"), (5, 8, 3), (9, 8, 4))
+    ['n0 >= m0', '8 >= m0']
+    """
+    numbers = zip(pattern, before, now, strict=True)
+    examples = {number: (old, new) for number, old, new in numbers if _is_length(number)}
+    found = []
+    for left, right in combinations(examples, 2):
+        if isinstance(left, int) and isinstance(right, int):
+            continue
+        signs = {a >= b for a, b in zip(examples[left], examples[right], strict=True)}
+        if len(signs) == 1:
+            found.append(f"{left} >= {right}" if signs == {True} else f"{right} >= {left}")
+    return found
+
+
+def _is_length(number: Any) -> bool:
+    """Whether a number of a pattern is a length of two or more, or a symbol."""
+    if isinstance(number, str):
+        return number.isidentifier() and number[0] != "p"
+    return type(number) is int and number > 1
+
+
+def symbols_in(pattern: Pattern) -> list[str]:
+    """All that stands for numbers in a pattern, in order."""
+    return sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
+
+
+def reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = ()) -> Callable:
+    """The function that reads symbols and floats off numbers: None, if they don't fit the pattern."""
+    arguments = [f"x{place}" for place in range(len(pattern))]
+    firsts = {name: arguments[pattern.index(name)] for name in names}
+    lengths = [name for name in names if name[0] != "p"]
+    others = {number for number in pattern if type(number) is int and number > 1}
+    known = [*lengths, *sorted({one for one in pattern if isinstance(one, str) and not one.isidentifier()})]
+    fits = [f"{one} > 1" for one in known] + [f"{' * '.join([*lengths, str(max(others, default=1))])} < {1 << 31}"]
+    for argument, number in zip(arguments, pattern, strict=True):
+        if argument not in firsts.values():
+            exact = type(number) is float  # the signs of zeros count
+            fits.append(f"repr({argument}) == {repr(number)!r}" if exact else f"{argument} == {number}")
+    return defined([
+        f"def read({', '.join(arguments)}):",
+        *(f"    {name} = {first}" for name, first in firsts.items()),
+        f"    fits = {' and '.join([*fits, *order])}",
+        f"    differ = len({{{', '.join([*known, *map(str, others), '0'])}}}) == {len(known) + len(others) + 1}",
+        f"    return ({''.join(f'{name}, ' for name in names)}) if fits and differ else None",
+    ], "read", {})  # fmt: skip
+
+
+def names_in(expression: str) -> list[str]:
+    """The symbols of an expression.
+
+    >>> names_in("4*n0 - 1")
+    ['n0']
+    """
+    return [word for word in expression.replace("*", " ").split() if word.isidentifier()]

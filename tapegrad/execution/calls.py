@@ -1,0 +1,124 @@
+"""Calls of kernels that programs are made of, and the Python that records one.
+
+Note [Recording is written]
+To record a call is to append one instruction (Note [Deferred programs] in ``deferred.py``). That is done so often that
+it is written down for each call as straight-line Python: by ``recorder`` as a function of its own, and by runners and
+appliers (``dispatch/forward_code.py``, ``backward_code.py``) in the middle of theirs, for which ``recording_lines`` and
+``call_lines`` give the lines and ``recording_names`` what they refer to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tapegrad.caches import Cache
+from tapegrad.execution.deferred import LONGEST, recording
+from tapegrad.execution.devices import only_device
+from tapegrad.execution.values import DeferredValue, Traced, materialized, new
+from tapegrad.tape.sources import defined
+
+
+class Call:
+    """A kernel for arguments of certain types: what instructions name.
+
+    Attributes:
+        kernel: the kernel.
+        avals: shape and dtype of each result; None for a result that the kernel leaves out.
+        single: whether the kernel gives one array, not a tuple.
+        count: how many results there are, without those left out.
+        compiled_with_others: how many pieces were compiled that it is a part of.
+    """
+
+    __slots__ = ("kernel", "avals", "single", "count", "arity", "compiled_with_others", "__weakref__")
+
+    def __init__(self, kernel: Any, avals: tuple, single: bool, arity: int) -> None:
+        self.kernel, self.avals, self.single = kernel, avals, single
+        self.count = sum(aval is not None for aval in avals)
+        self.arity = arity
+        self.compiled_with_others = 0
+
+    @property
+    def record(self) -> Callable:
+        """``record(*values)`` appends the instruction to the thread's program and gives its results."""
+        return _recorders.get(self) or _recorders.keep(self, recorder(self, self.arity))
+
+    def run(self, *arrays: Any) -> tuple:
+        """The results, computed now."""
+        self.kernel.note_run()
+        return self.present(self.kernel.run(*arrays))
+
+    def inline(self, *arguments: Any) -> tuple:
+        """The results, for a trace."""
+        return self.present(self.kernel.function(*arguments))
+
+    def present(self, results: Any) -> tuple:
+        """What the kernel gave, without what it left out."""
+        return (results,) if self.single else tuple(result for result in results if result is not None)
+
+    def at_once(self, *values: Any) -> Any:
+        """What the kernel gives; for arguments that no program can take."""
+        return self.kernel.at_once(*map(materialized, values))
+
+
+_recorders = Cache("recorders")
+"""What records each call. Elsewhere a call would hold itself, and the kernel with what was compiled."""
+
+
+def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
+    """The Python that records a call in ``program``: its arguments are in variables, and so will be its results.
+
+    It uses the names of ``recording_names``, and raises ``Traced``.
+    """
+    for i, v in enumerate(operands):
+        found = f"program.slots.get(id({v})) or program.operand({v})"
+        yield f"s{i} = {v}.slot if type({v}) is DeferredValue and {v}.program is program else {found}"
+    slots = "".join(f", s{i}" for i in range(len(operands)))
+    made = []
+    for i, (aval, result) in enumerate(zip(call.avals, results, strict=True)):
+        if aval is None:
+            yield f"{result} = None"
+            continue
+        made.append(result)
+        yield f"{result} = new(DeferredValue)"
+        yield f"{result}.program = program"
+        yield f"{result}.aval = aval{i}"
+    yield f"instruction = call{slots or ','}"
+    yield "code, values, size = program.code, program.values, program.size"
+    for i, result in enumerate(made):
+        yield f"{result}.slot = size{f' + {i}' if i else ''}"
+    yield f"program.size = size + {len(made)}"
+    yield "code.append(instruction)"
+    yield from (f"values.append({result})" for result in made)
+    yield f"if size > {LONGEST}:"
+    yield "    program.grown()"
+
+
+def recording_names(call: Call) -> dict[str, Any]:
+    """What the lines that record a call refer to."""
+    names = {"recording": recording, "DeferredValue": DeferredValue, "Traced": Traced, "call": call, "new": new}
+    return names | {f"aval{i}": aval for i, aval in enumerate(call.avals)}
+
+
+def call_lines(call: Call, operands: Sequence[str], program: str) -> Iterator[str]:
+    """The Python that records a call and returns its results; tracers are computed with at once."""
+    results = [f"r{i}" for i in range(len(call.avals))]
+    yield f"program = {program}"
+    yield "try:"
+    yield from (f"    {line}" for line in recording_lines(call, operands, results))
+    yield "except Traced:"
+    yield f"    return call.at_once({', '.join(operands)})"
+    yield f"return {results[0] if call.single else '(' + ', '.join([*results, ')'])}"
+
+
+def program_for(device: str) -> str:
+    """The Python that finds the thread's program for a device, which Python names."""
+    return "recording.program" if only_device() is not None else f"recording.on({device})"
+
+
+def recorder(call: Call, arity: int) -> Callable:
+    """The function that records a call, written for the number of its arguments and results."""
+    given = [f"v{i}" for i in range(arity)]
+    body = call_lines(call, given, program_for(f"recording.device_of({', '.join(given)})"))
+    lines = (f"def record({', '.join(given)}):", *(f"    {line}" for line in body))
+    return defined(lines, "record", recording_names(call))

@@ -1,0 +1,79 @@
+"""Facts of an operator that are neither its kernel nor its formulas, and what they are where nothing is declared.
+
+Note [Facts]
+All that is known of an operator is said where it is declared, in the decorator's arguments: formulas are named like the
+inputs that they belong to, facts like the attributes of ``Facts``::
+
+    @elementwise(y=lambda g, x, y, out: ..., aten="pow.Scalar", node=2, family="pow", saved={"exponent": "y"})
+    def number_pow(x, y): ...
+
+What follows is not said. PyTorch names nodes after its operators, so that ``node=2`` means ``PowBackward2``, and
+nothing ``PowBackward0``; the ``default`` overload of the operator of the same name goes without saying, too. What is
+known of no operator alone stands in tables: what names of inputs and settings mean (``SAVED_NAMES``, ``MASKS``,
+``PARAMETERS``), which overloads a name has in ``torch.ops`` (``OVERLOADS``), and what is said of each way to be
+``spoilt`` (``CAUSES``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Facts:
+    """What may be declared of an operator, with what it is otherwise. See Note [Facts]."""
+
+    aten: str | Callable[..., str] | None = ""
+    """PyTorch's operator and overload, ``"add.Tensor"``, told by the arguments if it depends on them. What is left out
+    is the ``family``, or else the name, and ``default``. None: PyTorch has none. See Note [Identities]."""
+    profile: str = ""
+    """What profiles call it, where that is neither a function of its name nor what ``aten`` says."""
+    family: str = ""
+    """The operator of the table of which this one is the variant for some kinds of arguments."""
+    saved: dict[str, Any] = {}
+    """PyTorch's names of saved fields: for each our name, or how it is computed from the plan of the call, or what it
+    always is."""
+    convention: Any = None
+    """Where PyTorch's derivative and jax's differ: a ``Convention``, see Note [Two conventions]."""
+    xla: str = ""
+    """The primitive for which NumPy has no rule: kernels or backward are XLA's, whatever their size."""
+    spoilt: str = ""
+    """What it usually is that makes a nan or inf of finite operands: one of the causes of ``nonfinite_report.py``."""
+    edge: tuple[str, int | None, str] | None = None
+    """Where its derivative is infinite: what it saved, the number that this must not be (None: inf), and the advice."""
+    flowing: int | None = None
+    """How many of its outputs take gradients, if only the first of those that could do so."""
+    keeps_layout: bool = False
+    """Whether an output lies in memory as the first input does."""
+    looks: bool = False
+    """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
+    moves: bool = False
+    """Whether its arguments may be on several devices: it is run on that of the first."""
+    numbers_are_tensors: bool = False
+    """Whether a Python number among the inputs counts as a tensor, made where the call is."""
+    plain_inputs: tuple[str, ...] = ()
+    """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
+    records_integers: bool = False
+    """Whether integers that it gives require grad: see Note [Written integers]."""
+    shows: bool = False
+    """Whether the result shows its input's memory in a shape that may have more elements."""
+    undefined: bool = False
+    """Whether formulas get None for a gradient of one of several outputs that is not there, where others get zeros."""
+    wraps_numbers: bool = False
+    """Whether a Python number among the inputs is shown, and freed, as a tensor that was saved."""
+
+
+FACTS = frozenset(name for name in vars(Facts) if not name.startswith("_"))
+"""The names of the facts."""
+
+OPTIONS = FACTS | {"jvp", "outputs", "promote", "node", "name", "real"}
+"""What a declaration says by name besides formulas, which have the names of inputs."""
+
+
+def node_name(operator: str, node: str | int) -> str:
+    """PyTorch's name of a node: as it is given, or made of that of the operator and a number.
+
+    >>> node_name("max_pool2d_with_indices", 0), node_name("_fft_c2c", 0), node_name("pow", "SelectBackward0")
+    ('MaxPool2DWithIndicesBackward0', 'FftC2CBackward0', 'SelectBackward0')
+    """
+    return node if isinstance(node, str) else f"{operator.replace('_', ' ').title().replace(' ', '')}Backward{node}"

@@ -1,0 +1,299 @@
+"""The kinds of operators, the decorators that declare them, and the operators that the kinds themselves speak.
+
+Note [Kinds]
+The kind of an operator fixes what its formulas need not say: how arguments are promoted, that broadcasting is undone
+and that a gradient has its input's dtype; and how the forward-mode derivative follows from the reverse-mode formulas.
+elementwise: ``conj(f(conj(t)))``, summed over the inputs; linear: ``op(t)``; multilinear: the sum over the inputs of
+``op`` with one replaced by its tangent; general: by a ``jvp=`` formula. A family may refine a kind (``Affine`` in
+``matmul.py``, ``PointwiseLoss`` in ``losses.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from tapegrad.errors import NO_FORWARD, NotDifferentiableError
+from tapegrad.execution import dtypes
+from tapegrad.ops.facts import OPTIONS
+from tapegrad.ops.operator import Operator
+from tapegrad.tensor.geometry import elementwise_strides
+from tapegrad.tensor.spec import Spec, named_strides
+from tapegrad.tensor.tensor import Tensor
+
+
+class General(Operator):
+    """Any function: its gradients are its formulas, in the dtypes of its inputs; its tangents those of its ``jvp=``."""
+
+    kind = "general"
+
+    def materialize(self, grads: Sequence, out_specs: Sequence[Spec]) -> Sequence:
+        """Zeros for the undefined among the gradients of several outputs, where there can be a gradient."""
+        if self.undefined or len(grads) == 1 or all(grad is not None for grad in grads):
+            return grads
+        model = next(grad for grad in grads if grad is not None)
+        return [
+            zeros_of(model, shape=tuple(spec.shape), dtype=spec.dtype)
+            if grad is None and spec.dtype.category >= dtypes.FLOATING
+            else grad
+            for grad, spec in zip(grads, out_specs, strict=True)
+        ]
+
+    def gradient(self, position: int, arguments: Sequence, spec: Spec) -> Any:
+        """The gradient of one input: its formula, with broadcasting undone and the dtype that of the input."""
+        grad = self.formula(position).function(*arguments)
+        return None if grad is None else self.restore(grad, spec)
+
+    def passes(self, position: int, spec: Spec, out_specs: Sequence[Spec]) -> bool:
+        """Whether the gradient of the argument at ``position`` is that of the output, as it is."""
+        (out, *others) = out_specs
+        same = spec.shape == out.shape and spec.dtype is out.dtype and not others
+        return same and not self.joint and self.formula(position).is_identity
+
+    def restore(self, grad: Any, spec: Spec) -> Any:
+        """Give a gradient the dtype of the input it belongs to (and its shape, for kinds that broadcast)."""
+        if self.broadcasts and tuple(grad.shape) != spec.shape:
+            grad = sum_to(grad, shape=tuple(spec.shape))
+        if dtypes.as_dtype(grad.dtype) is not spec.dtype:
+            grad = cast(grad, dtype=spec.dtype)
+        return grad
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        """The tangent of the output, on arrays or tensors. ``tangents`` has None where an input has none.
+
+        Raises:
+            NotDifferentiableError: naming the operator, where forward mode has no formula.
+        """
+        if self.jvp_formula is None:
+            raise NotDifferentiableError(NO_FORWARD.format(self.name))
+        named = dict(zip(self.inputs, primals, strict=False)) | self.defaults | settings
+        named |= {f"t_{name}": tangent for name, tangent in zip(self.inputs, tangents, strict=False)}
+        if self.variadic:
+            named |= {self.variadic: tuple(primals[len(self.inputs) :])}
+            named |= {f"t_{self.variadic}": tuple(tangents[len(self.inputs) :])}
+        named |= dict(zip(self.outputs, out, strict=True)) if self.outputs else {"out": out}
+        return self.jvp_formula.function(*[named[name] for name in self.jvp_formula.names])
+
+
+
+class Elementwise(General):
+    """Acts on each element by itself, after broadcasting."""
+
+    kind = "elementwise"
+    broadcasts = True
+
+    def check(self, specs: Sequence, settings: dict) -> None:
+        broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
+
+    def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
+        if not any(isinstance(spec, Spec) and spec.strides is not None for spec in specs):
+            return None
+        operands = [
+            (tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ())
+            for name, spec in zip(self.inputs, specs, strict=False)
+            if isinstance(spec, Spec) or (spec is not None and name not in PARAMETERS)
+        ]
+        return named_strides(shape, elementwise_strides(tuple(shape), operands))
+
+    def promoted(self, specs: Sequence) -> list:
+        named = zip(self.inputs, specs, strict=False)
+        return [spec for name, spec in named if spec is not None and name not in MASKS]
+
+    def prepare(self, specs: Sequence, settings: dict) -> Callable:
+        """As every operator's, but masks are not cast, and halves are computed in float32 and rounded once."""
+        if self.promote == "none":
+            return super().prepare(specs, settings)
+        self.check(specs, settings)
+        masks = [self.inputs[position] in MASKS for position in range(len(specs))]
+        result = self.compute_dtype(self.promoted(specs))
+        half = result.category == 2 and result.itemsize == 2
+        compute = jnp.float32 if half else result.numpy
+        function, present = self.function, [spec is not None for spec in specs]
+
+        def prepared(*values: Any) -> Any:
+            given = iter(values)
+            arguments = [
+                None if not here else next(given) if mask else jnp.asarray(next(given), compute)
+                for here, mask in zip(present, masks, strict=True)
+            ]
+            out = function(*arguments, **settings)
+            return out.astype(result.numpy) if half and out.dtype == compute else out
+
+        return prepared
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        if self.jvp_formula is not None:
+            return super().jvp(primals, tangents, out, **settings)
+        named = dict(zip(self.inputs, primals, strict=True)) | settings | {"out": out}
+        total, foreign = None, False  # whether a tangent was given another dtype than its primal's: it keeps it
+        for position, tangent in enumerate(tangents):
+            if tangent is None or not self.differentiable(position):
+                continue
+            formula = self.formula(position)
+            if hasattr(formula.function, "underivable"):
+                what = formula.function.underivable
+                raise NotDifferentiableError(f"Trying to use forward AD with {what} that does not support it.")
+            foreign = foreign or tangent.dtype != primals[position].dtype
+            names = {"g": conj(tangent if foreign else _as_dtype_of(out, tangent)), **named}
+            part = conj(formula.function(*[_named(names, name) for name in formula.names]))
+            total = part if total is None else total + part
+        if total is None:
+            return None
+        total = total if tuple(total.shape) == tuple(out.shape) else broadcast_to(total, shape=tuple(out.shape))
+        return total if foreign else _as_dtype_of(out, total)
+
+
+def _as_dtype_of(out: Any, tangent: Any) -> Any:
+    """A tangent with the dtype of the output."""
+    return tangent if tangent.dtype == out.dtype else cast(tangent, dtype=dtypes.as_dtype(out.dtype))
+
+
+class LinearOperator(General):
+    """Linear in its first input (or jointly in a variadic one); the others are indices, masks and settings."""
+
+    kind = "linear"
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        if self.jvp_formula is not None:
+            return super().jvp(primals, tangents, out, **settings)
+        arguments = [
+            primal if not self.differentiable(position) else _zero_like(primal) if tangent is None else tangent
+            for position, (primal, tangent) in enumerate(zip(primals, tangents, strict=True))
+        ]
+        return self(*arguments, **settings)
+
+
+def _zero_like(primal: Any) -> Any:
+    """The tangent of an argument that has none, which may be a number."""
+    if isinstance(primal, (bool, int, float, complex)):
+        return 0
+    return zeros_of(primal, shape=tuple(primal.shape), dtype=dtypes.as_dtype(primal.dtype))
+
+
+class Multilinear(General):
+    """Linear in each differentiable input while the others are held fixed: products."""
+
+    kind = "multilinear"
+
+    def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
+        total = None
+        for position, tangent in enumerate(tangents):
+            if tangent is not None and self.differentiable(position):
+                part = self(*primals[:position], tangent, *primals[position + 1 :], **settings)
+                total = part if total is None else total + part
+        return total
+
+
+MASKS = frozenset(("condition", "mask"))
+"""Inputs of elementwise operators with these names are boolean and take no part in promotion."""
+
+PARAMETERS = frozenset(("alpha", "min", "max", "value", "weight"))
+"""Inputs of elementwise operators with these names have no say in how the result lies in memory if they are numbers;
+any other number counts as a tensor without dimensions."""
+
+def _named(names: dict[str, Any], name: str) -> Any:
+    if name in names:
+        return names[name]
+    stem, _, attribute = name.rpartition("_")
+    return getattr(names[stem], attribute)
+
+
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape of operands.
+
+    Raises:
+        RuntimeError: PyTorch's message, when two lengths differ and neither is 1.
+
+    >>> broadcast_shapes([(3, 1), (4,)])
+    (3, 4)
+    """
+    result: tuple[int, ...] = ()
+    for shape in shapes:
+        ndim = max(len(result), len(shape))
+        left = (1,) * (ndim - len(result)) + tuple(result)
+        right = (1,) * (ndim - len(shape)) + tuple(shape)
+        for axis in reversed(range(ndim)):
+            a, b = left[axis], right[axis]
+            if a != b and a != 1 and b != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{axis}"
+                )
+        result = tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
+    return result
+
+
+def declaration(cls: type[Operator], **usual: Any) -> Callable[..., Callable[[Callable], Any]]:
+    """The decorator that declares operators of a kind, given formulas and options by name. See Note [Facts].
+
+    Args:
+        cls: the kind.
+        usual: options that its operators have where they say nothing else.
+    """
+
+    def decorator(**declared: Any) -> Callable[[Callable], Any]:
+        formulas: dict[str, Callable] = {}
+        options = dict(usual)
+        for name, value in declared.items():
+            (options if name in OPTIONS else formulas)[name] = value
+        return lambda function: cls(function, formulas, **options)
+
+    return decorator
+
+
+elementwise = declaration(Elementwise, promote="common")
+linear = declaration(LinearOperator)
+multilinear = declaration(Multilinear)
+general = declaration(General)
+
+
+# -- the operators that the kinds themselves speak ---------------------------------------------------------------------
+
+
+class Conjugate(Elementwise):
+    """Of a real tensor, the tensor itself: formulas that say ``conj`` cost nothing where there is nothing to do."""
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        (x,) = args
+        return x if isinstance(x, Tensor) and not x._spec.dtype.is_complex else super().__call__(x)
+
+
+@declaration(Conjugate, promote="common")(x=lambda g: conj(g), aten="_conj")
+def conj(x):
+    """The complex conjugate; of a real array, the array."""
+    if isinstance(x, complex):
+        return x.conjugate()
+    return jnp.conj(x) if jnp.iscomplexobj(x) else x
+
+
+@linear(x=lambda g, x_dtype: cast(g, dtype=x_dtype), aten="_to_copy", keeps_layout=True)
+def cast(x, *, dtype):
+    """``x`` in another dtype; from complex to real the imaginary part is dropped."""
+    if jnp.iscomplexobj(x) and dtype.category != 3:
+        x = jnp.real(x) if dtype is not dtypes.bool else x
+    return x.astype(dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
+
+
+@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True)
+def broadcast_to(x, *, shape):
+    """``x`` repeated along new dimensions in front, and along those of length 1."""
+    return jnp.broadcast_to(x, shape)
+
+
+@linear(x=lambda g, x_shape: broadcast_to(g, shape=tuple(x_shape)), aten=None, profile="sum")
+def sum_to(x, *, shape):
+    """The adjoint of ``broadcast_to``: summed over the dimensions in which ``shape`` was broadcast."""
+    extra = x.ndim - len(shape)
+    axes = (
+        *range(extra),
+        *(extra + axis for axis, length in enumerate(shape) if length == 1 and x.shape[extra + axis] != 1),
+    )
+    return jnp.sum(x, axis=axes).reshape(shape)
+
+
+@general(aten=None, profile="zeros_like")
+def zeros_of(x, *, shape, dtype):
+    """Zeros of any shape and dtype, where ``x`` lives."""
+    return jnp.zeros(shape, dtype.numpy)
