@@ -818,7 +818,7 @@ class PositiveDefiniteTransform(_Plain):
         return LowerCholeskyTransform().inv(linalg_cholesky(y))
 
 
-class _Several(Transform):
+class _OfParts(Transform):
     """Transforms of parts of a tensor along a dimension."""
 
     transforms: list[Transform]
@@ -872,7 +872,7 @@ class _Several(Transform):
         return all(t.bijective for t in self.transforms)
 
 
-class CatTransform(_Several):
+class CatTransform(_OfParts):
     """Transforms of parts that are concatenated.
 
     Args:
@@ -929,7 +929,7 @@ class CatTransform(_Several):
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
-class StackTransform(_Several):
+class StackTransform(_OfParts):
     """A transform for each place along a dimension.
 
     Args:
