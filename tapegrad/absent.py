@@ -31,7 +31,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             q_zero_point"""),
         (DISTRIBUTED, "distributed multiprocessing futures"),
         (PACKAGES, "package hub"),
-        ("there are no distributions; torch.randn, rand, multinomial, poisson and their like draw", "distributions"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
         ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),

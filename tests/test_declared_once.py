@@ -29,6 +29,13 @@ TABLES = {
     "compiler.moving.CHECKED": "the same",
     "nn.init.GAINS": "facts of initial values, by the names that PyTorch gives to kinds of layers",
     "nn.parameter.ALLOWED": "what an uninitialised parameter lets through: a fact of it, not of the functions",
+    "amp.casting.LOWER_CPU": "a list of PyTorch's own, which autocast is: what is cast, by device",
+    "amp.casting.FLOAT32_CPU": "the same",
+    "amp.casting.WIDEST_CPU": "the same",
+    "amp.casting.LOWER_CUDA": "the same",
+    "amp.casting.FLOAT32_CUDA": "the same",
+    "amp.casting.WIDEST_CUDA": "the same",
+    "functions.foreach.UNARY": "itself a declaration, of the functions of lists",
     "ops.random.OVERWRITE": "itself a declaration, of the operators behind in-place sampling",
 }
 """The tables that there are, and why what they say is not said at the declarations."""

@@ -31,7 +31,7 @@ FLOORS = [
     ["autograd"],
     ["amp", "func", "compiler", "interop"],
     ["utils"],
-    ["nn", "testing"],
+    ["distributions", "nn", "testing"],
     ["optim", "serialization"],
     [
         "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked",
@@ -87,6 +87,7 @@ UNKNOWN = {
     "nn": ["tapegrad.tape.node", "tapegrad.engine"],
     "optim": ["tapegrad.tape.node", "tapegrad.engine"],
     "serialization": ["tapegrad.tape", "tapegrad.engine", "tapegrad.dispatch", "tapegrad.ops"],
+    "distributions": ["tapegrad.tape", "tapegrad.engine", "tapegrad.ops"],
 }
 """What a room must never know, though it stands above."""
 

@@ -294,7 +294,7 @@ def _all_examples(tensor: Tensor, levels: Sequence[Level], shape: Sequence[int])
     wanted = sizes_of(levels)
     sizes = [size if level in mapped else 1 for level, size in zip(levels, wanted, strict=True)]
     own = (*[1] * (len(shape) - tensor.ndim), *tensor.shape)
-    return np.broadcast_to(array.reshape(*sizes, *own), (*wanted, *shape))
+    return np.broadcast_to(array.reshape((*sizes, *own)), (*wanted, *shape))
 
 
 def sampled(

@@ -61,12 +61,12 @@ class _Naming:
             return rebuild.reduced(thing)
         if isinstance(thing, layout):
             return rebuild._get_layout, (str(thing),)
-        if isinstance(thing, StorageType) and isinstance(self, _Names):
+        if isinstance(thing, StorageType) and isinstance(self, _RecordNames):
             return thing.name
         return NotImplemented
 
 
-class _Names:
+class _RecordNames:
     """What a pickler in Python does with names."""
 
     def save_global(self: Any, thing: Any, name: str | None = None) -> None:
@@ -98,8 +98,8 @@ def pickler(pickle_module: Any, file: IO[bytes], protocol: int, storages: Storag
     """
     base = pickle._Pickler if pickle_module is pickle else pickle_module.Pickler
     if hasattr(base, "dispatch"):
-        dispatch = {**base.dispatch, FunctionType: _Names.save_function}
-        cls = type("Pickler", (_Naming, _Names, base), {"dispatch": dispatch})
+        dispatch = {**base.dispatch, FunctionType: _RecordNames.save_function}
+        cls = type("Pickler", (_Naming, _RecordNames, base), {"dispatch": dispatch})
     else:
         cls = type("Pickler", (_Naming, base), {})
     made: Any = cls(file, protocol=protocol)

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch as pytorch
+from harness import agree
 
 import tapegrad
 from tapegrad.streams.elementary import fma32, log32, sincos32
@@ -615,3 +616,21 @@ def test_a_training_can_be_laid_over_pytorchs():
     np.testing.assert_allclose(losses, expected_losses, rtol=1e-5)
     np.testing.assert_allclose(learned, expected, rtol=1e-4, atol=1e-6)
     assert tapegrad.get_rng_state().numpy().tobytes() == pytorch.get_rng_state().numpy().tobytes()
+
+
+def test_a_single_number_that_is_expanded():
+    """What is drawn one by one, of a tensor without dimensions."""
+
+    def program(torch):
+        torch.manual_seed(0)
+        one = torch.tensor(3.0, dtype=torch.float64)
+        return [
+            torch.poisson(one.expand(4)), torch._standard_gamma(one), torch.poisson(one),
+            torch.binomial(one.expand(3), one.expand(3) / 6),
+        ]  # fmt: skip
+
+    tapegrad.random.use("pytorch")
+    try:
+        agree(program)
+    finally:
+        tapegrad.random.use("jax")

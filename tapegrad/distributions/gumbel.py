@@ -1,0 +1,71 @@
+"""The Gumbel distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.distributions import constraints
+from tapegrad.distributions.distribution import validated
+from tapegrad.distributions.transformed_distribution import TransformedDistribution
+from tapegrad.distributions.transforms import AffineTransform, ExpTransform
+from tapegrad.distributions.uniform import Uniform
+from tapegrad.distributions.utils import euler_constant
+from tapegrad.execution.dtypes import finfo
+from tapegrad.functions.creation import full_like, ones_like
+from tapegrad.tensor.tensor import Tensor
+
+__all__ = ["Gumbel"]
+
+
+class Gumbel(TransformedDistribution):
+    """The Gumbel distribution, of ``loc - scale log(-log(u))`` for uniform ``u``.
+
+    Args:
+        loc: the mode.
+        scale: how wide it is.
+        validate_args: see ``Distribution``.
+
+    >>> Gumbel(0.0, 1.0).mean
+    tensor(0.5772)
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    _parts = {"loc": 0, "scale": 0}
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self._keep(loc=loc, scale=scale)
+        info = finfo(self.loc.dtype)
+        low, high = full_like(self.loc, info.tiny), full_like(self.loc, 1 - info.eps)
+        transforms = [
+            ExpTransform().inv,
+            AffineTransform(loc=0, scale=-ones_like(self.scale)),
+            ExpTransform().inv,
+            AffineTransform(loc=loc, scale=-self.scale),
+        ]
+        super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        z = (self.loc - value) / self.scale
+        return z - z.exp() - self.scale.log()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc + self.scale * euler_constant
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return math.pi / math.sqrt(6) * self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.stddev.pow(2)
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + (1 + euler_constant)

@@ -1,0 +1,63 @@
+"""The inverse gamma distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.distributions import constraints
+from tapegrad.distributions.gamma import Gamma
+from tapegrad.distributions.transformed_distribution import TransformedDistribution
+from tapegrad.distributions.transforms import PowerTransform
+from tapegrad.functions.selection import where
+from tapegrad.tensor.tensor import Tensor
+
+__all__ = ["InverseGamma"]
+
+
+class InverseGamma(TransformedDistribution):
+    """The distribution of one over a gamma number.
+
+    Args:
+        concentration, rate: those of the gamma distribution.
+        validate_args: see ``Distribution``.
+
+    >>> InverseGamma(3.0, 4.0).mean
+    tensor(2.)
+    """
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    _parts: dict[str, int] = {}
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, validate_args=validate_args)
+        super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
+
+    @property
+    def concentration(self) -> Tensor:
+        """That of the gamma distribution."""
+        return self.base_dist.concentration
+
+    @property
+    def rate(self) -> Tensor:
+        """That of the gamma distribution."""
+        return self.base_dist.rate
+
+    @property
+    def mean(self) -> Tensor:
+        return where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Tensor:
+        c = self.concentration
+        return where(c > 2, self.rate.square() / ((c - 1).square() * (c - 2)), math.inf)
+
+    def entropy(self) -> Tensor:
+        c = self.concentration
+        return c + self.rate.log() + c.lgamma() - (1 + c) * c.digamma()

@@ -1,0 +1,111 @@
+"""The categorical distribution over one-hot vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.distributions import constraints
+from tapegrad.distributions.categorical import Categorical
+from tapegrad.distributions.distribution import Distribution, validated
+from tapegrad.functions.creation import eye
+from tapegrad.functions.gathering import one_hot
+from tapegrad.tensor.spec import Size
+from tapegrad.tensor.tensor import Tensor
+
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+
+class OfCategorical(Distribution):
+    """What has a categorical distribution inside."""
+
+    _categorical: Categorical
+
+    @property
+    def probs(self) -> Any:
+        """How likely each event is."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of that."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter that is given."""
+        return self._categorical.param_shape
+
+    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+        return self._categorical._new(*args, **kwargs)
+
+
+class OneHotCategorical(OfCategorical):
+    """One of ``n`` one-hot vectors.
+
+    Args:
+        probs: how likely each is, along the last dimension; they are divided by their sum.
+        logits: or the logarithms of that, but for a constant.
+        validate_args: see ``Distribution``.
+
+    Raises:
+        ValueError: both are given, or none, or without a dimension.
+
+    >>> import tapegrad as torch
+    >>> OneHotCategorical(torch.tensor([1.0, 3.0])).mode
+    tensor([0., 1.])
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+    has_enumerate_support = True
+    _parts = {"_categorical": 0}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._categorical = Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+
+    @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return one_hot(self.probs.argmax(dim=-1), self.probs.shape[-1]).to(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        return one_hot(self._categorical.sample(sample_shape), self.probs.shape[-1]).to(self.probs)
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        count = self.event_shape[0]
+        values = eye(count, dtype=self._param.dtype, device=self._param.device)
+        values = values.view(count, *[1] * len(self.batch_shape), count)
+        return values.expand(count, *self.batch_shape, count) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """One-hot vectors through which gradients flow as if they were the probabilities.
+
+    See Bengio et al. 2013, *Estimating or propagating gradients through stochastic neurons*.
+    """
+
+    has_rsample = True
+    _parts = OneHotCategorical._parts
+
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())

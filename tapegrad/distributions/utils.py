@@ -1,0 +1,168 @@
+"""What distributions share: parameters that are broadcast, probabilities and logits, values worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from tapegrad.autograd.grad_mode import enable_grad
+from tapegrad.execution.dtypes import finfo, get_default_dtype
+from tapegrad.functions.construction import tensor
+from tapegrad.functions.creation import arange
+from tapegrad.functions.joining import broadcast_tensors
+from tapegrad.functions.overriding import is_tensor_like
+from tapegrad.functions.random import randn
+from tapegrad.tensor.tensor import Tensor
+
+__all__ = [
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
+
+euler_constant = 0.57721566490153286060
+NUMBER = (int, float, bool)
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Tensors and numbers as tensors of one shape; numbers get the dtype and the device of the first tensor.
+
+    Raises:
+        ValueError: one is neither.
+
+    >>> import tapegrad as torch
+    >>> broadcast_all(torch.zeros(2), 1.0)
+    (tensor([0., 0.]), tensor([1., 1.]))
+    """
+    if not all(is_tensor_like(value) or isinstance(value, NUMBER) for value in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
+    first = next((value for value in values if isinstance(value, Tensor)), None)
+    options = {"dtype": get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    return tuple(broadcast_tensors(*(v if is_tensor_like(v) else tensor(v, **options) for v in values)))
+
+
+def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Tensor:
+    return randn(shape, dtype=dtype, device=device)
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """The sum over the last ``dim`` dimensions."""
+    return value.reshape((*value.shape[:-dim], -1)).sum(-1) if dim else value
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities of logits: their softmax along the last dimension, or their sigmoid, if there are two events.
+
+    >>> import tapegrad as torch
+    >>> logits_to_probs(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+    return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities that are neither zero nor one, but next to it.
+
+    >>> import tapegrad as torch
+    >>> bool(clamp_probs(torch.zeros(())) > 0)
+    True
+    """
+    eps = finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """Logits of probabilities: their logarithms, or the log-odds, if there are two events.
+
+    >>> import tapegrad as torch
+    >>> probs_to_logits(torch.tensor([0.5]), is_binary=True)
+    tensor([0.])
+    """
+    probs = clamp_probs(probs)
+    return probs.log() - (-probs).log1p() if is_binary else probs.log()
+
+
+class lazy_property:
+    """A property that is worked out when it is first asked for, with gradients, and kept on the instance.
+
+    >>> class Pair:
+    ...     @lazy_property
+    ...     def swapped(self):
+    ...         return print("once") or (2, 1)
+    >>> pair = Pair()
+    >>> pair.swapped == pair.swapped
+    once
+    True
+    """
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        self.wrapped = wrapped
+        update_wrapper(self, wrapped)  # type: ignore[arg-type]
+
+    def __get__(self, instance: Any, obj_type: Any = None) -> Any:
+        if instance is None:
+            return _lazy_property_and_property(self.wrapped)
+        with enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
+
+
+class _lazy_property_and_property(lazy_property, property):
+    """A lazy property as its class shows it: a property, for tools that look for those."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        property.__init__(self, wrapped)
+
+
+def _below(size: int, diag: int, device: Any) -> Tensor:
+    """Which places of a square matrix are at a diagonal or below."""
+    places = arange(size, device=device)
+    return places < places.view(-1, 1) + (diag + 1)
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The lower triangles of matrices, row by row: ``(..., n, n)`` to ``(..., count)``.
+
+    Raises:
+        ValueError: the matrices have no diagonal ``diag``.
+
+    >>> import tapegrad as torch
+    >>> tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
+    tensor([1, 2, 3])
+    """
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    return mat[..., _below(n, diag, mat.device)]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """The matrices whose lower triangles are given, row by row: ``(..., count)`` to ``(..., n, n)``.
+
+    Raises:
+        ValueError: no matrix has as many places there.
+
+    >>> import tapegrad as torch
+    >>> vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([[1., 0.],
+            [2., 3.]])
+    """
+    count, odd = vec.shape[-1], 1 + 2 * diag
+    n = (-odd + (odd**2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2  # count = n (n + odd) / 2, less a corner
+    if round(n) - n > finfo(vec.dtype).eps:
+        raise ValueError(
+            f"The size of last dimension is {count} which cannot be expressed as "
+            "the lower triangular part of a square D x D matrix."
+        )
+    n = round(n)
+    mat = vec.new_zeros((*vec.shape[:-1], n, n))
+    mat[..., _below(n, diag, vec.device)] = vec
+    return mat
