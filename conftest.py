@@ -77,6 +77,9 @@ from tapegrad.execution import (  # noqa: E402
 )
 from tests import rings  # noqa: E402
 
+collect_ignore = [] if importlib.util.find_spec("tensorboardX") else ["tapegrad/utils/tensorboard.py"]
+"""Modules that can't be imported without an extra, and have no examples; tests/test_tensorboard.py tests them."""
+
 pytest.register_assert_rewrite("harness", "oracles")
 
 caches.memory.most = 1 << 20, 1 << 40

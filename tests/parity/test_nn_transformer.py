@@ -50,7 +50,7 @@ SELF = [
 ]
 
 
-@pytest.mark.parametrize(("options", "masks"), SELF, ids=str)
+@pytest.mark.parametrize(("options", "masks"), SELF, ids=range(len(SELF)))
 def test_self_attention(options, masks):
     def program(torch):
         module = attention(torch, 4, 2, **options)
