@@ -86,8 +86,8 @@ REASONS = {
 def no_attribute(module: str, name: str) -> AttributeError:
     """The error for an attribute that a module of the package has not.
 
-    >>> no_attribute("tapegrad", "save").args[0].partition(";")[0]
-    'torch.save is not in tapegrad (yet): there is no file format'
+    >>> no_attribute("tapegrad", "hub").args[0].partition(";")[0]
+    'torch.hub is not in tapegrad (yet): there are no archives of code'
     >>> no_attribute("tapegrad", "sinn")
     AttributeError("module 'tapegrad' has no attribute 'sinn'")
     """

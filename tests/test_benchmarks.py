@@ -22,6 +22,7 @@ from benchmarks import (
     dynamic_jax,
     dynamic_programs,
     fresh,
+    layers,
     lengths,
     lengths_jax,
     loading,
@@ -419,7 +420,7 @@ def test_the_command_prints_tables_and_writes_numbers_and_a_picture(monkeypatch,
     picture = tmp_path / "speed.svg"
     numbers = run_command(monkeypatch, tmp_path, "--plot", str(picture))
     said = capsys.readouterr().out
-    assert len(numbers["cases"]) == 1 + len(around.FEATURES) + len(writes.PROGRAMS)
+    assert len(numbers["cases"]) == 1 + len(around.FEATURES) + len(writes.PROGRAMS) + len(layers.PROGRAMS)
     assert SMALL[SHORT_CHAIN].title in picture.read_text() and SMALL[SHORT_CHAIN].title in said
     assert list(numbers["cases"][0]["contestants"]) == [*OURS, JAX_EAGER, JAX_JIT, TWO_FLOORS]
     assert "what a feature adds" in said

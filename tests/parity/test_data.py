@@ -270,7 +270,7 @@ def drawn_by_workers(torch):
     return twice(loader), list(data.DataLoader(stream(), 2, **more)), torch.rand(2)
 
 
-@pytest.mark.ring("whole")
+@pytest.mark.ring("full")
 def test_workers_draw_and_deal_as_in_pytorch():
     same(drawn_by_workers)
 
