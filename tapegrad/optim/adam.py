@@ -8,9 +8,7 @@ from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
     add_quotient,
-    check_betas,
-    check_lr,
-    check_nonnegative,
+    check_moments,
     check_ways,
     counted,
     scalar,
@@ -69,10 +67,7 @@ class Adam(PerParameter):
     ) -> None:
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay)
+        check_moments(lr, betas, eps, weight_decay)
         _check_tensor_betas(betas, foreach and not capturable)
         defaults = {
             "lr": lr,

@@ -8,9 +8,7 @@ from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
     add_quotient,
-    check_betas,
-    check_lr,
-    check_nonnegative,
+    check_moments,
     counted,
     scalar,
 )
@@ -43,10 +41,7 @@ class Adamax(PerParameter):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay)
+        check_moments(lr, betas, eps, weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

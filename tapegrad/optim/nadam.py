@@ -8,8 +8,7 @@ from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
     add_quotient,
-    check_betas,
-    check_lr,
+    check_moments,
     check_nonnegative,
     counted,
     scalar,
@@ -51,10 +50,8 @@ class NAdam(PerParameter):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        check_moments(lr, betas, eps, weight_decay)
+        check_nonnegative(momentum_decay=momentum_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

@@ -614,6 +614,14 @@ def check_betas(betas: tuple[Any, Any]) -> None:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 
 
+def check_moments(lr: Any, betas: tuple[Any, Any], eps: float, weight_decay: float) -> None:
+    """Refuse options out of range that ``Adam`` and its kin share, in PyTorch's order."""
+    check_lr(lr)
+    check_nonnegative(eps=eps)
+    check_betas(betas)
+    check_nonnegative(weight_decay=weight_decay)
+
+
 def check_ways(options: dict[str, Any]) -> None:
     """Refuse ways of computing that exclude each other."""
     if options.get("fused"):

@@ -7,9 +7,7 @@ from typing import Any
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
-    check_betas,
-    check_lr,
-    check_nonnegative,
+    check_moments,
     counted,
     scalar,
 )
@@ -47,10 +45,7 @@ class RAdam(PerParameter):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay)
+        check_moments(lr, betas, eps, weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,
