@@ -254,7 +254,7 @@ def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{index}] has a dtype of {seed.dtype} and output[{index}] has a dtype of {spec.dtype}."
         )
-    if seed.device is not spec.device and (seed.ndim or seed.device.type != "cpu"):
+    if seed.device is not spec.device.free and (seed.ndim or not seed.device.is_host):
         raise RuntimeError(f"invalid gradient at index {index} - expected device {spec.device} but got {seed.device}")
 
 

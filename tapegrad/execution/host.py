@@ -25,6 +25,7 @@ from tapegrad.execution.devices import META, device, from_jax, jax_device, only_
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import Kernel, Shaped
 from tapegrad.execution.late import expected, look
+from tapegrad.execution.layouts import is_apart, is_whole, spread
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.execution.tiering import as_jax, hosted
@@ -59,6 +60,8 @@ def resolve(d: device) -> device:
 
     RuntimeError if this process has no such device.
     """
+    if d.spread:
+        return d
     return META if d.type == "meta" else from_jax(jax_device(d))
 
 
@@ -85,6 +88,8 @@ def from_host(array: np.ndarray, on: device) -> Any:
 
 
 def _put(value: Any, on: device) -> Any:
+    if on.spread:
+        return spread(value, on)
     value = materialized(value)
     if type(value) is np.ndarray and type(on) is device and value.nbytes <= _COPIED_BY_KERNEL and hosted():
         jax_device(on)
@@ -113,12 +118,26 @@ def to_host(value: Any) -> np.ndarray:
     if capturing.by is not None:
         capturing.by.demand()
     try:
-        array = read_only(materialized(value))
+        array = whole_array(materialized(value))
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None
     if expected.findings:
         look()
     return array
+
+
+def whole_array(value: Any) -> np.ndarray:
+    """The elements of an array, read-only.
+
+    Raises:
+        RuntimeError: other processes have some of them.
+    """
+    if is_apart(value):
+        raise RuntimeError(message(
+            "this process does not hold all elements of the tensor, so it can't read them", got=value.sharding,
+            hint="read x.full_tensor() (on all processes: it communicates), or what is here, x.to_local()",
+        ))  # fmt: skip
+    return read_only(value)
 
 
 def read_only(value: Any) -> np.ndarray:
@@ -153,7 +172,7 @@ def address(value: Any) -> int:
 def is_readable(value: Any) -> bool:
     """Whether the elements of a value can be had: it is not traced, has some, and none are computed for later only."""
     value = innermost(value)
-    return may_look() and type(value) is not Meta and not isinstance(value, jax.core.Tracer)
+    return may_look() and type(value) is not Meta and not isinstance(value, jax.core.Tracer) and is_whole(value)
 
 
 def is_traced(value: Any) -> bool:

@@ -210,7 +210,7 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     key = stream.next_key()
     wide = d.is_64bit or what in _WIDE
     count = math.prod(shape)
-    by_bucket = on.type == "cpu" and may_look()
+    by_bucket = on.is_host and may_look()
     bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None
     if bucket is not None:
         flat = _take(_kernel(what, (bucket,), d.numpy, wide), from_key(key, on), parameters)

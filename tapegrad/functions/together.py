@@ -38,7 +38,7 @@ def can_join(tensor: Any) -> bool:
         spec.numel <= LARGEST
         and spec.strides is None
         and not (spec.window or spec.level or spec.inference or spec.dtype.is_complex or spec.overrides)
-        and spec.device.type == "cpu"
+        and spec.device.is_host
         and (storage is None or not storage.shared)
         and tensor._tangent is None
     )
