@@ -91,6 +91,7 @@ __getattr__, __dir__ = on_demand(
     compile="tapegrad.compiler.step",
     compiler="tapegrad.compiler",
     cpu="tapegrad.cpu",
+    distributed="tapegrad.distributed",
     distributions="tapegrad.distributions",
     func="tapegrad.func",
     get_autocast_cpu_dtype="tapegrad.amp.autocast_mode",

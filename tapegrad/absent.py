@@ -10,7 +10,7 @@ from typing import Any
 
 SPARSE = "there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same"
 QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
-DISTRIBUTED = "one process on one device it is; give a compiled step to jax for more"
+DISTRIBUTED = "processes are started by python -m tapegrad.distributed.run, and meet in torch.distributed"
 MODULES = (
     "there are no modules; write functions of torch.nn.Parameter tensors with torch.nn.functional, and list the "
     "parameters yourself"
@@ -29,7 +29,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             fake_quantize_per_tensor_affine fake_quantize_per_channel_affine qint8 qint32 quint8 quint4x2 quint2x4
             qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
             q_zero_point"""),
-        (DISTRIBUTED, "distributed multiprocessing futures"),
+        (DISTRIBUTED, "multiprocessing futures"),
         (PACKAGES, "package hub"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),

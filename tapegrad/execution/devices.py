@@ -285,8 +285,8 @@ def from_jax(d: jax.Device) -> device:
 
 @cache
 def only_device() -> device | None:
-    """The CPU in a process that has no other device; None in one that has."""
-    alone = jax.default_backend() == "cpu" and jax.local_device_count() == 1
+    """The CPU in a process that has no other device, and no peers; None in one that has."""
+    alone = jax.default_backend() == "cpu" and jax.device_count() == 1
     return device("cpu") if alone else None
 
 

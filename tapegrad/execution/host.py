@@ -9,6 +9,7 @@ there are several devices, all values are committed, each to the device its tens
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 from weakref import WeakValueDictionary
@@ -25,7 +26,7 @@ from tapegrad.execution.devices import META, device, from_jax, jax_device, only_
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import Kernel, Shaped
 from tapegrad.execution.late import expected, look
-from tapegrad.execution.layouts import is_apart, is_whole, spread
+from tapegrad.execution.layouts import is_apart, is_whole, made_on, spread
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.execution.tiering import as_jax, hosted
@@ -217,7 +218,7 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
         return Meta(shape, d.numpy)
     if math.prod(shape) <= _FILLED_ON_HOST:
         return from_host(np.full(shape, number, d.numpy), on)
-    return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))
+    return _fill(tuple(shape), d.is_64bit, made_on(on))(from_host(np.asarray(number, d.numpy), on.free))
 
 
 @remembered("constants")
@@ -239,8 +240,8 @@ def is_kept(value: Any) -> bool:
 
 
 @remembered("kernels")
-def _fill(shape: tuple[int, ...], wide: bool) -> Any:
-    return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).dispatcher()
+def _fill(shape: tuple[int, ...], wide: bool, made: Callable) -> Any:
+    return Kernel(lambda x: made(jnp.full(shape, x)), name="full", wide=wide).dispatcher()
 
 
 def from_dlpack(array: Any, copy: bool | None) -> Any:

@@ -6,6 +6,7 @@ have; and what moves elements between devices is computed by all of them, or han
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -43,6 +44,7 @@ def spread(value: Any, on: MeshDevice) -> Any:
     All processes have the same elements.
     """
     value = materialized(value)
+    on = on if on.fits(value.shape) else on.free  # type: ignore[assignment]
     if isinstance(value, jax.core.Tracer):
         return lay_out(value, on)
     with jax.enable_x64(True):
@@ -70,8 +72,23 @@ def _lies(array: jax.Array, on: MeshDevice) -> bool:
     return sharding == on.sharding or sharding.is_equivalent_to(on.sharding, array.ndim)
 
 
+@cache
+def made_on(on: Any = None) -> Callable:
+    """What a kernel does with a new array, so that no device makes more of it than its part in a layout.
+
+    >>> made_on()(3)
+    3
+    """
+    if on is None or not on.spread or on.axes is None:
+        return _as_it_is
+    sharding = on.sharding
+    return lambda x: jax.lax.with_sharding_constraint(x, sharding)
+
+
+def _as_it_is(x: Any) -> Any:
+    return x
+
+
 @remembered("kernels")
 def _constrained(on: MeshDevice, wide: bool) -> Any:
-    sharding = on.sharding
-    constrain = lambda x: jax.lax.with_sharding_constraint(x, sharding)
-    return Kernel(constrain, name="lay_out", wide=wide).dispatcher()
+    return Kernel(made_on(on), name="lay_out", wide=wide).dispatcher()
