@@ -1,8 +1,8 @@
 """The operators' database on the second of two devices: results, gradients and tangents lie where the tensors do.
 
-A program of its own, because a process has its devices from the start. ``python second_device.py LIMIT EVERY`` runs up
-to LIMIT samples of each entry (0: all), of one entry in EVERY, prints what is elsewhere, and at the end
-``N samples``.
+A program of its own, because a process has its devices from the start. ``second_device.py immediate LIMIT EVERY`` (or
+``deferred``) runs up to LIMIT samples of each entry (0: all), of one entry in EVERY, prints what is elsewhere, and at
+the end ``N samples``.
 """
 
 import os
@@ -88,8 +88,9 @@ def samples(limit, every):
             yield name, replace(case, input=moved(case.input), args=moved(case.args), kwargs=moved(case.kwargs))
 
 
-def main(limit, every):
+def main(execution, limit, every):
     count = 0
+    tapegrad.set_execution(execution)
     warnings.simplefilter("ignore")
     for name, case in samples(limit or None, every):
         if not is_somewhere(case):
@@ -104,4 +105,4 @@ def main(limit, every):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))
