@@ -47,7 +47,7 @@ class DeviceMesh:
         names = _checked_names(mesh_dim_names, numbers.ndim)
         found = _devices(device_type)
         if numbers.size and int(numbers.max()) >= len(found):
-            raise RuntimeError(message(f"the mesh asks for device {int(numbers.max())}", got=f"{len(found)} devices",
+            raise RuntimeError(message(f"the mesh asks for device {int(numbers.max())}", expected=f"one of {len(found)}", got=int(numbers.max()),
                                        hint="start more processes, or take a smaller mesh"))  # fmt: skip
         grid = np.array([found[i] for i in numbers.flat], dtype=object).reshape(numbers.shape)
         axis_names = names or tuple(f"dim_{i}" for i in range(numbers.ndim))

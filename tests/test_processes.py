@@ -1,0 +1,41 @@
+"""Several processes that compute together, started on a free port, with a time-out, and ended."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(__file__)
+
+
+def run(*arguments: str, nproc: int = 2, timeout: int = 240) -> subprocess.CompletedProcess:
+    path = os.pathsep.join([os.path.dirname(HERE), HERE, os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "tapegrad.distributed.run", "--nproc", str(nproc), *arguments]
+    environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.mark.once("it computes each way by itself")
+@pytest.mark.ring("full")
+def test_two_processes_compute_what_one_does():
+    done = run(os.path.join(HERE, "two_processes.py"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(line for line in done.stdout.splitlines() if line.startswith("rank")) == ["rank 0 done", "rank 1 done"]
+
+
+@pytest.mark.once("nothing is computed")
+@pytest.mark.ring("full")
+def test_a_peer_that_has_ended_is_reported_in_time(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys, datetime, tapegrad.distributed as dist\n"
+        "dist.init_process_group(timeout=datetime.timedelta(seconds=20))\n"
+        "if dist.get_rank() == 1: sys.exit()\n"
+        "try: dist.barrier(timeout=datetime.timedelta(seconds=1))\n"
+        "except TimeoutError as error: print(error)\n"
+    )
+    done = run(str(script), timeout=120)
+    assert "wait timeout after 1 s" in done.stdout, done
+    assert "a process has ended, is stuck" in done.stdout
+    assert done.returncode == 0, done
