@@ -83,6 +83,34 @@ for kind in (MLP, ConvNet):
         together = trajectory(kind, True, way)
         worst = max(abs(a - b) for a, b in zip(alone, together, strict=True))
         assert worst < 1e-6, (kind, way, worst)
+
+# what PyTorch's users write: each process has its part of the batch
+torch.manual_seed(0)
+one = MLP()
+x, y = data(one)
+torch.manual_seed(0)
+ddp = torch.nn.parallel.DistributedDataParallel(MLP())
+mine = list(torch.utils.data.DistributedSampler(range(16), shuffle=False))
+for part, model in ((range(16), one), (mine, ddp)):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss_of(model, x[list(part)], y[list(part)]).backward()
+        optimizer.step()
+for p, q in zip(one.parameters(), ddp.parameters(), strict=True):
+    assert torch.allclose(p, q.full_tensor(), atol=1e-6)
+
+torch.manual_seed(0)
+sharded = dist.fsdp.fully_shard(MLP())
+assert sharded.up.weight.placements == (Shard(0),)
+whole = [distribute_tensor(given, init_device_mesh("cpu", (2,)), [Shard(0)]) for given in (x, y)]
+optimizer = torch.optim.SGD(sharded.parameters(), lr=0.1)
+for _ in range(5):
+    optimizer.zero_grad()
+    loss_of(sharded, *whole).backward()
+    optimizer.step()
+for p, q in zip(one.parameters(), sharded.parameters(), strict=True):
+    assert torch.allclose(p, q.full_tensor(), atol=1e-6)
 dist.barrier()
 dist.destroy_process_group()
 print("rank", rank, "done", flush=True)
