@@ -1,13 +1,16 @@
 """Short programs with tensors on a mesh, in a process with eight devices. Run by ``test_sharded.py``."""
 
 import re
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 import tapegrad as torch
+from tapegrad.distributed import checkpoint
 from tapegrad.distributed.device_mesh import init_device_mesh
 from tapegrad.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, randn, zeros
 from tapegrad.interop import from_jax, from_jax_array, to_jax
@@ -118,4 +121,21 @@ refuses(AttributeError, "no attribute 'placements'", lambda: ones.placements)
 refuses(TypeError, r"full_tensor\(\).numpy", lambda: x.detach().numpy())
 refuses(RuntimeError, "asks for device 8.*one of 8.*start more processes", lambda: init_device_mesh("cpu", (9,)))
 refuses(RuntimeError, "leaf tensors", lambda: distribute_tensor(plain * 2, mesh))
+
+# checkpoints: what one mesh wrote another reads, and one device
+with tempfile.TemporaryDirectory() as folder:
+    checkpoint.save({"model": {"x": x.detach(), "w": w.detach()}, "epoch": 3}, checkpoint_id=folder)
+    turned = zeros(8, 6, device_mesh=init_device_mesh("cpu", (2,)), placements=[Shard(1)])
+    state: dict = {"model": {"x": turned, "w": torch.zeros(6, 6)}, "epoch": 0}
+    checkpoint.load(state, checkpoint_id=folder)
+    assert turned.placements == (Shard(1),) and state["epoch"] == 3
+    same(plain.detach(), turned)
+    same(weight, state["model"]["w"])
+    refuses(RuntimeError, "Missing key in checkpoint state_dict: y", lambda: checkpoint.load({"y": x}, checkpoint_id=folder))
+    (shards,) = Path(folder).glob("*.safetensors")
+    shards.write_bytes(shards.read_bytes()[:100])
+    refuses(RuntimeError, "torn.*safetensors", lambda: checkpoint.load(state, checkpoint_id=folder))
+    shards.unlink()
+    refuses(FileNotFoundError, "missing.*safetensors", lambda: checkpoint.load(state, checkpoint_id=folder))
+refuses(FileNotFoundError, "no index.json", lambda: checkpoint.load(state, checkpoint_id=folder))
 print("done")

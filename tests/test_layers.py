@@ -33,6 +33,7 @@ FLOORS = [
     ["utils"],
     ["distributions", "nn", "testing"],
     ["optim", "serialization"],
+    ["distributed"],
     [
         "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked",
         "overrides", "profiler", "random", "signal", "special",

@@ -17,6 +17,7 @@ from tapegrad.distributed.fsdp.fully_shard import default_mesh
 from tapegrad.distributed.tensor.dtensor import DTensor, to_local
 from tapegrad.distributed.tensor.modules import distribute_module
 from tapegrad.distributed.tensor.placement_types import Shard
+from tapegrad.nn import parallel
 from tapegrad.nn.modules.module import Module
 from tapegrad.tensor.tensor import Tensor
 
@@ -73,3 +74,6 @@ def _each(function: Callable[[Tensor], Tensor], tree: Any) -> Any:
     if isinstance(tree, (list, tuple)):
         return type(tree)(_each(function, value) for value in tree)
     return tree
+
+
+parallel.DistributedDataParallel = DistributedDataParallel  # type: ignore[attr-defined]  # where PyTorch has it
