@@ -131,7 +131,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert turned.placements == (Shard(1),) and state["epoch"] == 3
     same(plain.detach(), turned)
     same(weight, state["model"]["w"])
-    refuses(RuntimeError, "Missing key in checkpoint state_dict: y", lambda: checkpoint.load({"y": x}, checkpoint_id=folder))
+    refuses(
+        RuntimeError, "Missing key in checkpoint state_dict: y", lambda: checkpoint.load({"y": x}, checkpoint_id=folder)
+    )
     (shards,) = Path(folder).glob("*.safetensors")
     shards.write_bytes(shards.read_bytes()[:100])
     refuses(RuntimeError, "torn.*safetensors", lambda: checkpoint.load(state, checkpoint_id=folder))

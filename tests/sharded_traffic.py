@@ -21,9 +21,7 @@ from tapegrad.distributed.tensor import Replicate, Shard, distribute_tensor
 from tapegrad.execution.step_executable import StepExecutable
 
 RATE = 0.1
-COLLECTIVE = re.compile(
-    r"= (\(?.*?) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
-)
+COLLECTIVE = re.compile(r"= (\(?.*?) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\(")
 ARRAY = re.compile(r"([a-z]+)(\d+)\[([\d,]*)\]")
 
 

@@ -79,7 +79,7 @@ ORDERS = {
 }  # fmt: skip
 """Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it."""
 
-JAX_ROOMS = {"execution", "ops", "interop", "demo"}
+JAX_ROOMS = {"execution", "ops", "interop", "distributed", "demo"}
 """Where arrays are computed with. All others pass the seam (or compare us with jax on purpose)."""
 
 UNKNOWN = {

@@ -21,7 +21,10 @@ def run(*arguments: str, nproc: int = 2, timeout: int = 240) -> subprocess.Compl
 def test_two_processes_compute_what_one_does():
     done = run(os.path.join(HERE, "two_processes.py"))
     assert done.returncode == 0, done.stderr
-    assert sorted(line for line in done.stdout.splitlines() if line.startswith("rank")) == ["rank 0 done", "rank 1 done"]
+    assert sorted(line for line in done.stdout.splitlines() if line.startswith("rank")) == [
+        "rank 0 done",
+        "rank 1 done",
+    ]
 
 
 @pytest.mark.once("nothing is computed")
@@ -39,3 +42,24 @@ def test_a_peer_that_has_ended_is_reported_in_time(tmp_path):
     assert "wait timeout after 1 s" in done.stdout, done
     assert "a process has ended, is stuck" in done.stdout
     assert done.returncode == 0, done
+
+
+@pytest.mark.once("nothing is computed")
+@pytest.mark.ring("full")
+def test_processes_that_part_are_told_where(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import datetime, tapegrad as torch, tapegrad.distributed as dist\n"
+        "from tapegrad.distributed.tensor import ones, Shard\n"
+        "dist.init_process_group(timeout=datetime.timedelta(seconds=20))\n"
+        "mesh = dist.init_device_mesh('cpu', (2,))\n"
+        "x = ones(2, 4, device_mesh=mesh, placements=[Shard(0)]).requires_grad_()\n"
+        "y = x.sin() if dist.get_rank() else x.cos()\n"
+        "try: y.sum().backward()\n"
+        "except RuntimeError as error: print(error, flush=True)\n"
+        "assert x.grad is None\n"
+    )
+    done = run(str(script), timeout=120)
+    told = [line for line in done.stdout.splitlines() if "about to compute different programs" in line]
+    assert len(told) == 2, done
+    assert all("rank 0: CosBackward0 [(2, 4)], got rank 1: SinBackward0 [(2, 4)]" in line for line in told), told

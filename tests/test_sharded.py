@@ -49,7 +49,9 @@ def test_no_more_travels_than_in_a_program_written_in_jax():
     lines = on_eight(os.path.join(HERE, "sharded_traffic.py"))
     assert len(lines) == 6
     for line in lines:
-        case, (ours, size), (theirs, least) = (ast.literal_eval(part) if "(" in part else part for part in line.split("|"))
+        case, (ours, size), (theirs, least) = (
+            ast.literal_eval(part) if "(" in part else part for part in line.split("|")
+        )
         assert ours.keys() <= theirs.keys(), case
         assert all(count <= theirs[kind] + 2 for kind, count in ours.items()), case
         assert size <= least + 8, case

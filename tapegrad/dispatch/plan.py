@@ -296,4 +296,5 @@ def refuse_mixed(devices: Iterable[device]) -> NoReturn:
         hint = "bring them to one mesh, with distribute_tensor(x.full_tensor(), mesh, placements)"
         raise RuntimeError(message("got tensors of two meshes", got=shown, hint=hint))
     hint = "distribute the others, too: distribute_tensor(x, mesh, [Replicate()])"
-    raise RuntimeError(message("got mixed torch.Tensor and DTensor", expected="tensors of one mesh", got=shown, hint=hint))
+    what = "got mixed torch.Tensor and DTensor"
+    raise RuntimeError(message(what, expected="tensors of one mesh", got=shown, hint=hint))

@@ -47,8 +47,9 @@ class DeviceMesh:
         names = _checked_names(mesh_dim_names, numbers.ndim)
         found = _devices(device_type)
         if numbers.size and int(numbers.max()) >= len(found):
-            raise RuntimeError(message(f"the mesh asks for device {int(numbers.max())}", expected=f"one of {len(found)}", got=int(numbers.max()),
-                                       hint="start more processes, or take a smaller mesh"))  # fmt: skip
+            number, hint = int(numbers.max()), "start more processes, or take a smaller mesh"
+            raise RuntimeError(message(f"the mesh asks for device {number}", expected=f"one of {len(found)}",
+                                       got=number, hint=hint))  # fmt: skip
         grid = np.array([found[i] for i in numbers.flat], dtype=object).reshape(numbers.shape)
         axis_names = names or tuple(f"dim_{i}" for i in range(numbers.ndim))
         self.device_type = "cuda" if device_type == "gpu" else device_type
@@ -118,8 +119,10 @@ class DeviceMesh:
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
         """The place of this process's first device along a dimension, which may be left out if there is one only."""
         if mesh_dim is None and self.ndim > 1:
-            raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions, Optional kwarg `mesh_dim` needs to be "
-                               "specified when device_mesh.ndim > 1.")  # fmt: skip
+            raise RuntimeError(
+                f"Found the DeviceMesh have {self.ndim} dimensions, Optional kwarg `mesh_dim` needs to be specified "
+                "when device_mesh.ndim > 1."
+            )
         coordinate = self.get_coordinate()
         if coordinate is None:
             raise RuntimeError(message("this process has no device in the mesh", got=repr(self)))

@@ -9,6 +9,7 @@ What is no array goes through the ``TCPStore``, so that who waits for a peer tha
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import pickle
 import socket
@@ -24,13 +25,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributed.store import TCPStore
 from tapegrad.distributed.tensor.dtensor import same_everywhere
 from tapegrad.errors import message
 from tapegrad.execution.host import array_of
 from tapegrad.execution.processes import processes
 from tapegrad.functions.inplace import copy_
-from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -107,7 +108,10 @@ def init_process_group(
     if world_size > 1:
         _connect(found, host, rank, world_size, wait)
     world.store, world.timeout = found, wait
-    processes.rank, processes.count = rank, world_size
+    processes.rank, processes.count, processes.passes = rank, world_size, 0
+    processes.compare = _compare if world_size > 1 else None
+    if os.environ.get("TORCH_DISTRIBUTED_DEBUG") == "DETAIL":
+        processes.every = 1
     same_everywhere[:] = [_of_first]
     atexit.register(destroy_process_group)
 
@@ -161,7 +165,7 @@ def destroy_process_group(group: Any = None) -> None:
         with suppress(Exception):
             jax.distributed.shutdown()
     store.close()
-    processes.rank, processes.count = 0, 0
+    processes.rank, processes.count, processes.compare = 0, 0, None
 
 
 def _store() -> TCPStore:
@@ -208,20 +212,41 @@ def gathered(data: bytes, read: Callable[[bytes], Any] = bytes, timeout: timedel
     return found
 
 
-def broadcast_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None) -> None:
+def broadcast_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None
+) -> None:
     """Put what the process ``src`` has in its list into the lists of all."""
     source = _checked_rank(src or 0)
     own = pickle.dumps(object_list) if processes.rank == source else b""
     object_list[:] = pickle.loads(gathered(own)[source])
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> None:
+def barrier(
+    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> None:
     """Wait until all processes are here.
 
     Raises:
         TimeoutError: one has not come in time.
     """
     gathered(b"", timeout=timeout)
+
+
+def _compare(what: str, lines: list[str]) -> None:
+    """See Note [Agreement] in ``execution/processes.py``. The lines themselves are sent only where they differ."""
+    digest = hashlib.blake2b("\n".join([what, *lines]).encode(), digest_size=16).digest()
+    if len({*gathered(digest)}) == 1:
+        return
+    texts = gathered(pickle.dumps([what, *lines]), pickle.loads)
+    for number in range(max(map(len, texts))):
+        here = [text[number] if number < len(text) else "nothing more" for text in texts]
+        other = next((rank for rank, line in enumerate(here) if line != here[0]), None)
+        if other is not None:
+            raise RuntimeError(message(
+                f"the processes are about to compute different programs: they part at line {number} of {what}",
+                expected=f"rank 0: {here[0]}", got=f"rank {other}: {here[other]}",
+                hint="let all ranks run the same operators on the same shapes, in the same order",
+            ))  # fmt: skip
 
 
 def _checked_rank(rank: int) -> int:
@@ -296,12 +321,16 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> None:
     """Put what each process has into the tensors of the list."""
     if len(tensor_list) != get_world_size():
-        raise ValueError(message("all_gather: one tensor for each process", expected=processes.count, got=len(tensor_list)))
+        raise ValueError(
+            message("all_gather: one tensor for each process", expected=processes.count, got=len(tensor_list))
+        )
     for target, value in zip(tensor_list, _collected(tensor, _stack), strict=True):
         _put(target, value)
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> None:
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> None:
     """Put what all processes have behind one another into a tensor."""
     _put(output_tensor, _collected(input_tensor, _stack).reshape(tuple(output_tensor.shape)))
 

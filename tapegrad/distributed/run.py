@@ -21,7 +21,9 @@ GRACE = 5.0
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start the processes, and wait for them."""
     parser = argparse.ArgumentParser(prog="python -m tapegrad.distributed.run", description=__doc__)
-    parser.add_argument("--nproc", "--nproc-per-node", "--nproc_per_node", type=int, default=1, help="how many processes")
+    parser.add_argument(
+        "--nproc", "--nproc-per-node", "--nproc_per_node", type=int, default=1, help="how many processes"
+    )
     parser.add_argument("--master-addr", "--master_addr", default="127.0.0.1", help="where they meet")
     parser.add_argument("--master-port", "--master_port", type=int, default=0, help="a free port, if none is given")
     parser.add_argument("-m", "--module", action="store_true", help="the script is the name of a module")

@@ -1,6 +1,6 @@
 """What processes tell one another besides arrays: a table of bytes that the first of them keeps.
 
-It carries addresses, barriers and objects; arrays travel by XLA. Whoever waits for an entry waits so long and no longer.
+It carries addresses, barriers and objects; arrays travel by XLA. Whoever waits for one waits so long and no longer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["TCPStore"]
 _LENGTH = struct.Struct("!Q")
 
 
-class _Table:
+class _Entries:
     """The entries, and those who wait for one."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class _Table:
 class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
-    table: _Table
+    table: _Entries
 
 
 class _Handler(socketserver.BaseRequestHandler):
@@ -84,7 +84,7 @@ class TCPStore:
         self._server: _Server | None = None
         if is_master:
             self._server = _Server((host_name, port), _Handler)
-            self._server.table = _Table()
+            self._server.table = _Entries()
             self.port = self._server.server_address[1]
             threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self._socket = self._connected()
@@ -97,7 +97,9 @@ class TCPStore:
             except OSError as error:
                 if time.monotonic() > end:
                     hint = "is rank 0 running, with the same MASTER_ADDR and MASTER_PORT?"
-                    raise TimeoutError(message(f"nobody answers at {self.host}:{self.port}", got=error, hint=hint)) from None
+                    raise TimeoutError(
+                        message(f"nobody answers at {self.host}:{self.port}", got=error, hint=hint)
+                    ) from None
             threading.Event().wait(0.05)
 
     def _ask(self, what: str, key: str, value: Any = None, seconds: float = 0.0) -> Any:

@@ -194,7 +194,8 @@ class MeshDevice(device):
         if found is None:
             new = object.__new__(cls)
             named = mesh.devices.flat[0].platform
-            fields = {"type": _ACCELERATORS.get(named, named), "index": None, "is_host": False, "mesh": mesh, "axes": axes}
+            fields: dict[str, Any] = {"type": _ACCELERATORS.get(named, named), "index": None, "is_host": False}
+            fields.update(mesh=mesh, axes=axes)
             fields["sharding"] = NamedSharding(mesh, PartitionSpec() if axes is None else axes)
             fields["free"] = new if axes is None else cls(mesh)
             for name, value in fields.items():
@@ -329,7 +330,7 @@ def mesh_device_of(array: jax.Array) -> MeshDevice:
         hint = "place it with jax.device_put(array, jax.sharding.NamedSharding(mesh, spec))"
         raise RuntimeError(message("a tensor can't show an array that is spread over devices without a mesh",
                                    expected="a NamedSharding", got=sharding, hint=hint))  # fmt: skip
-    mesh = sharding.mesh
+    mesh: Any = sharding.mesh
     return MeshDevice(mesh, sharding.spec)
 
 

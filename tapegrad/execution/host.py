@@ -90,7 +90,7 @@ def from_host(array: np.ndarray, on: device) -> Any:
 
 def _put(value: Any, on: device) -> Any:
     if on.spread:
-        return spread(value, on)
+        return spread(value, on)  # type: ignore[arg-type]
     value = materialized(value)
     if type(value) is np.ndarray and type(on) is device and value.nbytes <= _COPIED_BY_KERNEL and hosted():
         jax_device(on)

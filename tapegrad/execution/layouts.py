@@ -1,4 +1,4 @@
-"""Arrays that are spread over the devices of a mesh: how they are placed, brought to a layout, and what is here of them.
+"""Arrays that are spread over the devices of a mesh: how they are placed, and brought to a layout.
 
 See Note [Layouts] in ``devices.py``. Processes of one program hold parts of the same arrays. None can read what others
 have; and what moves elements between devices is computed by all of them, or hangs.

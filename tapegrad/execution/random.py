@@ -214,7 +214,7 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     by_bucket = on.is_host and may_look()
     bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None
     if bucket is not None:
-        flat = _take(_kernel(what, (bucket,), d.numpy, wide), from_key(key, on), parameters)
+        flat = _take(_kernel(what, (bucket,), d.numpy, wide, made_on()), from_key(key, on), parameters)
         return from_host(flat[:count].reshape(shape).copy(), on)
     return _kernel(what, tuple(shape), d.numpy, wide, made_on(on))(from_key(key, on), *parameters)
 
@@ -245,7 +245,7 @@ def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
 
 
 @remembered("kernels")
-def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool, made: Callable = made_on()) -> Any:
+def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool, made: Callable) -> Any:
     def sample(key: Any, *parameters: Any) -> Any:
         return made(what(jax_key(key), shape, np_dtype, *parameters))
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from tapegrad.autograd.function import Function
@@ -126,7 +125,9 @@ def distribute_tensor(
     if tensor.device.spread:
         wanted = checked(placements, device_mesh, tensor.ndim)
         same = wanted == placements_of(tensor, device_mesh)
-        return tensor if same else redistribute(tensor.detach(), device_mesh, wanted).requires_grad_(tensor.requires_grad)
+        return (
+            tensor if same else redistribute(tensor.detach(), device_mesh, wanted).requires_grad_(tensor.requires_grad)
+        )
     wanted = checked(placements, device_mesh, tensor.ndim)
     on = device_for(wanted, device_mesh, tensor.shape)
     source = tensor.detach() if src_data_rank is None else _of_first(tensor.detach())

@@ -13,9 +13,7 @@ from tapegrad.tensor.tensor import Tensor
 __all__ = ["empty", "full", "ones", "rand", "randn", "zeros"]
 
 
-def zeros(
-    *size: Any, device_mesh: DeviceMesh, placements: Sequence[Placement] | None = None, **options: Any
-) -> Tensor:
+def zeros(*size: Any, device_mesh: DeviceMesh, placements: Sequence[Placement] | None = None, **options: Any) -> Tensor:
     """Zeros on a mesh.
 
     >>> zeros(2, 3, device_mesh=DeviceMesh("cpu", [0])).placements
@@ -29,9 +27,7 @@ def ones(*size: Any, device_mesh: DeviceMesh, placements: Sequence[Placement] | 
     return _made(creation.ones, size, (), device_mesh, placements, options)
 
 
-def empty(
-    *size: Any, device_mesh: DeviceMesh, placements: Sequence[Placement] | None = None, **options: Any
-) -> Tensor:
+def empty(*size: Any, device_mesh: DeviceMesh, placements: Sequence[Placement] | None = None, **options: Any) -> Tensor:
     """A tensor on a mesh that is to be written yet; here zeros."""
     return _made(creation.empty, size, (), device_mesh, placements, options)
 

@@ -27,8 +27,8 @@ def distribute_module(
     Args:
         module: the module.
         device_mesh: the mesh.
-        partition_fn: called with the name of each submodule, the submodule and the mesh; it may distribute what it will.
-            What it leaves is put on each device.
+        partition_fn: called with the name of each submodule, the submodule and the mesh; it may distribute what it
+            will. What it leaves is put on each device.
         input_fn, output_fn: called with the module, what it is given (or gives), and the mesh, at each call.
 
     >>> import tapegrad as torch

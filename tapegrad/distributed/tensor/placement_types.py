@@ -117,8 +117,8 @@ def device_for(
             axes[dim] += [name for name in names_in(names) if name not in mesh.axes]
     for name, placement in zip(mesh.axes, placements, strict=True):
         if isinstance(placement, Partial):
-            raise RuntimeError(message("Can not redistribute to Partial!", hint="XLA sums before a result is seen; give "
-                                       "summands to DTensor.from_local"))  # fmt: skip
+            hint = "XLA sums before a result is seen; give summands to DTensor.from_local"
+            raise RuntimeError(message("Can not redistribute to Partial!", hint=hint))
         if isinstance(placement, Shard):
             axes[placement.dim].append(name)
     on = MeshDevice(mesh.jax, spec_of(axes, mesh))
