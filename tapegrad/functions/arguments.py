@@ -6,6 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.execution.dtypes import dtype
+
 
 def wrap_dim(dim: Any, ndim: int) -> int:
     """A dimension as a non-negative number; a 0-dim tensor accepts 0 and -1.
@@ -57,3 +59,20 @@ def shape_of_arguments(sizes: tuple) -> tuple[int, ...]:
 def is_scalar(value: Any) -> bool:
     """Whether a value is a Python number, which promotes as PyTorch's wrapped numbers do."""
     return isinstance(value, (bool, int, float, complex))
+
+
+def existing_dim(dim: int, ndim: int) -> int:
+    """A dimension, as a non-negative number, of a tensor that must have some."""
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
+def squeeze_axes(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Several dimensions to squeeze; of none, none."""
+    return wrap_dims(dims, ndim) if dims else ()
+
+
+def not_implemented(kernel: str, of: dtype) -> NotImplementedError:
+    """PyTorch's words for a kernel that does not exist for a dtype."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{of.scalar_name}'")

@@ -10,9 +10,9 @@ import numpy as np
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
 from tapegrad.execution.host import to_host
-from tapegrad.functions.arithmetic import AUGMENTED, dunder, hot_dunder, refused, reverse
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.declarations import ARITHMETIC, FOUND, InPlace, Out
+from tapegrad.functions.dunders import AUGMENTED, dunder, hot_dunder, refused, reverse
 from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.inplace_memory import refuse_shared_parts
 from tapegrad.functions.naming import renamed

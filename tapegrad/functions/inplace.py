@@ -15,8 +15,8 @@ from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.promotion import can_cast
-from tapegrad.functions.arithmetic import AUGMENTED, accepts
 from tapegrad.functions.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
+from tapegrad.functions.dunders import AUGMENTED, accepts
 from tapegrad.functions.inplace_fast_path import fast_method, no_operand, one_operand
 from tapegrad.functions.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
 from tapegrad.functions.naming import renamed, underivable

@@ -9,8 +9,8 @@ from typing import Any
 
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions.arguments import not_implemented
 from tapegrad.functions.bounds import negative, not_in_unit_interval, outside, refuse_elements
-from tapegrad.functions.reductions import not_implemented
 from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions, special
 from tapegrad.ops.checks import refuse_dtypes

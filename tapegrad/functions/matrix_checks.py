@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
-from tapegrad.functions.reductions import not_implemented
+from tapegrad.functions.arguments import not_implemented
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from tapegrad.errors import out_of_storage
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.rows import fills
+from tapegrad.functions.arguments import existing_dim
 from tapegrad.functions.factory import is_integer, type_name
 from tapegrad.functions.layouts import checked_format, copy_laid_out, copy_strides, format_strides, has_format, laid_out
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
-from tapegrad.functions.shape import existing_dim
 from tapegrad.functions.viewing import as_view, declare_view, geometry_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided

@@ -11,7 +11,7 @@ from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.arguments import squeeze_axes, wrap_dim
 from tapegrad.functions.factory import (
     Target,
     TensorOptions,
@@ -26,7 +26,6 @@ from tapegrad.functions.layouts import checked_format, copy_strides, format_stri
 from tapegrad.functions.memory import check_extent, checked_place, int_tuple, strided_arguments, tangent_window
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
-from tapegrad.functions.shape import squeeze_axes
 from tapegrad.functions.storages import TypedStorage, UntypedStorage, storage_of_dtype
 from tapegrad.functions.viewing import MOVES, geometry_of
 from tapegrad.ops import shape as ops

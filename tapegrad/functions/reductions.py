@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
 from tapegrad.functions import return_types
-from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.functions.arguments import not_implemented, shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import common_dtype
@@ -80,11 +80,6 @@ def refuse_complex(kernel: str, input: Tensor) -> None:
     """
     if input.dtype.is_complex:
         raise not_implemented(kernel, input.dtype)
-
-
-def not_implemented(kernel: str, of: dtype) -> NotImplementedError:
-    """PyTorch's words for a kernel that does not exist for a dtype."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{of.scalar_name}'")
 
 
 def check_nonempty(name: str, input: Tensor, axes: Sequence[int], prefix: str = "(): ") -> None:

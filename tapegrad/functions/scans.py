@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.functions import return_types
-from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.arguments import not_implemented, wrap_dim
 from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.reductions import (
@@ -15,7 +15,6 @@ from tapegrad.functions.reductions import (
     check_dtype,
     check_flag,
     invalid,
-    not_implemented,
     one_dim,
     refuse_complex,
 )

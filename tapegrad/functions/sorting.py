@@ -14,10 +14,10 @@ from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions import return_types
-from tapegrad.functions.arguments import is_scalar, wrap_dim
+from tapegrad.functions.arguments import is_scalar, not_implemented, wrap_dim
 from tapegrad.functions.declarations import EXPECTED, Out
 from tapegrad.functions.layouts import in_column_major_order
-from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, not_implemented, one_dim
+from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, one_dim
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.ops import indexing, reductions, sorting
 from tapegrad.ops.kinds import cast
