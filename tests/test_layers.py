@@ -27,6 +27,7 @@ FLOORS = [
     ["streams"],
     ["dispatch"],
     ["ops"],
+    ["bindings"],
     ["functions"],
     ["autograd"],
     ["amp", "func", "compiler", "interop"],

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import FOUND, Out
+from tapegrad.bindings.generator import one_by_one
+from tapegrad.bindings.inplace import become, before_write, refuse_in_place
+from tapegrad.bindings.layouts import in_row_major_order
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.scalars import converted
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import FOUND, Out
-from tapegrad.functions.generator import one_by_one
-from tapegrad.functions.inplace import become, before_write, refuse_in_place
-from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.naming import renamed
 from tapegrad.functions.random import rand_like
-from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.functions.scalars import converted
 from tapegrad.functions.shape import reshaped
 from tapegrad.functions.unary import check
 from tapegrad.ops import activations, elementwise

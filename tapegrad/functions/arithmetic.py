@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.execution.capturing import moves
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
-from tapegrad.functions import unary
-from tapegrad.functions.bounds import refuse_elements, zero
-from tapegrad.functions.declarations import ARITHMETIC, InPlace, Out
-from tapegrad.functions.dunders import dunder, hot_dunder, reverse
-from tapegrad.functions.inplace_fast_path import one_operand
-from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.functions.scalars import (
+from tapegrad.bindings.bounds import refuse_elements, zero
+from tapegrad.bindings.declarations import ARITHMETIC, InPlace, Out
+from tapegrad.bindings.dunders import dunder, hot_dunder, reverse
+from tapegrad.bindings.inplace_fast_path import one_operand
+from tapegrad.bindings.layouts import in_row_major_order
+from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.scalars import (
     common_dtype,
     converted,
     element_of,
@@ -25,6 +22,9 @@ from tapegrad.functions.scalars import (
     python_number,
     refuse,
 )
+from tapegrad.execution.capturing import moves
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
+from tapegrad.functions import unary
 from tapegrad.ops import comparison, elementwise, special
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor

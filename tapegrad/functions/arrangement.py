@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.functions.layouts import in_row_major_order, laid_out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import converted
+from tapegrad.bindings.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.bindings.layouts import in_row_major_order, laid_out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import converted
 from tapegrad.functions.shape import expanded, flatten, ravel, unsqueeze
 from tapegrad.ops import shape as ops
 from tapegrad.tensor.geometry import preserved_strides

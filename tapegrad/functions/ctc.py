@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.bounds import differs, negative, numbers, outside, refuse_elements
+from tapegrad.bindings.inplace import before_write
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.late import Finding
-from tapegrad.functions.bounds import differs, negative, numbers, outside, refuse_elements
 from tapegrad.functions.construction import tensor
-from tapegrad.functions.inplace import before_write
 from tapegrad.functions.losses import resolve_reduction
-from tapegrad.functions.registry import public
 from tapegrad.ops import ctc, elementwise, reductions
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.bounds import batch_element, nan_along, nonzero, not_finite, numbers, refuse_elements
+from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices, check_square
+from tapegrad.bindings.registry import public
 from tapegrad.errors import LinAlgError, warn_once
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import may_look
 from tapegrad.execution.late import Finding
-from tapegrad.functions import return_types
-from tapegrad.functions.bounds import batch_element, nan_along, nonzero, not_finite, numbers, refuse_elements
-from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import adjoint
 from tapegrad.ops import cholesky as factors
 from tapegrad.ops import eigen

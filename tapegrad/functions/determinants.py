@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.functions import return_types
-from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_square
-from tapegrad.functions.registry import public
+from tapegrad.bindings import return_types
+from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_square
+from tapegrad.bindings.registry import public
 from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import comparison, elementwise
 from tapegrad.ops import determinants as ops

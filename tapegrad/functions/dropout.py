@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 
+from tapegrad.bindings.generator import Sample, next_key
+from tapegrad.bindings.inplace import become, before_write, refuse_in_place
+from tapegrad.bindings.registry import public
 from tapegrad.execution import random as sampling
-from tapegrad.functions.generator import Sample, next_key
-from tapegrad.functions.inplace import become, before_write, refuse_in_place
-from tapegrad.functions.registry import public
 from tapegrad.ops import dropout as ops
 from tapegrad.ops import elementwise
 from tapegrad.tensor.geometry import preserved_strides

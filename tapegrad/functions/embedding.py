@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int32, int64
-from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.creation import arange
-from tapegrad.functions.registry import public
 from tapegrad.ops import bags, shape
 from tapegrad.ops import embedding as ops
 from tapegrad.ops.kinds import cast

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.bounds import refuse_elements
+from tapegrad.bindings.declarations import ORDINARY_OUT
+from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices, check_square
+from tapegrad.bindings.registry import out_writer, public
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING, int32
-from tapegrad.functions import return_types
-from tapegrad.functions.bounds import refuse_elements
-from tapegrad.functions.declarations import ORDINARY_OUT
-from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
-from tapegrad.functions.registry import out_writer, public
 from tapegrad.functions.solving import check_equation, check_pair, refuse_failure
 from tapegrad.ops import ldl
 from tapegrad.ops import lu as ops

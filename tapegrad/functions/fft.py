@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.factory import TensorOptions, checked_size, is_integer, target, type_name
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, get_default_dtype
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import roll
-from tapegrad.functions.factory import TensorOptions, checked_size, is_integer, target, type_name
-from tapegrad.functions.registry import public
 from tapegrad.functions.retyping import conj
-from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import elementwise, shape
 from tapegrad.ops import fft as ops

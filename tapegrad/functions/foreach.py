@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import float64, int32
-from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.tensor.layout import memory_format as memory_format_class
 from tapegrad.tensor.tensor import Tensor
 

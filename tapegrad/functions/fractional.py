@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int64
 from tapegrad.functions.losses import refuse_gradient
 from tapegrad.functions.random import rand
-from tapegrad.functions.registry import public
 from tapegrad.ops import unpooling
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor

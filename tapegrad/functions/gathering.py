@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.bounds import negative, outside, refuse_elements
+from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
+from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.naming import NO_DERIVATIVE, renamed, underivable
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import converted, is_number, no_overload, unsupported
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import repeat_each
-from tapegrad.functions.bounds import negative, outside, refuse_elements
-from tapegrad.functions.declarations import EXPECTED, InPlace, Out
-from tapegrad.functions.inplace import not_of_integers
-from tapegrad.functions.naming import NO_DERIVATIVE, renamed, underivable
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
 from tapegrad.functions.shape import expanded, ravel, reshaped
 from tapegrad.functions.sorting import examples_on_host, for_each_example, numbers, on_host
 from tapegrad.ops import indexing as ops

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.inplace import become, before_write, fill_, refuse_in_place
+from tapegrad.bindings.memory import as_strided
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, wrong_type
+from tapegrad.bindings.viewing import geometry_of
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.functions.dropout import alpha_dropout, check_native_probability, dropout, feature_alpha_dropout
-from tapegrad.functions.inplace import become, before_write, fill_, refuse_in_place
-from tapegrad.functions.memory import as_strided
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, wrong_type
 from tapegrad.functions.shape import expanded
-from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import elementwise
 from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.spec import legacy_type_name

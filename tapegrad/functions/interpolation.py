@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.windows import several
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from tapegrad.functions.registry import public
-from tapegrad.functions.windows import several
 from tapegrad.ops import patches, resampling
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.resampling import Sampling

@@ -7,11 +7,11 @@ import warnings
 from functools import partial
 from typing import Any
 
+from tapegrad.bindings.arguments import not_implemented
+from tapegrad.bindings.bounds import negative, not_in_unit_interval, outside, refuse_elements
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.arguments import not_implemented
-from tapegrad.functions.bounds import negative, not_in_unit_interval, outside, refuse_elements
-from tapegrad.functions.registry import public
 from tapegrad.ops import elementwise, losses, reductions, special
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.decompositions import eigh, linalg_cholesky, svd
 from tapegrad.functions.matmul import matmul
 from tapegrad.functions.qr import qr
 from tapegrad.functions.random import randn
 from tapegrad.functions.reductions import mean
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import adjoint
 from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import solve_triangular

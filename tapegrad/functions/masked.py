@@ -10,17 +10,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings import bounds
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.inplace import before_write
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, dtype
-from tapegrad.functions import bounds, norms, scans
+from tapegrad.functions import norms, scans
 from tapegrad.functions import reductions as reduction
 from tapegrad.functions import softmax as softmaxes
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arithmetic import div, mul, sub
 from tapegrad.functions.conversion import to
 from tapegrad.functions.creation import new_full, new_ones
-from tapegrad.functions.inplace import before_write
-from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.retyping import conj
 from tapegrad.functions.shape import expand
 from tapegrad.ops import elementwise

@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
+from tapegrad.bindings.inplace_memory import resize_for
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import EXPECTED, InPlace, Out
-from tapegrad.functions.inplace_memory import resize_for
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import permuted, reshaped, unsqueeze
 from tapegrad.ops import elementwise, reductions
 from tapegrad.ops import matmul as ops

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype
 from tapegrad.functions.arrangement import pad
@@ -15,7 +16,6 @@ from tapegrad.functions.creation import zeros
 from tapegrad.functions.dropout import dropout
 from tapegrad.functions.joining import cat
 from tapegrad.functions.matmul import baddbmm, bmm, linear
-from tapegrad.functions.registry import public
 from tapegrad.functions.softmax import softmax
 from tapegrad.tensor.tensor import Tensor
 

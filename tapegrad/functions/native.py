@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.generator import sampled
+from tapegrad.bindings.layouts import copy_strides, laid_out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.windows import hashable, windows
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import padded
 from tapegrad.functions.creation import empty, ones_like
-from tapegrad.functions.generator import sampled
 from tapegrad.functions.interpolation import interpolate
-from tapegrad.functions.layouts import copy_strides, laid_out
 from tapegrad.functions.normalization import instance_norm, normalized_axes, renew
-from tapegrad.functions.registry import public
-from tapegrad.functions.windows import hashable, windows
 from tapegrad.ops import adjoints, attention, normalization, resampling
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.kinds import cast

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import finfo, float32
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import elementwise, normalization, reductions, resampling
 from tapegrad.ops.kinds import broadcast_to

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.registry import out_writer, public
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import EXPECTED, Out
 from tapegrad.functions.decompositions import svdvals
 from tapegrad.functions.reductions import check_dtype, several_dims
-from tapegrad.functions.registry import out_writer, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import normalization, reductions

@@ -8,10 +8,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int64
-from tapegrad.functions.bounds import numbers
 from tapegrad.functions.construction import copy_of
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import transpose
 from tapegrad.ops import packing
 from tapegrad.ops.comparison import lt

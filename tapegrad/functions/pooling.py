@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.windows import adaptive, hashable, several, windows
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.bounds import outside, refuse_elements
-from tapegrad.functions.registry import public
-from tapegrad.functions.windows import adaptive, hashable, several, windows
 from tapegrad.ops import activations, elementwise, pooling, reductions, resampling, unpooling
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.kinds import cast

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.matrix_checks import check_matrices, check_square
+from tapegrad.bindings.registry import public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions import return_types
-from tapegrad.functions.bounds import numbers
 from tapegrad.functions.decompositions import (
     check_singular_values,
     eigvalsh,
     svdvals,
 )
-from tapegrad.functions.matrix_checks import check_matrices, check_square
 from tapegrad.functions.norms import matrix_norm
 from tapegrad.functions.qr import check_matrices_of
 from tapegrad.functions.reductions import sum
-from tapegrad.functions.registry import public
 from tapegrad.functions.selection import masked_fill
 from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.functions.slicing import narrow

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings import bounds
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.attributes import detach
+from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, no_overload
 from tapegrad.execution.dtypes import float32, float64, from_numpy
 from tapegrad.execution.host import from_host
-from tapegrad.functions import bounds
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.attributes import detach
-from tapegrad.functions.declarations import Out
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, no_overload
 from tapegrad.functions.shape import ravel
 from tapegrad.ops import elementwise, indexing, quantiles, sorting
 from tapegrad.ops import shape as shape_ops

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int64
 from tapegrad.functions.dropout import torch_dropout
 from tapegrad.functions.packing import Packing, checked_sizes
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import transpose
 from tapegrad.ops import recurrent
 from tapegrad.ops.checks import cpp_name

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.arguments import not_implemented, shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import common_dtype
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
-from tapegrad.functions import return_types
-from tapegrad.functions.arguments import not_implemented, shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import common_dtype
 from tapegrad.ops import comparison, elementwise, reductions, sorting
 from tapegrad.ops import shape as shape_ops
 from tapegrad.tape.modes import thread

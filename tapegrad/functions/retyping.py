@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import PROPERTIES, public
+from tapegrad.bindings.viewing import declare_view, sharing, view_of
 from tapegrad.dispatch.views import in_reals
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.windows import CONJUGATED, NEGATED
-from tapegrad.functions.registry import PROPERTIES, public
-from tapegrad.functions.viewing import declare_view, sharing, view_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops.kinds import conj as conj_op
 from tapegrad.tape.modes import thread

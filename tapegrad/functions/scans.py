@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.arguments import not_implemented, wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
-from tapegrad.functions import return_types
-from tapegrad.functions.arguments import not_implemented, wrap_dim
-from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
-from tapegrad.functions.naming import renamed
 from tapegrad.functions.reductions import (
     check_differentiable_dtype,
     check_dtype,
@@ -18,8 +20,6 @@ from tapegrad.functions.reductions import (
     one_dim,
     refuse_complex,
 )
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import unsupported
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import comparison, elementwise, joining, scans, shape
 from tapegrad.tensor.tensor import Tensor

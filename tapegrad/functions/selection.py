@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.functions.bounds import numbers
-from tapegrad.functions.declarations import (
+from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.declarations import (
     ARITHMETIC,
     FOUND,
     InPlace,
     Out,
     refuse_wider,
 )
-from tapegrad.functions.inplace import not_of_integers
-from tapegrad.functions.inplace_fast_path import two_operands
-from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.functions.scalars import (
+from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.inplace_fast_path import two_operands
+from tapegrad.bindings.layouts import in_row_major_order
+from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.scalars import (
     common_dtype,
     converted,
     element_of,
@@ -31,6 +30,7 @@ from tapegrad.functions.scalars import (
     refuse,
     unsupported,
 )
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
 from tapegrad.functions.unary import declare
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.kinds import cast

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import existing_dim, shape_of_arguments, squeeze_axes, wrap_dim
+from tapegrad.bindings.layouts import copy_laid_out, has_format
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import PROPERTIES, public
+from tapegrad.bindings.viewing import declare_view, geometry_of, view_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.functions.arguments import existing_dim, shape_of_arguments, squeeze_axes, wrap_dim
-from tapegrad.functions.layouts import copy_laid_out, has_format
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.retyping import viewed_as
-from tapegrad.functions.viewing import declare_view, geometry_of, view_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops.kinds import broadcast_to as broadcast_to_op
 from tapegrad.ops.kinds import conj as conj_op

@@ -12,12 +12,12 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from tapegrad.bindings.factory import OPTIONS, is_integer, no_overload, target, type_name
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, float32, float64, get_default_dtype
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import arange, empty, linspace, ones
-from tapegrad.functions.factory import OPTIONS, is_integer, no_overload, target, type_name
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import elementwise, reductions, shape, special
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tensor.layout import strided

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.losses import no_cast, reduced, refuse_gradient, resolve_reduction
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import activations, elementwise, losses, reductions
 from tapegrad.ops.comparison import eq, ne

@@ -6,14 +6,14 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
+from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import no_overload
+from tapegrad.bindings.viewing import declare_view, view_of
 from tapegrad.execution.dtypes import INTEGRAL
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import EXPECTED, InPlace, Out
-from tapegrad.functions.inplace import not_of_integers
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import ravel
-from tapegrad.functions.viewing import declare_view, view_of
 from tapegrad.ops import shape as ops
 from tapegrad.tensor import geometry
 from tapegrad.tensor.tensor import Tensor

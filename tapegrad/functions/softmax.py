@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.arguments import not_implemented
+from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.registry import public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
-from tapegrad.functions.arguments import not_implemented
 from tapegrad.functions.creation import empty_like, zeros_like
-from tapegrad.functions.declarations import EXPECTED, Out
 from tapegrad.functions.reductions import check_dtype, one_dim, several_dims
-from tapegrad.functions.registry import public
 from tapegrad.functions.unary import NEGATED_BOOL
 from tapegrad.ops import elementwise, reductions
 from tapegrad.ops.kinds import cast

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import common_dtype, is_number, no_overload, operands, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
-from tapegrad.functions import return_types
-from tapegrad.functions.declarations import Out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import common_dtype, is_number, no_overload, operands, unsupported
 from tapegrad.ops import bessel, polynomials, special
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.tensor import Tensor

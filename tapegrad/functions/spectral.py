@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.bounds import refuse_elements
+from tapegrad.bindings.memory import as_strided
+from tapegrad.bindings.placement import squeeze_, transpose_
+from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import pad
-from tapegrad.functions.bounds import refuse_elements
 from tapegrad.functions.creation import ones
-from tapegrad.functions.memory import as_strided
-from tapegrad.functions.placement import squeeze_, transpose_
-from tapegrad.functions.registry import public
 from tapegrad.functions.retyping import resolve_conj, view_as_complex, view_as_real
 from tapegrad.functions.shape import expanded, squeeze, transposed, unsqueeze, viewed
 from tapegrad.functions.slicing import sliced

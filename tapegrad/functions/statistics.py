@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.bindings.bounds import negative, refuse_elements
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import BOOL, FLOATING
-from tapegrad.functions.bounds import negative, refuse_elements
 from tapegrad.functions.matmul import mm
 from tapegrad.functions.reductions import sum
-from tapegrad.functions.registry import public
 from tapegrad.functions.retyping import imag, real
 from tapegrad.functions.selection import clamp
 from tapegrad.functions.shape import reshape, squeeze, t, unsqueeze

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, refuse_wider
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.functions.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, refuse_wider
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import unsupported
 from tapegrad.ops import elementwise, special
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread

@@ -9,7 +9,7 @@ from harness import agree, attempt, warned
 from transcripts import MODULES
 
 import tapegrad
-from tapegrad.functions.registry import overriding
+from tapegrad.bindings.registry import overriding
 from tapegrad.ops import elementwise
 from tapegrad.tape.modes import Modes, thread
 

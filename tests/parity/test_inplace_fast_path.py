@@ -7,7 +7,7 @@ import pytest
 from harness import Programs, agree, attempt
 
 import tapegrad
-from tapegrad.functions.inplace_fast_path import FAST, NEVER
+from tapegrad.bindings.inplace_fast_path import FAST, NEVER
 from tapegrad.ops import assignment, elementwise
 from tapegrad.tape.modes import thread
 

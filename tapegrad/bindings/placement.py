@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.dispatch.error_nodes import Error
-from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
-from tapegrad.execution.host import filled
-from tapegrad.execution.sizes import check_size
-from tapegrad.functions.arguments import squeeze_axes, wrap_dim
-from tapegrad.functions.factory import (
+from tapegrad.bindings.arguments import squeeze_axes, wrap_dim
+from tapegrad.bindings.factory import (
     Target,
     TensorOptions,
     checked_size,
@@ -21,13 +15,19 @@ from tapegrad.functions.factory import (
     target,
     type_name,
 )
-from tapegrad.functions.inplace import before_write, refuse_in_place
-from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, laid_out
-from tapegrad.functions.memory import check_extent, checked_place, int_tuple, strided_arguments, tangent_window
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
-from tapegrad.functions.storages import TypedStorage, UntypedStorage, storage_of_dtype
-from tapegrad.functions.viewing import MOVES, geometry_of
+from tapegrad.bindings.inplace import before_write, refuse_in_place
+from tapegrad.bindings.layouts import checked_format, copy_strides, format_strides, laid_out
+from tapegrad.bindings.memory import check_extent, checked_place, int_tuple, strided_arguments, tangent_window
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_dtype
+from tapegrad.bindings.viewing import MOVES, geometry_of
+from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.error_nodes import Error
+from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
+from tapegrad.execution.host import filled
+from tapegrad.execution.sizes import check_size
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.ops.shape import alias

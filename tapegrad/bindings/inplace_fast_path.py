@@ -15,10 +15,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from tapegrad.bindings.registry import NAMESPACES
+from tapegrad.bindings.scalars import EXACT
 from tapegrad.dispatch import Plan, runner
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.registry import NAMESPACES
-from tapegrad.functions.scalars import EXACT
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.spec import Spec

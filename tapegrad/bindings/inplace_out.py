@@ -13,15 +13,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.bindings.declarations import EXPECTED, Out, said
+from tapegrad.bindings.inplace import become, refuse_in_place
+from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
+from tapegrad.bindings.parser_table import FUNCTIONS
+from tapegrad.bindings.registry import out_writer, unprefixed
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.errors import NotDifferentiableError
 from tapegrad.execution.dtypes import COMPLEX, dtype
 from tapegrad.execution.promotion import can_cast
-from tapegrad.functions.declarations import EXPECTED, Out, said
-from tapegrad.functions.inplace import become, refuse_in_place
-from tapegrad.functions.inplace_memory import refuse_shared_parts, resize_for
-from tapegrad.functions.parser_table import FUNCTIONS
-from tapegrad.functions.registry import out_writer, unprefixed
-from tapegrad.functions.scalars import unsupported
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from tapegrad.bindings.scalars import CPP_NAMES, converted, python_number
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
 from tapegrad.execution.host import committed, filled, from_host, resolve
-from tapegrad.functions.scalars import CPP_NAMES, converted, python_number
 from tapegrad.ops import assignment
 from tapegrad.tensor.geometry import is_dense
 from tapegrad.tensor.layout import layout, strided

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.attributes import LEGACY_DTYPES
+from tapegrad.bindings.factory import is_integer, type_name
+from tapegrad.bindings.registry import NAMESPACES, overrides, public
+from tapegrad.bindings.viewing import geometry_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META, device, device_of, get_default_device
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import get_default_dtype, uint8
 from tapegrad.execution.host import filled, from_host, resolve, to_host
 from tapegrad.execution.windows import CONJUGATED, NEGATED, read_window
-from tapegrad.functions.attributes import LEGACY_DTYPES
-from tapegrad.functions.factory import is_integer, type_name
-from tapegrad.functions.registry import NAMESPACES, overrides, public
-from tapegrad.functions.viewing import geometry_of
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.placing import address_of, nbytes_of, place, resize_memory

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.functions.registry import BY_CLASSES, NAMESPACES, NOT_WRAPPED, PROPERTIES, asked, overridden
+from tapegrad.bindings.registry import BY_CLASSES, NAMESPACES, NOT_WRAPPED, PROPERTIES, asked, overridden
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -5,13 +5,13 @@ See Note [Duals] in ``tensor/dual.py``.
 
 from __future__ import annotations
 
+from tapegrad.bindings.inplace_memory import SHOWN_TWICE
+from tapegrad.bindings.layouts import laid_out
+from tapegrad.bindings.memory import as_strided
+from tapegrad.bindings.viewing import view_of
 from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
-from tapegrad.functions.inplace_memory import SHOWN_TWICE
-from tapegrad.functions.layouts import laid_out
-from tapegrad.functions.memory import as_strided
-from tapegrad.functions.viewing import view_of
 from tapegrad.ops.kinds import cast
 from tapegrad.ops.shape import alias
 from tapegrad.ops.shape import clone as cloned

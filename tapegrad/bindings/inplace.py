@@ -11,19 +11,19 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from tapegrad.bindings.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
+from tapegrad.bindings.dunders import AUGMENTED, accepts
+from tapegrad.bindings.inplace_fast_path import fast_method, no_operand, one_operand
+from tapegrad.bindings.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
+from tapegrad.bindings.naming import renamed, underivable
+from tapegrad.bindings.parser_table import FUNCTIONS
+from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
+from tapegrad.bindings.scalars import cast_number, converted, is_number, no_overload, wrong_type
+from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.promotion import can_cast
-from tapegrad.functions.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
-from tapegrad.functions.dunders import AUGMENTED, accepts
-from tapegrad.functions.inplace_fast_path import fast_method, no_operand, one_operand
-from tapegrad.functions.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
-from tapegrad.functions.naming import renamed, underivable
-from tapegrad.functions.parser_table import FUNCTIONS
-from tapegrad.functions.registry import IN_PLACE, NAMESPACES, public, wrapped
-from tapegrad.functions.scalars import cast_number, converted, is_number, no_overload, wrong_type
-from tapegrad.functions.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.ops import assignment
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import thread

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import accelerator, accelerator_type, device
 from tapegrad.execution.devices import device_count as count_devices
 from tapegrad.execution.late import look
-from tapegrad.functions.registry import public
 
 
 @public("accelerator", asks="nobody")

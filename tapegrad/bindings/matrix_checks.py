@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tapegrad.bindings.arguments import not_implemented
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
-from tapegrad.functions.arguments import not_implemented
 from tapegrad.tensor.tensor import Tensor
 
 

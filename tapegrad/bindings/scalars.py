@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.parser_table import NUMBERS_AS_TENSORS
+from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import inferred_dtype, result_dtype
-from tapegrad.functions.parser_table import NUMBERS_AS_TENSORS
-from tapegrad.functions.registry import public
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, wrap
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import existing_dim
+from tapegrad.bindings.factory import is_integer, type_name
+from tapegrad.bindings.layouts import checked_format, copy_laid_out, copy_strides, format_strides, has_format, laid_out
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.viewing import as_view, declare_view, geometry_of
 from tapegrad.errors import out_of_storage
 from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.rows import fills
-from tapegrad.functions.arguments import existing_dim
-from tapegrad.functions.factory import is_integer, type_name
-from tapegrad.functions.layouts import checked_format, copy_laid_out, copy_strides, format_strides, has_format, laid_out
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
-from tapegrad.functions.viewing import as_view, declare_view, geometry_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
 from tapegrad.execution.dtypes import BOOL
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tensor.tensor import Tensor
 

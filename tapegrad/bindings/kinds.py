@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.absent import QUANTIZED, SPARSE, STREAMS
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import float32
-from tapegrad.functions.registry import public
 from tapegrad.tensor.tensor import Tensor
 
 

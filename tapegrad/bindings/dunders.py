@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.registry import NAMESPACES, wrapped
+from tapegrad.bindings.scalars import EXACT, is_number
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.registry import NAMESPACES, wrapped
-from tapegrad.functions.scalars import EXACT, is_number
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from tapegrad.functions.registry import overriding, without_innermost
+from tapegrad.bindings.registry import overriding, without_innermost
 from tapegrad.tape.modes import thread
 
 

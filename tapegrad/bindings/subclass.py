@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.functions.attributes import as_instance, set_flag, sharing
-from tapegrad.functions.registry import (
+from tapegrad.bindings.attributes import as_instance, set_flag, sharing
+from tapegrad.bindings.registry import (
     NAMESPACES,
     PROPERTIES,
     default_torch_function,

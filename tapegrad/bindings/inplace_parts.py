@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.declarations import ARITHMETIC
+from tapegrad.bindings.inplace import become, before_write, copy_, fill_, refuse_in_place
+from tapegrad.bindings.inplace_memory import refuse_overlap, refuse_shown_twice
+from tapegrad.bindings.memory import window_settings
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.views import take_history
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here
 from tapegrad.execution.values import NUMBERS
-from tapegrad.functions.declarations import ARITHMETIC
-from tapegrad.functions.inplace import become, before_write, copy_, fill_, refuse_in_place
-from tapegrad.functions.inplace_memory import refuse_overlap, refuse_shown_twice
-from tapegrad.functions.memory import window_settings
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.viewing import geometry_of
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, expanded

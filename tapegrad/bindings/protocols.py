@@ -8,14 +8,14 @@ from copy import deepcopy
 from textwrap import indent
 from typing import Any
 
+from tapegrad.bindings.attributes import as_instance, sharing
+from tapegrad.bindings.registry import public
 from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import from_host, is_traced, to_host
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.windows import read_window
-from tapegrad.functions.attributes import as_instance, sharing
-from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import Geometry

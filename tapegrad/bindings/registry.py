@@ -19,10 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.doors import Door
-from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.functions.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
-from tapegrad.functions.parser import (
+from tapegrad.bindings.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
+from tapegrad.bindings.parser import (
     NUMPY_NAMES,
     check_call,
     check_inner,
@@ -33,7 +31,9 @@ from tapegrad.functions.parser import (
     respelled,
     type_name,
 )
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS
+from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
+from tapegrad.doors import Door
+from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
@@ -88,7 +88,7 @@ _LASTING = ("builtins", "numpy", "tapegrad")
 TENSOR = ("Tensor", Tensor)
 """Annotations of parameters that take tensors only."""
 
-out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="functions/inplace_out.py")
+out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="bindings/inplace_out.py")
 """What calls a function and writes its result into the tensor given as ``out=``."""
 
 caster: Door[Callable[..., Any]] = Door("caster", filled_by="amp/casting.py")

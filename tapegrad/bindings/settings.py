@@ -7,9 +7,9 @@ import os
 import warnings
 from typing import Any
 
+from tapegrad.bindings.parser import type_name
+from tapegrad.bindings.registry import public
 from tapegrad.execution.tiering import be_deterministic
-from tapegrad.functions.parser import type_name
-from tapegrad.functions.registry import public
 
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

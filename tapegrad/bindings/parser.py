@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.functions.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from tapegrad.functions.viewing import geometry_of
+from tapegrad.bindings.viewing import geometry_of
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.comparison import ne
 from tapegrad.ops.elementwise import where

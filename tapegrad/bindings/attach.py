@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions import inplace
-from tapegrad.functions.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, asked, overridden, overriding, refusal
+from tapegrad.bindings import inplace
+from tapegrad.bindings.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, asked, overridden, overriding, refusal
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import Tensor
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.generator import manual_seed as seed_default
+from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import device_count as count_devices
 from tapegrad.execution.late import look
-from tapegrad.functions.generator import manual_seed as seed_default
-from tapegrad.functions.registry import public
 
 
 @public("cuda")

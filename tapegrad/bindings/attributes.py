@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, overrides, public
+from tapegrad.bindings.viewing import data_version_of, sharing
 from tapegrad.dispatch.accumulation import refit
 from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
@@ -12,8 +14,6 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator
-from tapegrad.functions.registry import NAMESPACES, PROPERTIES, overrides, public
-from tapegrad.functions.viewing import data_version_of, sharing
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread

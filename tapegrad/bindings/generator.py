@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad import streams
+from tapegrad.bindings.factory import named_device
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import dtype, uint8, uint32
 from tapegrad.execution.host import from_host, innermost, is_traced, to_host
 from tapegrad.execution.random import DEFAULT_SEED, KEY_SHAPE, KeyStream, entropy, from_key
-from tapegrad.functions.factory import named_device
-from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import Level, drawn_apart, fresh, fresh_examples, mapping, sizes_of
