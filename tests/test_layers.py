@@ -46,13 +46,14 @@ FLOORS = [
 
 OPS = [
     "facts", "overloads", "signatures", "saved_fields", "operator", "kinds", "foreign", "conventions", "assignment",
-    "checks", "comparison", "conversion", "random", "dropout",
-    "elementwise", "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scans", "matmul",
-    "einsum", "activations", "losses", "convolving", "convolution", "resampling", "pooling", "patches", "normalization",
-    "embedding", "attention", "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions",
-    "solving", "lu", "ldl", "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr",
-    "pseudoinverse", "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins",
-    "adjoints", "levels", "page", "__main__",
+    "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection", "unary", "arithmetic",
+    "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms", "softmax",
+    "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
+    "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
+    "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions", "solving", "lu", "ldl",
+    "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
+    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "adjoints",
+    "levels", "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {

@@ -15,9 +15,10 @@ from typing import Any
 
 from tapegrad.bindings.viewing import geometry_of
 from tapegrad.ops import shape as shape_ops
+from tapegrad.ops import slicing
 from tapegrad.ops.comparison import ne
-from tapegrad.ops.elementwise import where
 from tapegrad.ops.kinds import broadcast_to
+from tapegrad.ops.selection import where
 from tapegrad.tape.modes import switched
 from tapegrad.tensor import placing
 from tapegrad.tensor.geometry import Geometry, extent, is_dense, overlaps_itself
@@ -113,10 +114,10 @@ def last_written(name: str, tensor: Tensor, before: Tensor, result: Tensor) -> T
     with switched(grad=False):
         for axis, (length, stride) in enumerate(zip(spec.shape, spec.strides, strict=True)):
             if not stride and length > 1:
-                last = shape_ops.select(before, 0, axis=axis)
+                last = slicing.select(before, 0, axis=axis)
                 for position in range(length):
-                    one = shape_ops.select(result, position, axis=axis)
-                    last = where(ne(one, shape_ops.select(before, position, axis=axis)), one, last)
+                    one = slicing.select(result, position, axis=axis)
+                    last = where(ne(one, slicing.select(before, position, axis=axis)), one, last)
                 everywhere = broadcast_to(shape_ops.unsqueeze(last, axis=axis), shape=tuple(result.shape))
                 result = wrap(value_of(everywhere), result._spec, result._edge)
     return result

@@ -17,7 +17,7 @@ from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.shape import reshaped
 from tapegrad.functions.unary import check
-from tapegrad.ops import activations, elementwise
+from tapegrad.ops import activations, arithmetic, unary
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -316,25 +316,25 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 @public("nn.functional")
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
-    return NAMESPACES["Tensor"]["sub"](input, elementwise.tanh(input))
+    return NAMESPACES["Tensor"]["sub"](input, unary.tanh(input))
 
 
 @public("nn.functional")
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
-    return elementwise.div(input, elementwise.add(NAMESPACES["torch"]["abs"](input), 1))
+    return arithmetic.div(input, arithmetic.add(NAMESPACES["torch"]["abs"](input), 1))
 
 
 @public("nn.functional")
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``."""
-    return elementwise.sigmoid(input)
+    return unary.sigmoid(input)
 
 
 @public("nn.functional")
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
-    return elementwise.tanh(input)
+    return unary.tanh(input)
 
 
 # -- in-place variants -------------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ from tapegrad.bindings.scalars import (
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
-from tapegrad.ops import comparison, elementwise, special
+from tapegrad.ops import arithmetic, comparison, special
+from tapegrad.ops import unary as unary_ops
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -57,7 +58,7 @@ def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
     return bool(alpha) if category == BOOL else element_of(alpha, common_dtype(x, y))
 
 
-@public("torch", "Tensor", in_place=InPlace(captured="", fast=(one_operand, elementwise.add, elementwise.add_scaled)))
+@public("torch", "Tensor", in_place=InPlace(captured="", fast=(one_operand, arithmetic.add, arithmetic.add_scaled)))
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, broadcast; either may be a number.
 
@@ -70,8 +71,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """
     x, y = operands("add", input, other)
     if type(alpha) is int and alpha == 1:
-        return elementwise.add(x, y)
-    return elementwise.add_scaled(x, y, _checked_alpha(alpha, x, y))
+        return arithmetic.add(x, y)
+    return arithmetic.add_scaled(x, y, _checked_alpha(alpha, x, y))
 
 
 def _check_subtraction(x: Any, y: Any) -> None:
@@ -83,7 +84,7 @@ def _check_subtraction(x: Any, y: Any) -> None:
 
 @public(
     "torch", "Tensor", aliases=("subtract",),
-    in_place=InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.sub, elementwise.sub_scaled)),
+    in_place=InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.sub, arithmetic.sub_scaled)),
 )  # fmt: skip
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, broadcast; either may be a number.
@@ -94,8 +95,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     _check_subtraction(input, other)
     x, y = operands("sub", input, other)
     if type(alpha) is int and alpha == 1:
-        return elementwise.sub(x, y)
-    return elementwise.sub_scaled(x, y, _checked_alpha(alpha, x, y))
+        return arithmetic.sub(x, y)
+    return arithmetic.sub_scaled(x, y, _checked_alpha(alpha, x, y))
 
 
 @public("torch")
@@ -108,21 +109,21 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     _check_subtraction(other, input)
     x, y = operands("rsub", input, other)
     if type(alpha) is int and alpha == 1:
-        return elementwise.rsub(x, y) if isinstance(y, Tensor) else elementwise.rsub_number(x, y)
-    op = elementwise.rsub_scaled if isinstance(y, Tensor) else elementwise.rsub_number_scaled
+        return arithmetic.rsub(x, y) if isinstance(y, Tensor) else arithmetic.rsub_number(x, y)
+    op = arithmetic.rsub_scaled if isinstance(y, Tensor) else arithmetic.rsub_number_scaled
     return op(x, y, _checked_alpha(alpha, x, y))
 
 
-_TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.mul))
+_TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.mul))
 
 
 @public("torch", "Tensor", aliases=("multiply",), in_place=_TIMES)
 def mul(input: Any, other: Any) -> Tensor:
     """``input * other``, broadcast; either may be a number."""
-    return elementwise.mul(*operands("mul", input, other))
+    return arithmetic.mul(*operands("mul", input, other))
 
 
-_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.div))
+_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.div))
 
 
 @public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)
@@ -139,7 +140,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     tensor([-4,  3])
     """
     if rounding_mode is None:
-        return elementwise.div(*operands("div", input, other, floating_operand))
+        return arithmetic.div(*operands("div", input, other, floating_operand))
     x, y = operands("div", input, other)
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
@@ -147,13 +148,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         )
     refuse(f"div_{rounding_mode}_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
-    return elementwise.div_rounded(x, y, rounding_mode=rounding_mode)
+    return arithmetic.div_rounded(x, y, rounding_mode=rounding_mode)
 
 
 @public("torch", "Tensor", in_place=_DIVIDED, out=Out(called="div"))
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``, broadcast; integers are divided as floats."""
-    return elementwise.div(*operands("true_divide", input, other, floating_operand))
+    return arithmetic.div(*operands("true_divide", input, other, floating_operand))
 
 
 def _check_divisor(x: Any, y: Any) -> None:
@@ -180,7 +181,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
     x, y = operands("floor_divide", input, other)
     refuse("div_floor_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
-    return elementwise.floor_divide(x, y)
+    return arithmetic.floor_divide(x, y)
 
 
 @public("torch", "Tensor")
@@ -198,8 +199,8 @@ def remainder(input: Any, other: Any) -> Tensor:
     refuse("remainder_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
     if not isinstance(x, Tensor):
-        return elementwise.number_remainder(x, y)
-    return elementwise.remainder(x, y) if isinstance(y, Tensor) else elementwise.remainder_number(x, y)
+        return arithmetic.number_remainder(x, y)
+    return arithmetic.remainder(x, y) if isinstance(y, Tensor) else arithmetic.remainder_number(x, y)
 
 
 @public("torch", "Tensor")
@@ -212,7 +213,7 @@ def fmod(input: Tensor, other: Any) -> Tensor:
     x, y = operands("fmod", input, other)
     refuse("fmod_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
-    return elementwise.fmod(x, y) if isinstance(y, Tensor) else elementwise.fmod_number(x, y)
+    return arithmetic.fmod(x, y) if isinstance(y, Tensor) else arithmetic.fmod_number(x, y)
 
 
 # -- powers ------------------------------------------------------------------------------------------------------------
@@ -237,13 +238,13 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """
     if isinstance(input, Tensor) and isinstance(exponent, Tensor):
         refuse("pow", (input, exponent), BOOL)
-        return elementwise.pow(input, exponent)
+        return arithmetic.pow(input, exponent)
     if isinstance(input, Tensor) and is_number(exponent):
         return _to_number(input, exponent)
     if isinstance(exponent, Tensor) and is_number(input):
         base = operand(input, exponent.dtype)
         refuse("pow", (base, exponent), BOOL)
-        return in_row_major_order(elementwise.number_pow(base, exponent))
+        return in_row_major_order(arithmetic.number_pow(base, exponent))
     raise no_overload("pow", (input, exponent), _POW)
 
 
@@ -256,13 +257,13 @@ def _to_number(x: Tensor, exponent: Any) -> Tensor:
         if x.dtype.category == BOOL and isinstance(exponent, bool):
             return comparison.logical_or(x, not exponent)
         refuse("pow", (x, exponent), BOOL)
-        return elementwise.pow_number(x, _whole_exponent(x, exponent) if isinstance(exponent, int) else exponent)
+        return arithmetic.pow_number(x, _whole_exponent(x, exponent) if isinstance(exponent, int) else exponent)
     if isinstance(exponent, complex):
-        return elementwise.pow_number(x, exponent)
+        return arithmetic.pow_number(x, exponent)
     exponent = float(exponent)
     if moves(exponent) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
-        return elementwise.pow_number(x, exponent)
-    return elementwise.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
+        return arithmetic.pow_number(x, exponent)
+    return unary_ops.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
 
 
 def _whole_exponent(x: Tensor, exponent: int) -> Any:
@@ -331,16 +332,16 @@ public("special")(xlogy)
 @public("Tensor", name="__rdiv__", aliases=("__rtruediv__",))
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     """``other / self``."""
-    return elementwise.reciprocal(self) * other
+    return unary_ops.reciprocal(self) * other
 
 
-hot_dunder("__add__", elementwise.add, add, augmented=("__iadd__",))
-hot_dunder("__radd__", elementwise.add, add)
-hot_dunder("__sub__", elementwise.sub, sub, augmented=("__isub__",))
-hot_dunder("__mul__", elementwise.mul, mul, augmented=("__imul__",))
-hot_dunder("__rmul__", elementwise.mul, mul)
-hot_dunder("__truediv__", elementwise.div, div, augmented=("__itruediv__", "__idiv__"))
-hot_dunder("__rsub__", elementwise.rsub_number, rsub, own=True)
+hot_dunder("__add__", arithmetic.add, add, augmented=("__iadd__",))
+hot_dunder("__radd__", arithmetic.add, add)
+hot_dunder("__sub__", arithmetic.sub, sub, augmented=("__isub__",))
+hot_dunder("__mul__", arithmetic.mul, mul, augmented=("__imul__",))
+hot_dunder("__rmul__", arithmetic.mul, mul)
+hot_dunder("__truediv__", arithmetic.div, div, augmented=("__itruediv__", "__idiv__"))
+hot_dunder("__rsub__", arithmetic.rsub_number, rsub, own=True)
 dunder("__floordiv__", floor_divide, own=True, augmented=("__ifloordiv__",))
 dunder("__rfloordiv__", reverse(floor_divide), own=True)
 dunder("__mod__", remainder, augmented=("__imod__",))

@@ -9,7 +9,7 @@ from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int32, int64
 from tapegrad.functions.creation import arange
-from tapegrad.ops import bags, shape
+from tapegrad.ops import bags, shape, slicing
 from tapegrad.ops import embedding as ops
 from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import switched
@@ -185,7 +185,7 @@ def torch_embedding_bag(
     if offsets.dtype is not indices.dtype:
         offsets, indices = (cast(tensor, dtype=int64) for tensor in (offsets, indices))
     if include_last_offset:
-        offsets = shape.slice_(offsets, 0, axis=0, length=offsets.shape[0] - 1, step=1)
+        offsets = slicing.slice_(offsets, 0, axis=0, length=offsets.shape[0] - 1, step=1)
     return bags.embedding_bag(
         weight, indices, offsets, per_sample_weights, mode=MODES[mode],
         padding_idx=-1 if padding_idx is None else padding_idx % rows, by_frequency=bool(scale_grad_by_freq),

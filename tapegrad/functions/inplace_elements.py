@@ -20,7 +20,7 @@ from tapegrad.execution.devices import META
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.functions.dropout import alpha_dropout, check_native_probability, dropout, feature_alpha_dropout
 from tapegrad.functions.shape import expanded
-from tapegrad.ops import elementwise
+from tapegrad.ops import unary
 from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, put, value_of
@@ -32,7 +32,7 @@ from tapegrad.tensor.tensor import Tensor, put, value_of
 def conj_physical_(self: Tensor) -> Tensor:
     """Replace the elements by their complex conjugates."""
     refuse_in_place(self, overlapping=not self.dtype.is_complex)
-    return become(self, renamed(elementwise.conj_physical(before_write(self)), "ConjPhysicalBackward1"))
+    return become(self, renamed(unary.conj_physical(before_write(self)), "ConjPhysicalBackward1"))
 
 
 @public("Tensor")

@@ -24,7 +24,7 @@ from tapegrad.functions.conversion import to
 from tapegrad.functions.creation import new_full, new_ones
 from tapegrad.functions.retyping import conj
 from tapegrad.functions.shape import expand
-from tapegrad.ops import elementwise
+from tapegrad.ops import selection
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -71,7 +71,7 @@ def _selecting(input: Tensor, mask: Tensor) -> Tensor:
 
 def _combined(name: str, input: Tensor, mask: Tensor | None, fill: Callable[[str, dtype], Any]) -> Tensor:
     """``input`` with the identity of an operation where the mask is not set."""
-    return input if mask is None else elementwise.where(_selecting(input, mask), input, fill(name, input.dtype))
+    return input if mask is None else selection.where(_selecting(input, mask), input, fill(name, input.dtype))
 
 
 def _zero(name: str, of: dtype) -> Any:
@@ -277,7 +277,7 @@ def _variance(
     total = sum(squares, dim, keepdim=keepdim, dtype=compute, mask=mask)
     count = _in(count if keepdim else _numbers(input, dim, False, mask), compute.to_real())
     if correction != 0:
-        count = elementwise.clamp_min(sub(count, correction), 0)
+        count = selection.clamp_min(sub(count, correction), 0)
     return div(total, count)
 
 

@@ -15,6 +15,7 @@ from tapegrad.functions.reductions import check_dtype, several_dims
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
 from tapegrad.ops import normalization, reductions
+from tapegrad.ops import norms as ops
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -42,7 +43,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     check_norm_dtype("vector_norm", input, None)
     axis = wrap_dim(dim, input.ndim)
     axes = tuple(other for other in range(input.ndim) if other != axis)
-    return reductions.renorm(input, ord=p, axis=axes, limit=float(maxnorm))
+    return ops.renorm(input, ord=p, axis=axes, limit=float(maxnorm))
 
 
 def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
@@ -111,7 +112,7 @@ def vector_norm(
     check_norm_dtype("vector_norm", input, dtype)
     axes = several_dims("linalg_vector_norm", dim, input.ndim)
     check_identity(input, ord, dim, axes)
-    return reductions.vector_norm(input, ord=number(ord), axis=axes, keepdims=keepdim, dtype=dtype)
+    return ops.vector_norm(input, ord=number(ord), axis=axes, keepdims=keepdim, dtype=dtype)
 
 
 def number(ord: float) -> float:
@@ -251,7 +252,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
             f"norm(): input dtype should be either floating point or complex. Got {own.scalar_name} instead."
         )
     broadcast_shapes([input.shape, other.shape])
-    return reductions.dist(input, other, ord=number(p))
+    return ops.dist(input, other, ord=number(p))
 
 
 # Weights of a given length ------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from tapegrad.functions.construction import copy_of
 from tapegrad.functions.shape import transpose
 from tapegrad.ops import packing
 from tapegrad.ops.comparison import lt
-from tapegrad.ops.elementwise import where
-from tapegrad.ops.shape import slice_, unsqueeze, view
+from tapegrad.ops.selection import where
+from tapegrad.ops.shape import unsqueeze, view
+from tapegrad.ops.slicing import slice_
 from tapegrad.tensor.tensor import Tensor
 
 

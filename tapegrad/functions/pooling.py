@@ -9,7 +9,7 @@ from tapegrad.bindings.registry import public
 from tapegrad.bindings.windows import adaptive, hashable, several, windows
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
-from tapegrad.ops import activations, elementwise, pooling, reductions, resampling, unpooling
+from tapegrad.ops import activations, arithmetic, pooling, reductions, resampling, unary, unpooling
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
@@ -385,10 +385,10 @@ def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, strid
     count = 1
     for length in kernel:
         count *= length
-    powers = elementwise.power(input, exponent=norm_type)
+    powers = unary.power(input, exponent=norm_type)
     means = _avg_pool(dims, powers, kernel, stride, 0, ceil_mode, True)
-    positive = elementwise.mul(elementwise.sign(means), activations.relu(elementwise.abs(means)))
-    return elementwise.power(elementwise.mul(positive, count), exponent=1.0 / norm_type)
+    positive = arithmetic.mul(unary.sign(means), activations.relu(unary.abs(means)))
+    return unary.power(arithmetic.mul(positive, count), exponent=1.0 / norm_type)
 
 
 @public("nn.functional")

@@ -28,8 +28,8 @@ from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.ops import random as ops
+from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.elementwise import mul
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of

@@ -14,7 +14,7 @@ from tapegrad.ops import recurrent
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.joining import cat, stack
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.shape import select
+from tapegrad.ops.slicing import select
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -13,7 +13,7 @@ from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import common_dtype
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
-from tapegrad.ops import comparison, elementwise, reductions, sorting
+from tapegrad.ops import arithmetic, comparison, reductions, selection, sorting
 from tapegrad.ops import shape as shape_ops
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -214,7 +214,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
         )
     total = nansum(input, dim, keepdim, dtype=dtype)
     axes = several_dims("nanmean", dim, input.ndim)
-    return elementwise.div(total, reductions.sum(comparison.eq(input, input), axis=axes, keepdims=keepdim))
+    return arithmetic.div(total, reductions.sum(comparison.eq(input, input), axis=axes, keepdims=keepdim))
 
 
 @public("torch", "Tensor")
@@ -265,7 +265,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def _of_two(name: str, input: Tensor, other: Tensor) -> Tensor:
     if common_dtype(input, other).is_complex:
         raise RuntimeError(f"{name} not implemented for complex tensors.")
-    return (elementwise.maximum if name == "maximum" else elementwise.minimum)(input, other)
+    return (selection.maximum if name == "maximum" else selection.minimum)(input, other)
 
 
 def _extremum(name: str, input: Tensor, dim: Any, keepdim: Any, other: Any) -> Any:

@@ -21,7 +21,7 @@ from tapegrad.functions.reductions import (
     refuse_complex,
 )
 from tapegrad.functions.slicing import sliced
-from tapegrad.ops import comparison, elementwise, joining, scans, shape
+from tapegrad.ops import arithmetic, comparison, joining, scans, shape
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -161,7 +161,7 @@ def diff(
 
 
 def _difference(input: Tensor, axis: int) -> Tensor:
-    subtract = comparison.logical_xor if input.dtype is dtypes.bool else elementwise.sub
+    subtract = comparison.logical_xor if input.dtype is dtypes.bool else arithmetic.sub
     length = max(input.shape[axis] - 1, 0)
     later = sliced(input, axis, min(1, input.shape[axis]), length)
     return subtract(later, sliced(input, axis, 0, length))

@@ -19,7 +19,7 @@ from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, one_dim
-from tapegrad.ops import indexing, reductions, sorting
+from tapegrad.ops import gathering, reductions, sorting
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
 from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
@@ -252,7 +252,7 @@ def searchsorted(
     right = _search_side(right, side)
     _check_search(sorted_sequence, input)
     if sorter is not None:
-        sorted_sequence = indexing.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
+        sorted_sequence = gathering.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
     values = _scalar(input, sorted_sequence) if is_scalar(input) else input
     return sorting.searchsorted(
         sorted_sequence, values, right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64

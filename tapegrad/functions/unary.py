@@ -11,7 +11,8 @@ from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OU
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.ops import elementwise, special
+from tapegrad.ops import special
+from tapegrad.ops import unary as ops
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -68,31 +69,31 @@ def declare(
 
 # -- integers become floats, complex numbers are taken -----------------------------------------------------------------
 
-declare(unary(elementwise.exp))
-declare(unary(elementwise.exp2), special=("exp2",))
-declare(unary(elementwise.expm1), special=("expm1",))
-declare(unary(elementwise.log))
-declare(unary(elementwise.log2))
-declare(unary(elementwise.log10))
-declare(unary(elementwise.log1p), special=("log1p",))
-declare(unary(elementwise.sqrt))
-declare(unary(elementwise.rsqrt))
-declare(unary(elementwise.reciprocal))
-declare(unary(elementwise.sin))
-declare(unary(elementwise.cos))
-declare(unary(elementwise.tan))
-declare(unary(elementwise.asin), "arcsin")
-declare(unary(elementwise.acos), "arccos")
-declare(unary(elementwise.atan), "arctan")
-declare(unary(elementwise.sinh))
-declare(unary(elementwise.cosh))
-declare(unary(elementwise.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1"))
-declare(unary(elementwise.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
-declare(unary(elementwise.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
-declare(unary(elementwise.tanh))
-declare(unary(elementwise.sigmoid), special=("expit",))
-declare(unary(elementwise.angle))
-declare(unary(elementwise.sinc), special=("sinc",))
+declare(unary(ops.exp))
+declare(unary(ops.exp2), special=("exp2",))
+declare(unary(ops.expm1), special=("expm1",))
+declare(unary(ops.log))
+declare(unary(ops.log2))
+declare(unary(ops.log10))
+declare(unary(ops.log1p), special=("log1p",))
+declare(unary(ops.sqrt))
+declare(unary(ops.rsqrt))
+declare(unary(ops.reciprocal))
+declare(unary(ops.sin))
+declare(unary(ops.cos))
+declare(unary(ops.tan))
+declare(unary(ops.asin), "arcsin")
+declare(unary(ops.acos), "arccos")
+declare(unary(ops.atan), "arctan")
+declare(unary(ops.sinh))
+declare(unary(ops.cosh))
+declare(unary(ops.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1"))
+declare(unary(ops.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
+declare(unary(ops.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
+declare(unary(ops.tanh))
+declare(unary(ops.sigmoid), special=("expit",))
+declare(unary(ops.angle))
+declare(unary(ops.sinc), special=("sinc",))
 
 
 # -- integers become floats, complex numbers are refused ---------------------------------------------------------------
@@ -119,16 +120,16 @@ def _refuse_complex(tensor: Tensor, result: Tensor) -> None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
 
 
-declare(unary(elementwise.floor, _whole("floor")), out=Out(FOUND))
-declare(unary(elementwise.ceil, _whole("ceil")), out=Out(FOUND))
-declare(unary(elementwise.trunc, _whole("trunc")), "fix", out=Out(FOUND))
-declare(unary(elementwise.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
-declare(unary(elementwise.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
-declare(unary(elementwise.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
-declare(unary(elementwise.sgn, {}), out=Out(FOUND))
-declare(unary(elementwise.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
-declare(unary(elementwise.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")}))
-declare(unary(elementwise.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
+declare(unary(ops.floor, _whole("floor")), out=Out(FOUND))
+declare(unary(ops.ceil, _whole("ceil")), out=Out(FOUND))
+declare(unary(ops.trunc, _whole("trunc")), "fix", out=Out(FOUND))
+declare(unary(ops.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
+declare(unary(ops.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
+declare(unary(ops.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
+declare(unary(ops.sgn, {}), out=Out(FOUND))
+declare(unary(ops.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
+declare(unary(ops.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")}))
+declare(unary(ops.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
 
 
 @public("torch", "Tensor", out=Out(FOUND))
@@ -145,9 +146,9 @@ def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     kernel = "round_vml_cpu" if decimals is UNSET or decimals == 0 else "round_cpu"
     check(input, {BOOL: kernel, COMPLEX: kernel})
     if decimals is UNSET:
-        return elementwise.round(input)
+        return ops.round(input)
     check(input, {INTEGRAL: kernel})
-    return elementwise.round_decimals(input, decimals=decimals)
+    return ops.round_decimals(input, decimals=decimals)
 
 
 public("special", out=Out(FOUND))(round)
@@ -168,7 +169,7 @@ def positive(input: Tensor) -> Tensor:
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(x / (1 - x))``, of ``input`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given."""
     check(input, {COMPLEX: "logit_cpu"})
-    return elementwise.logit(input, eps=None if eps is None else float(eps))
+    return ops.logit(input, eps=None if eps is None else float(eps))
 
 
 public("special")(logit)
@@ -235,7 +236,7 @@ def nan_to_num(
     """
     dtype = input.dtype
     if dtype.category < FLOATING:
-        return elementwise.trunc(input)  # which is a copy
+        return ops.trunc(input)  # which is a copy
     largest = _largest_finite(dtype.to_real().name)
     if dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
@@ -244,7 +245,7 @@ def nan_to_num(
         largest if posinf is None else posinf,
         -largest if neginf is None else neginf,
     )
-    return elementwise.nan_to_num(input, *[float(value) for value in chosen])
+    return ops.nan_to_num(input, *[float(value) for value in chosen])
 
 
 def _largest_finite(name: str) -> float:
@@ -259,7 +260,7 @@ def _largest_finite(name: str) -> float:
 @public("torch", "Tensor", out=Out(FOUND))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
-    return elementwise.conj_physical(input) if input.dtype.is_complex else input
+    return ops.conj_physical(input) if input.dtype.is_complex else input
 
 
 _OF_PARTS = Out("Expected object of scalar type {R} but got scalar type {O} for argument 'out'")
@@ -273,7 +274,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
         RuntimeError: the parts are not floating, or not of one dtype.
     """
     _check_parts("complex", real, imag)
-    return elementwise.complex(real, imag)
+    return ops.complex(real, imag)
 
 
 @public("torch", out=_OF_PARTS)
@@ -284,7 +285,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
         RuntimeError: the parts are not floating, or not of one dtype.
     """
     _check_parts("polar", abs, angle)
-    return elementwise.polar(abs, angle)
+    return ops.polar(abs, angle)
 
 
 def _check_parts(function: str, first: Tensor, second: Tensor) -> None:

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import random
-from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import elementwise, general
 
 
