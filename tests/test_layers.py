@@ -50,9 +50,9 @@ OPS = [
     "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms", "softmax",
     "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
     "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
-    "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions", "solving", "lu", "ldl",
+    "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
     "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
-    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "adjoints",
+    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native",
     "levels", "page", "__main__",
 ]  # fmt: skip
 

@@ -26,14 +26,12 @@ from tapegrad.functions import (
     factorizations,
     fft,
     foreach,
-    fractional,
     gathering,
     grid_sampling,
     histograms,
     identities,
     indexing,
     inplace_elements,
-    interpolation,
     joining,
     legacy,
     linear_loss,
@@ -75,3 +73,5 @@ from tapegrad.functions import (
     unary,
     view_copies,
 )
+from tapegrad.functions import resampling as interpolation
+from tapegrad.functions import unpooling as fractional

@@ -15,9 +15,10 @@ from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8
 from tapegrad.functions.arrangement import padded
 from tapegrad.functions.creation import empty, ones_like
-from tapegrad.functions.interpolation import interpolate
 from tapegrad.functions.normalization import instance_norm, normalized_axes, renew
-from tapegrad.ops import adjoints, attention, normalization, resampling
+from tapegrad.functions.resampling import interpolate
+from tapegrad.ops import attention, normalization, resampling
+from tapegrad.ops import native as adjoints
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.kinds import cast
 from tapegrad.ops.resampling import Sampling

@@ -8,7 +8,7 @@ from tapegrad.bindings.generator import next_key, one_by_one
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.ops import distributions as ops
+from tapegrad.ops import samplers as ops
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -33,7 +33,7 @@ FILES = {
     "nn/functional": "nn.functional",
     "signal/windows": "signal.windows",
     "special": "special",
-    "functions/return_types": "",
+    "bindings/return_types": "",
     "tensor/methods": "Tensor",
 }
 """Each file, and the namespace that it has."""
@@ -120,7 +120,7 @@ NOT_WRITTEN = {"__new__", "__init_subclass__", "__torch_function__", "_make_subc
 
 def written(file: str) -> str:
     """The text of a stub."""
-    if file == "functions/return_types":
+    if file == "bindings/return_types":
         return HEAD.partition("\n\nimport")[0] + "\n" + "".join(_named_tuples())
     home = FILES[file]
     if home == "Tensor":
