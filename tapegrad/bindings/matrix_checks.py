@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from tapegrad.bindings.arguments import not_implemented
+from tapegrad.bindings.bounds import batch_element
+from tapegrad.errors import LinAlgError
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
+from tapegrad.execution.late import Finding
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -49,3 +53,13 @@ def check_kernel(kernel: str, input: Tensor) -> None:
     """
     if input.dtype.category < FLOATING or input.dtype.itemsize < (8 if input.dtype.category == COMPLEX else 4):
         raise not_implemented(kernel, input.dtype)
+
+
+def is_differentiated(input: Tensor) -> bool:
+    """Whether anybody may ask for a derivative of what is computed from a tensor."""
+    return (input._spec.requires_grad and thread.modes.grad) or bool(input._spec.dual)
+
+
+def failure(name: str, found: Finding, what: str) -> LinAlgError:
+    """PyTorch's words for the first matrix of a batch that a routine could not do."""
+    return LinAlgError(f"{name}: {batch_element(found.place, found.ndim)}{what}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.bounds import refuse_elements, zero
-from tapegrad.bindings.declarations import ARITHMETIC, InPlace, Out
+from tapegrad.bindings.declarations import ARITHMETIC, InPlace, Out, refuse_wider
 from tapegrad.bindings.dunders import dunder, hot_dunder, reverse
 from tapegrad.bindings.inplace_fast_path import one_operand
 from tapegrad.bindings.layouts import in_row_major_order
@@ -21,13 +22,16 @@ from tapegrad.bindings.scalars import (
     operands,
     python_number,
     refuse,
+    unsupported,
 )
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
-from tapegrad.ops import arithmetic, comparison, special
+from tapegrad.functions.unary import declare
+from tapegrad.ops import arithmetic, comparison
 from tapegrad.ops import unary as unary_ops
 from tapegrad.ops.kinds import cast
+from tapegrad.ops.operator import Operator
 from tapegrad.tensor.tensor import Tensor
 
 BOOL_FROM_BOOL = (
@@ -313,19 +317,6 @@ def _widened(value: Any, wide: Any) -> Any:
     return value if value.dtype is wide else cast(value, dtype=wide)
 
 
-@public("torch", "Tensor")
-def xlogy(input: Any, other: Any) -> Tensor:
-    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
-    x, y = operands("xlogy", input, other, floating_operand)
-    refuse("xlogy_cpu", (x, y), COMPLEX)
-    if not isinstance(x, Tensor):
-        return special.number_xlogy(x, y)
-    return special.xlogy(x, y) if isinstance(y, Tensor) else special.xlogy_number(x, y)
-
-
-public("special")(xlogy)
-
-
 # -- the operators of Python -------------------------------------------------------------------------------------------
 
 
@@ -351,3 +342,72 @@ dunder("__rpow__", reverse(pow), own=True)
 NAMESPACES["Tensor"]["__neg__"] = NAMESPACES["Tensor"]["neg"]
 NAMESPACES["Tensor"]["__pos__"] = unary.positive
 NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
+
+
+# -- pairs of tensors --------------------------------------------------------------------------------------------------
+
+
+Refusal = str | tuple[type[Exception], str]
+
+
+def pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor], Tensor]:
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        dtype = common_dtype(input, other)
+        refusal = refusals.get(dtype.category)
+        if isinstance(refusal, str):
+            raise unsupported(refusal, dtype)
+        if refusal is not None:
+            raise refusal[0](refusal[1])
+        return op(input, other)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.__doc__
+    return function
+
+
+_NO_LDEXP = "ldexp can't be cast to the desired output type {O}"
+declare(pair(arithmetic.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPlace(captured=""))
+declare(pair(arithmetic.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
+declare(pair(arithmetic.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
+declare(pair(arithmetic.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
+declare(pair(arithmetic.ldexp, {}), in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
+
+
+@public("torch", "Tensor", in_place=InPlace(captured=""))
+def copysign(input: Tensor, other: Any) -> Tensor:
+    """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
+    x, y = operands("copysign", input, other, floating_operand)
+    refuse("copysign_cpu", (x, y), COMPLEX)
+    return arithmetic.copysign(x, y) if isinstance(y, Tensor) else arithmetic.copysign_number(x, y)
+
+
+@public(
+    "torch", "Tensor", in_place=InPlace(underivable=True),
+    out=Out("heaviside is not yet implemented for tensors with different dtypes.", derivative=False),
+)  # fmt: skip
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.
+
+    Raises:
+        RuntimeError: complex elements, or two dtypes.
+    """
+    if common_dtype(input, values).is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return arithmetic.heaviside(input, values)
+
+
+@public("torch", "Tensor")
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The number after each of ``input`` in the direction of ``other`` that their dtype can hold.
+
+    >>> import tapegrad as torch
+    >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps
+    tensor(True)
+    """
+    dtype = common_dtype(input, other)
+    if dtype.category != FLOATING:
+        raise unsupported("nextafter_cpu", dtype)
+    x, y = (value if value.dtype is dtype else cast(value, dtype=dtype) for value in (input, other))
+    return arithmetic.nextafter(x, y)

@@ -6,7 +6,8 @@ from typing import Any
 
 from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.decompositions import eigh, linalg_cholesky, svd
+from tapegrad.functions.cholesky import linalg_cholesky
+from tapegrad.functions.eigen import eigh
 from tapegrad.functions.matmul import matmul
 from tapegrad.functions.qr import qr
 from tapegrad.functions.random import randn
@@ -14,6 +15,7 @@ from tapegrad.functions.reductions import mean
 from tapegrad.functions.shape import adjoint
 from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import solve_triangular
+from tapegrad.functions.svd import svd
 from tapegrad.ops import arithmetic
 from tapegrad.ops.arrangement import flip
 from tapegrad.tensor.tensor import Tensor

@@ -10,10 +10,10 @@ from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.registry import out_writer, public
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.decompositions import svdvals
 from tapegrad.functions.reductions import check_dtype, several_dims
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
+from tapegrad.functions.svd import svdvals
 from tapegrad.ops import normalization, reductions
 from tapegrad.ops import norms as ops
 from tapegrad.ops.kinds import broadcast_shapes, cast

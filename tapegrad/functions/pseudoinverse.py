@@ -11,11 +11,7 @@ from tapegrad.bindings.matrix_checks import check_matrices, check_square
 from tapegrad.bindings.registry import public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.decompositions import (
-    check_singular_values,
-    eigvalsh,
-    svdvals,
-)
+from tapegrad.functions.eigen import eigvalsh
 from tapegrad.functions.norms import matrix_norm
 from tapegrad.functions.qr import check_matrices_of
 from tapegrad.functions.reductions import sum
@@ -23,6 +19,7 @@ from tapegrad.functions.selection import masked_fill
 from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import inv_ex
+from tapegrad.functions.svd import check_singular_values, svdvals
 from tapegrad.functions.unary import nan_to_num
 from tapegrad.ops import arithmetic, comparison, selection, unary
 from tapegrad.ops import pseudoinverse as ops

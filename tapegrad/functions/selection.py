@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.bounds import numbers
@@ -21,97 +20,28 @@ from tapegrad.bindings.scalars import (
     common_dtype,
     converted,
     element_of,
-    floating_operand,
     is_number,
     no_overload,
     operand,
-    operands,
     python_number,
     refuse,
     unsupported,
 )
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
+from tapegrad.functions.arithmetic import pair
 from tapegrad.functions.unary import declare
-from tapegrad.ops import arithmetic, selection, special
-from tapegrad.ops.kinds import cast
-from tapegrad.ops.operator import Operator
+from tapegrad.ops import selection
 from tapegrad.tensor.level_messages import DYNAMIC
 from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
 # -- pairs of tensors --------------------------------------------------------------------------------------------------
 
-Refusal = str | tuple[type[Exception], str]
 
-
-def _pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor], Tensor]:
-    def function(input: Tensor, other: Tensor) -> Tensor:
-        dtype = common_dtype(input, other)
-        refusal = refusals.get(dtype.category)
-        if isinstance(refusal, str):
-            raise unsupported(refusal, dtype)
-        if refusal is not None:
-            raise refusal[0](refusal[1])
-        return op(input, other)
-
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
-    return function
-
-
-_NO_LDEXP = "ldexp can't be cast to the desired output type {O}"
-
-declare(_pair(selection.maximum, {COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}))
-declare(_pair(selection.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}))
-declare(_pair(selection.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}))
-declare(_pair(selection.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}))
-declare(_pair(arithmetic.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPlace(captured=""))
-declare(_pair(arithmetic.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
-declare(_pair(arithmetic.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
-declare(_pair(arithmetic.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
-declare(_pair(arithmetic.ldexp, {}), in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
-declare(_pair(special.igamma, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igamma_cpu")), special=("gammainc",))
-declare(_pair(special.igammac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igammac_cpu")), special=("gammaincc",))
-
-
-@public("torch", "Tensor", in_place=InPlace(captured=""))
-def copysign(input: Tensor, other: Any) -> Tensor:
-    """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
-    x, y = operands("copysign", input, other, floating_operand)
-    refuse("copysign_cpu", (x, y), COMPLEX)
-    return arithmetic.copysign(x, y) if isinstance(y, Tensor) else arithmetic.copysign_number(x, y)
-
-
-@public(
-    "torch", "Tensor", in_place=InPlace(underivable=True),
-    out=Out("heaviside is not yet implemented for tensors with different dtypes.", derivative=False),
-)  # fmt: skip
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.
-
-    Raises:
-        RuntimeError: complex elements, or two dtypes.
-    """
-    if common_dtype(input, values).is_complex:
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
-    if input.dtype is not values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return arithmetic.heaviside(input, values)
-
-
-@public("torch", "Tensor")
-def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The number after each of ``input`` in the direction of ``other`` that their dtype can hold.
-
-    >>> import tapegrad as torch
-    >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps
-    tensor(True)
-    """
-    dtype = common_dtype(input, other)
-    if dtype.category != FLOATING:
-        raise unsupported("nextafter_cpu", dtype)
-    x, y = (value if value.dtype is dtype else cast(value, dtype=dtype) for value in (input, other))
-    return arithmetic.nextafter(x, y)
+declare(pair(selection.maximum, {COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}))
+declare(pair(selection.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}))
+declare(pair(selection.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}))
+declare(pair(selection.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}))
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------

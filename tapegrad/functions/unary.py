@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, refuse_wider
+from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.ops import special
 from tapegrad.ops import unary as ops
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
@@ -96,18 +95,6 @@ declare(unary(ops.angle))
 declare(unary(ops.sinc), special=("sinc",))
 
 
-# -- integers become floats, complex numbers are refused ---------------------------------------------------------------
-
-declare(unary(special.erf, {COMPLEX: "erf_vml_cpu"}), special=("erf",))
-declare(unary(special.erfc, {COMPLEX: "erfc_vml_cpu"}), special=("erfc",))
-declare(unary(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}), special=("erfinv",))
-declare(unary(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}), special=("gammaln",))
-declare(unary(special.digamma, {COMPLEX: "digamma"}), special=("digamma", "psi"))
-declare(unary(special.i0, {COMPLEX: "i0_vml_cpu"}), special=("i0",))
-for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.i1, special.i1e):
-    public("special")(unary(_op, {COMPLEX: _op.name}))
-
-
 # -- the dtype stays, or nearly ----------------------------------------------------------------------------------------
 
 
@@ -173,55 +160,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
 
 public("special")(logit)
-
-
-def polygamma(n: int, input: Tensor) -> Tensor:
-    """The ``n``-th derivative of ``digamma``.
-
-    Raises:
-        RuntimeError: ``n`` is negative.
-    """
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    check(input, {COMPLEX: "trigamma" if n == 1 else "polygamma"})
-    return special.polygamma(input, n=n)
-
-
-public("torch", "special")(polygamma)
-
-
-@public("Tensor", name="polygamma", in_place=InPlace(node="PolygammaBackward1"))
-def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The ``n``-th derivative of ``digamma``."""
-    return polygamma(n, self)
-
-
-def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the gamma function of ``p`` variables; inf or nan where ``input <= (p - 1) / 2``.
-
-    Raises:
-        RuntimeError: ``p`` is less than 1.
-    """
-    check(input, {BOOL: (RuntimeError, "The input tensor may not be a boolean tensor."), COMPLEX: "arange_cpu"})
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    return special.mvlgamma(input, p=p)
-
-
-_NOT_CAST = "mvlgamma: result type {%s} can't be cast to the desired output type {R}"
-
-public(
-    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST % "O")), out=Out(cast=_NOT_CAST % "R")
-)(mvlgamma)  # fmt: skip
-public("special", name="multigammaln", out=Out(called="mvlgamma"))(mvlgamma)
-
-
-@public("special")
-def ndtr(input: Tensor) -> Tensor:
-    """The distribution function of the standard normal distribution."""
-    if input.dtype.category == COMPLEX:
-        raise unsupported("erf_vml_cpu", input.dtype)
-    return special.times(special.erfc(input * -(0.5**0.5)), 0.5)
 
 
 @public("torch", "Tensor", out=Out("nan_to_num: dtype of out: {O} should be same as input: {R}"))
