@@ -113,9 +113,6 @@ for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.
     public("special")(unary(_op, {COMPLEX: _op.name}))
 
 
-# -- the dtype stays, or nearly ----------------------------------------------------------------------------------------
-
-
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The ``n``-th derivative of ``digamma``.
 
@@ -149,9 +146,6 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return special.mvlgamma(input, p=p)
 
 
-# -- bounds ------------------------------------------------------------------------------------------------------------
-
-
 _NOT_CAST = "mvlgamma: result type {%s} can't be cast to the desired output type {R}"
 public(
     "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST % "O")), out=Out(cast=_NOT_CAST % "R")
@@ -167,7 +161,7 @@ def ndtr(input: Tensor) -> Tensor:
     return special.times(special.erfc(input * -(0.5**0.5)), 0.5)
 
 
-# -- powers ------------------------------------------------------------------------------------------------------------
+# -- of two ------------------------------------------------------------------------------------------------------------
 
 
 @public("torch", "Tensor")
