@@ -1,7 +1,7 @@
 """PyTorch's vocabulary over the operators of the table, in families: ``dim``, defaults, checks, composites.
 
 Importing a family declares its functions; see ``bindings/registry.py`` for how. A family has the same name here, in
-``ops/``, and in the tests: ``samples/FAMILY.py`` and ``parity/test_FAMILY.py``.
+``ops/``, and in the tests: ``samples_FAMILY.py`` and ``parity/test_FAMILY.py``.
 """
 
 from tapegrad.functions import (
