@@ -176,7 +176,7 @@ for _home in ("torch", "random"):
     _names |= {"Generator": Generator, "default_generator": default_generator}
 
 
-@public("random", out=False, asks="nobody")
+@public("random", asks="nobody")
 def use(stream: str) -> None:
     """Choose which random numbers seeds stand for, from here on.
 
@@ -202,7 +202,7 @@ def use(stream: str) -> None:
     default_generator.take(_stream(default_generator.stream.root))
 
 
-@public("random", out=False, asks="nobody")
+@public("random", asks="nobody")
 def in_use() -> str:
     """Which random numbers seeds stand for: ``"jax"`` or ``"pytorch"``; see ``use``."""
     return _in_use[0]

@@ -220,7 +220,7 @@ def __setstate__(self: Tensor, state: Any) -> None:
 # Modules ------------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor", out=False)
+@public("Tensor")
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """What a module is to have in the place of this tensor when it loads another, if tensors are swapped then.
 

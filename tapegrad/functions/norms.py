@@ -258,7 +258,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 # Weights of a given length ------------------------------------------------------------------------------------------
 
 
-@public("torch", out=False)
+@public("torch")
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but ``dim``, which stay with length 1; over all, without dimensions, if it is -1.
 
@@ -281,7 +281,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return vector_norm(v, pow, [other for other in range(v.ndim) if other != axis], True)
 
 
-@public("torch", out=False)
+@public("torch")
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """``v`` with norms ``g`` instead of its own over all dimensions but ``dim``.
 

@@ -104,7 +104,7 @@ def checked_sizes(batch_sizes: Tensor) -> list[int]:
     return sizes
 
 
-@public("torch", out=False)
+@public("torch")
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """(steps, batch, ...) packed, and how many sequences there are at each step; ``lengths`` are decreasing."""
     given = checked_integers("lengths", lengths)
@@ -133,7 +133,7 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
     return Packing.of(sizes.tolist(), x).packed(x), copy_of(sizes)
 
 
-@public("torch", out=False)
+@public("torch")
 def _pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> tuple[Tensor, Tensor]:
