@@ -110,6 +110,7 @@ SECONDS = {
     "tests/test_benchmarks.py": 1.2,
     "tests/test_cold_start.py": 1.5,
     "tests/test_demo.py": 1.0,
+    "tests/test_docs.py": 2.0,
     "tests/test_every_op.py": 0.15,
     "tests/test_every_op_mapped.py": 0.1,
     "tests/test_interrupts.py": 1.0,
