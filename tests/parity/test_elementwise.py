@@ -98,9 +98,6 @@ def same_or_same_error(program, *inputs, **options):
         same_error(program, *inputs)
 
 
-
-
-
 def at(*numbers, dtype="float64"):
     return np.array(numbers, dtype)
 

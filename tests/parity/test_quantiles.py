@@ -13,8 +13,6 @@ QS = np.array([0.2, 0.7])
 HOWS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-
-
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 def test_quantiles(name, how):

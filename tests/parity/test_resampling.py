@@ -18,14 +18,9 @@ def case_of(table):
     return pytest.mark.parametrize("case", table)
 
 
-# -- pooling -----------------------------------------------------------------------------------------------------------
-
 PLANE = of(1, 2, 4, 5)
 LINE = of(1, 2, 5)
 CUBE = of(1, 2, 3, 4, 3)
-
-
-# -- resizing ----------------------------------------------------------------------------------------------------------
 
 RESIZES = {
     "nearest, 1d": (LINE, {"size": 7}), "nearest, 2d": (PLANE, {"scale_factor": 2}), "nearest, 3d": (CUBE, {"size": 2}),
