@@ -32,7 +32,7 @@ FLOORS = [
     ["amp", "func", "compiler", "interop"],
     ["utils"],
     ["distributions", "nn", "testing"],
-    ["optim", "serialization"],
+    ["optim", "serialization", "viz"],
     [
         "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked",
         "overrides", "profiler", "random", "signal", "special",

@@ -42,6 +42,7 @@ from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
+from tapegrad.tape.showing import shown_in_html
 
 MOST_ALIKE = 16
 """How many programs are looked through that are as long, with the same results wanted, the same last instruction."""
@@ -376,6 +377,8 @@ class Stats(NamedTuple):
     evictions: int
     kinds: dict[str, int]
     tiers: TierStats
+
+    _repr_html_ = shown_in_html
 
 
 def stats() -> Stats:
