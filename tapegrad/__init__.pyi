@@ -150,6 +150,7 @@ uint64: _dtype
 uint8: _dtype
 from tapegrad import utils as utils
 from tapegrad import version as version
+from tapegrad import viz as viz
 from tapegrad.func.mapping import vmap as vmap
 BFloat16Tensor: _type[Tensor]
 BoolTensor: _type[Tensor]

@@ -378,7 +378,8 @@ class Stats(NamedTuple):
     kinds: dict[str, int]
     tiers: TierStats
 
-    _repr_html_ = shown_in_html
+    def _repr_html_(self) -> str:
+        return shown_in_html(self)
 
 
 def stats() -> Stats:

@@ -739,7 +739,8 @@ class TierStats(NamedTuple):
     failures: int
     unwritten: dict[str, int]
 
-    _repr_html_ = shown_in_html
+    def _repr_html_(self) -> str:
+        return shown_in_html(self)
 
 
 def tier_stats() -> TierStats:

@@ -216,7 +216,8 @@ def path_of_call(call: Any) -> str:
 def describe_group(kind: str, label: str, nodes: Sequence[Node]) -> Description:
     """What is said of a group: how many nodes it has, and which."""
     if kind == "root":
-        return Description(*label.split("\n", 1)[:1], label.split("\n")[1:], ["where backward starts"])
+        name, *details = label.split("\n")
+        return Description(name, details, ["where backward starts"])
     counts = Counter(plain_name(node) for node in nodes)
     most = [f"{count} {name}" for name, count in counts.most_common(6)]
     more = ["…"] if len(counts) > 6 else []

@@ -80,7 +80,7 @@ function placeTape(data, open) {
     if (seen.has(ends) || (from === to && !(edge.carried && from === edge.from))) return;
     seen.add(ends);
     const source = boxes.get(from), target = boxes.get(to);
-    if (!edge.ways) { edges.set(number, { source, target }); return; }
+    if (!edge.ways) { edges.set(number, { from, to, source, target }); return; }
     const bottom = source.y + source.height, way = [[source.x + source.width / 2, bottom, bottom]];
     for (const [group, items] of edge.ways) {
       if (!rows.has(group + " " + items[0])) continue;
@@ -94,7 +94,7 @@ function placeTape(data, open) {
       }
     }
     way.push([target.x + target.width / 2, target.y, target.y]);
-    edges.set(number, { way });
+    edges.set(number, { from, to, way });
   });
   const [width, height] = sizes.get(""), back = [...edges.values()].some(edge => !edge.way);
   return { boxes, edges, size: [width + (back ? TAPE.beside : 0), height] };
@@ -145,6 +145,7 @@ function showTape(root) {
       const edge = placed.edges.get(Number(g.dataset.edge));
       show(g, edge);
       if (!edge) continue;
+      [g.dataset.from, g.dataset.to] = [edge.from, edge.to];
       const [line, x, y] = tapeLine(edge), text = g.querySelector("text");
       g.querySelector("path").setAttribute("d", line);
       text.setAttribute("x", x + 3);

@@ -19,7 +19,7 @@ from tapegrad.execution.tiering import TierStats
 from tapegrad.functions.attributes import typename
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.optimized import OptimizedModule
-from tapegrad.nn.parameter import UninitializedTensorMixin
+from tapegrad.nn.parameter import is_lazy
 from tapegrad.tape.node import Node, name_of
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import bytes_text, describe_node, plain_name, saved_by, short
@@ -66,7 +66,7 @@ def page_of_tensor(tensor: Tensor) -> str:
 
 def facts_of_tensor(tensor: Tensor) -> list[str]:
     """Shape, dtype, device, range, and what made it."""
-    if isinstance(tensor, UninitializedTensorMixin):
+    if is_lazy(tensor):
         return [type(tensor).__name__, tensor.dtype.name, str(tensor.device)]
     facts = [type(tensor).__name__, f"{tensor.dtype.name}{list(tensor.shape)}", str(tensor.device)]
     return [*facts, *range_of(tensor), *made_by(tensor)]
@@ -124,7 +124,7 @@ def page_of_module(module: Module) -> str:
     found = list(module.named_parameters())
     rows = [[name, *about(one), "yes" if one.requires_grad else "no"] for name, one in found]
     rows += [[name, *about(one), "a buffer"] for name, one in module.named_buffers()]
-    known = [one for _, one in found if not isinstance(one, UninitializedTensorMixin)]
+    known = [one for _, one in found if not is_lazy(one)]
     count, size = sum(one.numel() for one in known), bytes_text(sum(one.nbytes for one in known))
     facts = [typename(module), f"{count:,} parameters, {size}", "training" if module.training else "evaluating"]
     parameters = table(["name", "", "bytes", "requires grad"], rows) if rows else ""
@@ -133,7 +133,7 @@ def page_of_module(module: Module) -> str:
 
 def about(tensor: Tensor) -> list[str]:
     """Dtype, shape and size of a parameter, if they are known."""
-    if isinstance(tensor, UninitializedTensorMixin):
+    if is_lazy(tensor):
         return ["not known yet", ""]
     return [short(tensor), bytes_text(tensor.nbytes)]
 

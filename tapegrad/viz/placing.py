@@ -99,7 +99,7 @@ class Skeleton:
         return Placement(boxes, edges, (width + BESIDE * (None in edges.values()), height))
 
     def _way(
-        self, edge: TapeEdge, boxes: dict[TapeBox, Rectangle], rows: dict[tuple[TapeBox, Any], tuple[float, ...]]
+        self, edge: TapeEdge, boxes: dict[TapeBox, Rectangle], rows: dict[tuple[TapeBox, Any], tuple[float, float, float]]
     ) -> list[tuple[float, float, float]] | None:
         """The verticals that an edge takes."""
         ways = self.ways[edge]
@@ -156,7 +156,7 @@ class Inner:
     def __init__(self, skeleton: Skeleton, opened: Collection[TapeBox]) -> None:
         self.items: dict[TapeBox, dict[Any, Rectangle]] = {}
         self.ends: dict[TapeBox, dict[Any, float]] = {}
-        self.sizes: dict[TapeBox, tuple[float, float]] = {}
+        self.sizes: dict[Any, tuple[float, float]] = {}
         top = skeleton.top
         order = [top]
         for group in order:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tapegrad.viz.boxes import TapeBox, TapeEdge
-from tapegrad.viz.placing import LINE, PADDING, Placement, Port, Rectangle, Skeleton, lines_of, size_of, title_of
+from tapegrad.viz.placing import LINE, PADDING, Placement, Port, Rectangle, Skeleton, lines_of, size_of, title_of, visible
 
 MARGIN = 20.0
 MANY = 40
@@ -111,8 +111,9 @@ def open_group(box: TapeBox, place: Rectangle | None, hidden: bool) -> str:
 def draw_edge(edge: TapeEdge, number: int, placement: Placement) -> str:
     """An edge with what stands beside it; hidden if it isn't visible."""
     kind = " ".join(["edge", *["carried"] * edge.carried, *["faint"] * edge.faint])
-    ends = f'data-edge="{number}" data-from="{edge.source.key}" data-to="{edge.target.key}"'
     seen = edge in placement.edges
+    source, target = (visible(box, placement.boxes) for box in (edge.source, edge.target))
+    ends = f'data-edge="{number}" data-from="{source.key}" data-to="{target.key}"'
     line, (x, y) = path_of_edge(edge, placement) if seen else ("", (0.0, 0.0))
     thickness = f' style="stroke-width: {min(1.2 * edge.width, 6):.1f}"' if edge.width > 1 else ""
     text = escape(edge.texts[0] if edge.texts else "")
@@ -127,7 +128,7 @@ def path_of_edge(edge: TapeEdge, placement: Placement) -> tuple[str, tuple[float
     """The line of an edge, and where its text stands."""
     way = placement.edges[edge]
     if way is None:
-        return beside(*(placement.boxes[visible_in(box, placement)] for box in (edge.source, edge.target)))
+        return beside(*(placement.boxes[visible(box, placement.boxes)] for box in (edge.source, edge.target)))
     line = f"M{way[0][0]:.1f},{way[0][2]:.1f}"
     for (x, _, y), (to_x, to_y, end) in zip(way, way[1:], strict=False):
         middle = (y + to_y) / 2
@@ -135,11 +136,6 @@ def path_of_edge(edge: TapeEdge, placement: Placement) -> tuple[str, tuple[float
         line += f" L{to_x:.1f},{end:.1f}" if end != to_y else ""
     (x, _, y), (to_x, to_y, _) = way[-2:]
     return line, ((x + to_x) / 2, (y + to_y) / 2 + 3)
-
-
-def visible_in(box: TapeBox, placement: Placement) -> TapeBox:
-    """The box, or the group around it that hides it."""
-    return next(one for one in box.ways_out() if one in placement.boxes)
 
 
 def beside(source: Rectangle, target: Rectangle) -> tuple[str, tuple[float, float]]:
