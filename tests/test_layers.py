@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
     ["__future__", "absent", "errors", "version"],
-    ["as_torch", "caches", "declaring", "doors"],
+    ["as_torch", "caches", "declaring", "doors", "progress"],
     ["tape"],
     ["engine"],
     ["execution"],

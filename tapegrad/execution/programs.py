@@ -41,6 +41,7 @@ from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.execution.values import quiet_numbers
+from tapegrad.progress import waiting
 from tapegrad.tape.modes import thread
 from tapegrad.tape.showing import shown_in_html
 
@@ -97,7 +98,8 @@ class SubprogramExecutable:
                 compiler.add(Due(self, compiled, jitted.trace(*map(as_jax, arguments))))
             return piece.run_by_kernels(arguments)
         self.compiled = compiled
-        return first_call(self.compiled, map(as_jax, arguments))[: self.count]
+        what = f"a program of {len(piece.code)} operations"
+        return first_call(self.compiled, map(as_jax, arguments), what)[: self.count]
 
     def _is_rare(self, often: bool, waits: bool) -> bool:
         """Whether compiling it can't be known to pay. See Note [Running a program]."""
@@ -156,10 +158,10 @@ class Due(NamedTuple):
         self.executable.compiled = self.compiled
 
 
-def first_call(run: Callable, arguments: Iterable[Any]) -> Any:
-    """Call what was compiled for the first time, and count it and how long it takes."""
+def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program") -> Any:
+    """Call what was compiled for the first time, and count it and how long it takes. ``what`` is told who waits."""
     start = perf_counter()
-    with quiet_numbers():
+    with quiet_numbers(), waiting(f"compiling {what}"):
         results = run(*arguments)
     counters.compile_seconds += perf_counter() - start
     counters.compiled += 1

@@ -60,7 +60,8 @@ class StepExecutable:
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
             jitted = self._jit(inputs)
-            first_call(lambda *given: jitted.lower(*given).compile(), [inputs[i] for i in self._order])
+            given = [inputs[i] for i in self._order]
+            first_call(lambda *given: jitted.lower(*given).compile(), given, f"a step of {len(self._code)} operations")
         self._jitted = jitted
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
 
