@@ -55,8 +55,8 @@ for (const key of [null, ...given.clicks]) {
     boxes: Object.fromEntries(shown("box").map(one => [one.dataset.box, one.attributes.transform])),
     edges: shown("edge").map(one => [Number(one.dataset.edge), one.querySelector("path").attributes.d]),
     near: root.querySelectorAll(".near").length, facts: root.querySelector(".facts").textContent,
-    open: shown("box").filter(one => one.querySelector(".open") && !("display" in one.querySelector(".open").attributes))
-      .map(one => one.dataset.box),
+    open: shown("box").map(one => [one, one.querySelector(".open")])
+      .filter(([, frame]) => frame && !("display" in frame.attributes)).map(([one]) => one.dataset.box),
   });
 }
 """

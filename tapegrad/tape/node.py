@@ -38,7 +38,7 @@ class Node:
         output_storages: by output number, the memory of an output that has a storage (``tensor/storage.py``).
         worker: what the engine tells its threads by; None for the thread that called backward.
         _origin: where it was made, if that is recorded. See Note [Positions] in ``positions.py``.
-        _seen: what ``viz.record()`` has noted of it, if it did. See Note [What pictures record] in ``viz/recording.py``.
+        _seen: what was noted of it for pictures. See Note [What pictures record] in ``viz/recording.py``.
 
     The node of a custom function is also the ``ctx`` on which its author sets what he likes: so these names are not
     such as he would take.

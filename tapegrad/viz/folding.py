@@ -24,7 +24,7 @@ WORK = 100_000_000
 """About how many comparisons are made at most: where there are many boxes, only short periods are looked for."""
 
 
-class Folding:
+class TapeFolding:
     """What was folded.
 
     Attributes:

@@ -17,7 +17,7 @@ Waypoint = tuple[Item, Item, int]
 
 
 @dataclass(frozen=True)
-class Layers:
+class LayerRows:
     """Which items stand in which layer, and the way of every edge: all of a layout that no width changes.
 
     Attributes:
@@ -39,7 +39,7 @@ class Layers:
         return _coordinates([list(row) for row in self.rows], above, below, widths, gap)
 
 
-def layered(edges: Mapping[Item, Sequence[Item]], *, last: Collection[Item] = ()) -> Layers:
+def layered(edges: Mapping[Item, Sequence[Item]], *, last: Collection[Item] = ()) -> LayerRows:
     """Put the items of a graph into layers.
 
     Args:
@@ -65,7 +65,7 @@ def layered(edges: Mapping[Item, Sequence[Item]], *, last: Collection[Item] = ()
             layers[number].append(waypoint)
     above, below = _neighbours(paths.values())
     _order(layers, above, below)
-    return Layers(tuple(map(tuple, layers)), paths)
+    return LayerRows(tuple(map(tuple, layers)), paths)
 
 
 def without_cycles(edges: Mapping[Item, Sequence[Item]]) -> dict[Item, list[Item]]:

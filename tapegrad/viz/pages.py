@@ -11,10 +11,10 @@ from tapegrad.autograd.profiling.events import EventList
 from tapegrad.autograd.profiling.profile import profile
 from tapegrad.autograd.profiling.session import profile as ProfileOfSteps
 from tapegrad.compiler.step import Compiled
+from tapegrad.execution import stats
 from tapegrad.execution.host import is_traced, to_host
 from tapegrad.execution.nonfinite import summarize
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.programs import Stats
 from tapegrad.execution.tiering import TierStats
 from tapegrad.functions.attributes import typename
 from tapegrad.nn.modules.module import Module
@@ -156,8 +156,8 @@ def page_of_compiled_module(module: OptimizedModule) -> str:
     return page_of_module(module) + preformatted(module.report())
 
 
-@page_of.register
-def page_of_stats(stats: Stats) -> str:
+@page_of.register(type(stats()))
+def page_of_stats(stats: Any) -> str:
     """What deferred programs have cost and saved."""
     rows = [
         [name, readable(name, value)] for name, value in stats._asdict().items() if not isinstance(value, (tuple, dict))

@@ -10,18 +10,23 @@ done by the same steps in ``opening.js``; a test holds the two together.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.viz.boxes import TapeBox, TapeEdge
-from tapegrad.viz.layered_layout import Layers, layered, without_cycles
+from tapegrad.viz.layered_layout import LayerRows, layered, without_cycles
 
 CHARACTER, LINE, PADDING, BETWEEN, NARROW, BESIDE = 7.3, 16.0, 9.0, 34.0, 10.0, 120.0
 """Pixels: a character, a line of text, the inside of a box, the space between layers, that beside ports, and that for
 edges which lead back."""
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
 Way = tuple[TapeBox, tuple[Any, ...]]
 """Part of the way of an edge: in which group, and past which of its items."""
+Vertical = tuple[float, float, float]
+"""What an edge goes straight down: at which x, from which y to which."""
 
 
 class Rectangle(NamedTuple):
@@ -44,7 +49,7 @@ class Placement(NamedTuple):
     """
 
     boxes: dict[TapeBox, Rectangle]
-    edges: dict[TapeEdge, list[tuple[float, float, float]] | None]
+    edges: dict[TapeEdge, list[Vertical] | None]
     size: tuple[float, float]
 
 
@@ -70,7 +75,7 @@ class Skeleton:
             for group, start, end in parts or ():
                 lists[group].setdefault(end, [])
                 lists[group].setdefault(start, []).append(end)
-        self.layers: dict[TapeBox, Layers] = {group: skeleton_of(row) for group, row in lists.items()}
+        self.layers: dict[TapeBox, LayerRows] = {group: skeleton_of(row) for group, row in lists.items()}
         self.ways: dict[TapeEdge, list[Way] | None] = {edge: self._ways(parts) for edge, parts in steps.items()}
 
     def _ways(self, parts: list[tuple[TapeBox, Any, Any]] | None) -> list[Way] | None:
@@ -83,7 +88,7 @@ class Skeleton:
         """Where everything stands if these groups are open."""
         inner = Inner(self, opened)
         boxes: dict[TapeBox, Rectangle] = {}
-        rows: dict[tuple[TapeBox, Any], tuple[float, float, float]] = {}
+        rows: dict[tuple[TapeBox, Any], Vertical] = {}
         stack = [(self.top, 0.0, 0.0)]
         while stack:
             group, left, top = stack.pop()
@@ -99,8 +104,11 @@ class Skeleton:
         return Placement(boxes, edges, (width + BESIDE * (None in edges.values()), height))
 
     def _way(
-        self, edge: TapeEdge, boxes: dict[TapeBox, Rectangle], rows: dict[tuple[TapeBox, Any], tuple[float, float, float]]
-    ) -> list[tuple[float, float, float]] | None:
+        self,
+        edge: TapeEdge,
+        boxes: dict[TapeBox, Rectangle],
+        rows: dict[tuple[TapeBox, Any], Vertical],
+    ) -> list[Vertical] | None:
         """The verticals that an edge takes."""
         ways = self.ways[edge]
         if ways is None:
@@ -132,13 +140,13 @@ def parts_of(edge: TapeEdge) -> list[tuple[TapeBox, Any, Any]]:
     out, into = edge.source.ways_out(), edge.target.ways_out()
     inside = set(into)
     meeting = next(box for box in out if box in inside and box is not edge.source)
-    up = [(group, box, Port(box, False)) for box, group in zip(out, out[1:], strict=False)]
-    down = [(group, Port(box, True), box) for box, group in zip(into, into[1:], strict=False)]
+    up = [(group, box, Port(box, False)) for box, group in itertools.pairwise(out)]
+    down = [(group, Port(box, True), box) for box, group in itertools.pairwise(into)]
     above, below = out.index(meeting) - 1, into.index(meeting) - 1
     return [*up[:above], (meeting, out[above], into[below]), *down[:below][::-1]]
 
 
-def skeleton_of(edges: dict[Any, list[Any]]) -> Layers:
+def skeleton_of(edges: dict[Any, list[Any]]) -> LayerRows:
     """The layers of a group."""
     last = [item for item in edges if isinstance(item, Port) and not item.leads_in]
     return layered(without_cycles(edges), last=last)
@@ -164,7 +172,7 @@ class Inner:
         for group in reversed(order):
             self._place(group, skeleton.layers[group], framed=group is not top)
 
-    def _place(self, group: TapeBox, layers: Layers, framed: bool) -> None:
+    def _place(self, group: TapeBox, layers: LayerRows, framed: bool) -> None:
         sizes = {item: self.sizes.get(item) or size_of(item) for row in layers.rows for item in row}
         centre = layers.centres({item: width for item, (width, _) in sizes.items()})
         rim = PADDING * framed
@@ -199,7 +207,7 @@ def text_width(text: str) -> float:
 
 def title_of(box: TapeBox) -> str:
     """The first line of a box."""
-    return box.description.name + (f" × {box.count}" if box.count > 1 else "")
+    return box.description.name + (f" {TIMES} {box.count}" if box.count > 1 else "")
 
 
 def lines_of(box: TapeBox) -> list[str]:

@@ -14,7 +14,7 @@ from tapegrad.tape.positions import explain
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.boxes import LEAF, MODULE, NODE, ROOT, STRETCH, TapeBox, TapeEdge
 from tapegrad.viz.describing import inputs_of, is_leaf, short
-from tapegrad.viz.folding import Folding
+from tapegrad.viz.folding import TapeFolding
 from tapegrad.viz.recording import ModuleCall, record_of
 
 PIECES = 40
@@ -92,7 +92,7 @@ class TapeReader:
         self._inside: dict[TapeBox, list[TapeBox]] = {self.top: []}
         self._roots = [TapeBox(ROOT, label=title) for title in titles]
         self._group()
-        self.folding = Folding()
+        self.folding = TapeFolding()
         if fold:
             self.folding.fold(self.top)
         self.top.put([*self._roots, *self.top.inside])

@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from html import escape
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 from tapegrad.viz.boxes import TapeBox, TapeEdge
-from tapegrad.viz.placing import LINE, PADDING, Placement, Port, Rectangle, Skeleton, lines_of, size_of, title_of, visible
+from tapegrad.viz.placing import (
+    LINE,
+    PADDING,
+    Placement,
+    Port,
+    Rectangle,
+    Skeleton,
+    lines_of,
+    size_of,
+    title_of,
+    visible,
+)
 
 MARGIN = 20.0
 MANY = 40
@@ -32,7 +43,8 @@ STYLE = """
   .tape .wanted rect { stroke-width: 3; }
   .tape .edge path { fill: none; stroke: #7b8794; stroke-width: 1.2; marker-end: url(#tape-arrow); }
   .tape .edge.carried path { stroke: #a87b3c; stroke-dasharray: 4 3; }
-  .tape .edge text { font-size: 10px; fill: #52606d; text-anchor: start; paint-order: stroke; stroke: white; stroke-width: 3; }
+  .tape .edge text { font-size: 10px; fill: #52606d; text-anchor: start; }
+  .tape .edge text { paint-order: stroke; stroke: white; stroke-width: 3; }
   .tape.many .edge text { display: none; }
   .tape .near path { stroke: #cb6e17; stroke-width: 2.4; }
   .tape.many .near text { display: inline; }
@@ -130,7 +142,7 @@ def path_of_edge(edge: TapeEdge, placement: Placement) -> tuple[str, tuple[float
     if way is None:
         return beside(*(placement.boxes[visible(box, placement.boxes)] for box in (edge.source, edge.target)))
     line = f"M{way[0][0]:.1f},{way[0][2]:.1f}"
-    for (x, _, y), (to_x, to_y, end) in zip(way, way[1:], strict=False):
+    for (x, _, y), (to_x, to_y, end) in pairwise(way):
         middle = (y + to_y) / 2
         line += f" C{x:.1f},{middle:.1f} {to_x:.1f},{middle:.1f} {to_x:.1f},{to_y:.1f}"
         line += f" L{to_x:.1f},{end:.1f}" if end != to_y else ""

@@ -13,9 +13,9 @@ from tapegrad.viz.boxes import TapeBox, TapeEdge
 from tapegrad.viz.describing import bytes_text, freed_by, is_freed, is_leaf, kept_bytes, time_text
 from tapegrad.viz.dot import dot_of, has_graphviz, laid_out
 from tapegrad.viz.placing import Skeleton, title_of
+from tapegrad.viz.raster import png_of
 from tapegrad.viz.reading import TapeReader, edges_of, reached_for, reached_when_recorded, title_of_root
 from tapegrad.viz.recording import record_of
-from tapegrad.viz.raster import png_of
 from tapegrad.viz.svg import html_of, svg_of
 
 READABLE, LARGE = 120, 300
