@@ -256,7 +256,7 @@ def test_a_thousand_nodes_stay_readable():
     few = y.graph(fold=False, most=200)
     assert few.nodes > 1000 and len(few.boxes) <= 200 and "more than can be drawn" in few.caption[-1]
     assert len(boxes(few.svg(depth=9))) == len(few.boxes) > len(boxes(few.svg()))
-    assert len(edges_in_dot(few.dot())) == len(few.edges) < 100
+    assert len(edges_in_dot(few.dot())) == len(few.edges)
 
 
 @pytest.mark.once("its size is what is tried")

@@ -8,6 +8,7 @@ from html import escape
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from tapegrad.viz.boxes import TapeBox, TapeEdge
 from tapegrad.viz.placing import (
@@ -166,12 +167,13 @@ def html_of(skeleton: Skeleton, opened: Collection[TapeBox], caption: Iterable[s
 
     Without the script, where a page doesn't run it, the picture is there as it is.
     """
-    name = f"tape-{next(_pages)}-{abs(hash(tuple(box.key + box.label for box in skeleton.top.boxes()))):x}"
+    drawn = svg_of(skeleton, opened, everything=True)
+    name = f"tape-{next(_pages)}-{crc32(drawn.encode()):x}"  # a page may have pictures of several runs
     said = "".join(f"<div>{escape(line)}</div>" for line in caption)
     data = json.dumps(data_of(skeleton, opened)).replace("</", "<\\/")
     return (
         f'<div id="{name}" style="overflow: auto; font: 12px ui-monospace, Menlo, Consolas, monospace">'
-        f"{said}{svg_of(skeleton, opened, everything=True)}"
+        f"{said}{drawn}"
         '<pre class="facts" style="min-height: 3em; margin: 4px"></pre>'
         f'<script type="application/json">{data}</script>'
         f"<script>{SCRIPT.read_text()}\nshowTape(document.getElementById({json.dumps(name)}));</script></div>"
