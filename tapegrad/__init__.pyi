@@ -120,6 +120,7 @@ from tapegrad import optim as optim
 from tapegrad import overrides as overrides
 pi: _float
 from tapegrad import profiler as profiler
+from tapegrad import progress as progress
 from tapegrad.execution.promotion import promote_types as promote_types
 from tapegrad import random as random
 from tapegrad.serialization.saving import save as save

@@ -20,7 +20,7 @@ from tapegrad.viz.describing import inputs_of, is_leaf, plain_name
 FEWEST, LEAST_SAVED = 3, 6
 """How often something must come to be folded, and how many boxes must be left out."""
 
-WORK = 100_000_000
+WORK = 30_000_000
 """About how many comparisons are made at most: where there are many boxes, only short periods are looked for."""
 
 
