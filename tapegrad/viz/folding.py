@@ -1,6 +1,6 @@
 """Repetition, found and folded: fifty steps of a loop are one box, × 50.
 
-Note [Repetition]
+Note [Repeated boxes]
 The boxes of a group stand in an order (Note [Boxes in order]), so what a loop made is a stretch that comes again and
 again. Boxes are alike that have the same name, take gradients of the same shapes and dtypes, and, of groups, have like
 boxes inside. Of all stretches that are repeated, those that leave out most boxes are folded first; what is inside is

@@ -92,7 +92,7 @@ class record:
     ...     loss = net(torch.ones(1, 2)).sum()
     ...     loss.backward(retain_graph=True)
     >>> print(torch.viz.graph(loss))
-    graph of 5 nodes and 2 leaves
+    graph of 3 nodes and 2 leaves
     tensor f32[]
     SumBackward0 f32[]
     Sequential
@@ -100,9 +100,8 @@ class record:
         TanhBackward0 f32[1, 3]
       0: Linear
         AddmmBackward0 f32[1, 3]
-        0.bias f32[3]
-        TBackward0 f32[2, 3]
         0.weight f32[3, 2]
+        0.bias f32[3]
     """
 
     def __init__(self) -> None:
