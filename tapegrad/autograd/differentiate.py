@@ -14,6 +14,7 @@ from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensor
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
+from tapegrad.bindings.registry import asked, overridden, overriding
 from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
@@ -22,7 +23,6 @@ from tapegrad.execution.host import is_traced, ones
 from tapegrad.execution.modes import run_recorded
 from tapegrad.execution.processes import processes
 from tapegrad.execution.values import known_array
-from tapegrad.functions.registry import asked, overridden, overriding
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
 from tapegrad.tape.modes import thread
@@ -377,7 +377,7 @@ def graph_lines(roots: Sequence[Edge]) -> list[str]:
         if node in known:
             continue
         known.add(node)
-        shapes = [tuple(spec.shape) for spec in node._input_metadata if spec is not None]
+        shapes = [tuple(spec.shape) for spec in getattr(node, "_input_metadata", ()) if spec is not None]
         found.append(f"{node.name()} {shapes}")
         stack.extend(edge[0] for edge in reversed(node.next_edges) if edge is not None)
     return found

@@ -98,7 +98,7 @@ class DeviceMesh:
     def mesh(self) -> Tensor:
         """The numbers of the devices; of a part, of those that are together with this process's first one."""
         numbers = np.vectorize(_devices(self.device_type).index, otypes=[np.int64])(self._jax.devices)
-        here = self._here()
+        here = self._here() or (0,) * self._jax.devices.ndim
         places = tuple(slice(None) if axis in self._axes else here[i] for i, axis in enumerate(self._jax.axis_names))
         kept = [axis for axis in self._jax.axis_names if axis in self._axes]
         return tensor(numbers[places].transpose([kept.index(axis) for axis in self._axes]).tolist())

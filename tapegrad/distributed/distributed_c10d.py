@@ -26,12 +26,12 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.inplace import copy_
 from tapegrad.distributed.store import TCPStore
 from tapegrad.distributed.tensor.dtensor import same_everywhere
 from tapegrad.errors import message
 from tapegrad.execution.host import array_of
 from tapegrad.execution.processes import processes
-from tapegrad.functions.inplace import copy_
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.tensor.tensor import Tensor, value_of
 

@@ -55,7 +55,7 @@ class KeyStream:
     """
 
     has_keys = True
-    """Whether operators get keys, and not numbers. See Note [Streams] in ``functions/generator.py``."""
+    """Whether operators get keys, and not numbers. See Note [Streams] in ``bindings/generator.py``."""
 
     __slots__ = ("_lock", "offset", "retired", "root")
 

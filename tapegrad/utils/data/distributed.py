@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from tapegrad.bindings.generator import Generator
 from tapegrad.execution.processes import processes
-from tapegrad.functions.generator import Generator
 from tapegrad.functions.random import randperm
 from tapegrad.utils.data.sampler import Sampler
 
