@@ -21,10 +21,7 @@ def run(*arguments: str, nproc: int = 2, timeout: int = 240) -> subprocess.Compl
 def test_two_processes_compute_what_one_does():
     done = run(os.path.join(HERE, "two_processes.py"))
     assert done.returncode == 0, done.stderr
-    assert sorted(line for line in done.stdout.splitlines() if line.startswith("rank")) == [
-        "rank 0 done",
-        "rank 1 done",
-    ]
+    assert "rank 0 done" in done.stdout and "rank 1 done" in done.stdout
 
 
 @pytest.mark.once("nothing is computed")
@@ -60,6 +57,5 @@ def test_processes_that_part_are_told_where(tmp_path):
         "assert x.grad is None\n"
     )
     done = run(str(script), timeout=120)
-    told = [line for line in done.stdout.splitlines() if "about to compute different programs" in line]
-    assert len(told) == 2, done
-    assert all("rank 0: CosBackward0 [(2, 4)], got rank 1: SinBackward0 [(2, 4)]" in line for line in told), told
+    assert done.stdout.count("about to compute different programs") == 2, done
+    assert done.stdout.count("rank 0: CosBackward0 [(2, 4)], got rank 1: SinBackward0 [(2, 4)]") == 2, done

@@ -73,6 +73,7 @@ class TCPStore:
     >>> store.set("key", "value")
     >>> store.get("key"), store.add("count", 2)
     (b'value', 2)
+    >>> store.close()
     """
 
     def __init__(
