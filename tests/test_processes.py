@@ -25,7 +25,6 @@ def test_two_processes_compute_what_one_does():
 
 
 @pytest.mark.once("nothing is computed")
-@pytest.mark.ring("full")
 def test_a_peer_that_has_ended_is_reported_in_time(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(

@@ -28,7 +28,9 @@ def has_peers() -> bool:
 
 def is_apart(value: Any) -> bool:
     """Whether an array has elements that only other processes have."""
-    return isinstance(value, jax.Array) and not (value.is_fully_addressable or value.is_fully_replicated)
+    if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
+        return False
+    return not (value.is_fully_addressable or value.is_fully_replicated)
 
 
 def is_whole(value: Any) -> bool:

@@ -244,8 +244,11 @@ def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
             return to_host(kernel(key, *parameters))
 
 
+_PLAIN = made_on()
+
+
 @remembered("kernels")
-def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool, made: Callable) -> Any:
+def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool, made: Callable = _PLAIN) -> Any:
     def sample(key: Any, *parameters: Any) -> Any:
         return made(what(jax_key(key), shape, np_dtype, *parameters))
 

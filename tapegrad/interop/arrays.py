@@ -71,7 +71,7 @@ def from_jax_array(array: jax.Array, *, requires_grad: bool = False) -> Tensor:
     Raises:
         TypeError: no jax array, or one of a dtype that tensors don't have.
         RuntimeError: it is spread over several devices, and its sharding names no mesh. An array that is spread gives a
-            tensor with its layout (Note [Layouts] in ``execution/devices.py``).
+            tensor with its layout.
 
     >>> import jax.numpy as jnp
     >>> from_jax_array(jnp.arange(3.0), requires_grad=True)

@@ -39,7 +39,7 @@ Bounds = list[list[int]]
 
 
 def save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike, **unused: Any) -> None:
-    """Write the tensors of a state into a folder; all processes call it. See Note [Checkpoints by shard].
+    """Write the tensors of a state into a folder; all processes call it.
 
     Args:
         state_dict: tensors by name, also in dictionaries in it; what is no tensor must be JSON.

@@ -51,7 +51,7 @@ class OnMesh(type(Tensor)):  # type: ignore[misc]
 
 
 class DTensor(metaclass=OnMesh):
-    """A tensor that lies on a mesh. See Note [Distributed tensors].
+    """A tensor that lies on a mesh.
 
     It is made by ``distribute_tensor``, ``DTensor.from_local`` and ``interop.from_jax_array``.
 
