@@ -74,6 +74,10 @@ class Tensor(TensorMethods):
 
     __array_priority__: ClassVar[int] = 1000
 
+    def __hash__(self) -> int:
+        """A number for the tensor's identity: equal tensors are not the same key."""
+        return id(self)
+
     @property
     def shape(self) -> Size:
         """The lengths of the dimensions."""
