@@ -97,7 +97,7 @@ class Joined:
 
     def _has_states(self) -> bool:
         """Whether the states are as the last update left them."""
-        kept = [*self.rows.items(), *self.numbers.items()]
+        kept: list[tuple[str, Row | Number]] = [*self.rows.items(), *self.numbers.items()]
         if not kept:
             return not any(self._states)
         return set(map(len, self._states)) == {len(kept)} and all(

@@ -93,8 +93,8 @@ class SGD(PerParameter):
         options, amounts = (bool(group["maximize"]), decay != 0), (float(decay), -float(lr))
         if not momentum:
             return Update(descent, options, amounts)
-        amounts += float(momentum), float(1 - group["dampening"])
-        return Update(momentum_descent, (*options, bool(group["nesterov"])), amounts)
+        amounts_of_momentum = float(momentum), float(1 - group["dampening"])
+        return Update(momentum_descent, (*options, bool(group["nesterov"])), (*amounts, *amounts_of_momentum))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         """One step: see the class."""
