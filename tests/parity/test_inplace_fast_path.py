@@ -73,7 +73,7 @@ def counters_share_memory(torch):
     for _ in range(5):
         one += 1
         all_of_them.mul_(2)
-        attempts.append(attempt(lambda: counts.sub_(one)))
+        attempts.append(attempt(lambda: counts.sub_(one)))  # noqa: B023
     return attempts, state(counts, one, all_of_them)
 
 
