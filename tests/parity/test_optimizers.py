@@ -474,3 +474,28 @@ def test_parameters_are_updated_where_they_lie():
         (gradient,) = tapegrad.autograd.grad(product.sum(), weights[1])
     assert gradient.tolist() == before != weights[0].tolist()
     assert places[-4] == places[-3] == places[-2] != places[-1]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", {"maximize": True}), ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+        ("SGD", {"momentum": 0.9, "dampening": 0.3}), ("Adam", {"weight_decay": 0.1}), ("Adam", {"betas": (0.3, 0.9)}),
+        ("AdamW", {}), ("Adam", {"maximize": True, "amsgrad": True}),
+    ],
+)  # fmt: skip
+def test_alone_and_together_are_the_same_to_the_last_bit(name, options):
+    rng = np.random.default_rng(0)
+    start, gradient = rng.standard_normal((2, 50)).astype("float32")
+
+    def trained_among(count):
+        weights = [tapegrad.tensor(start, requires_grad=True) for _ in range(count)]
+        optimizer = getattr(tapegrad.optim, name)(weights, lr=0.1, **options)
+        for step in range(6):
+            for weight in weights:
+                weight.grad = tapegrad.tensor(gradient * (step + 1))
+            optimizer.step()
+        return weights[0].tolist(), {key: value.tolist() for key, value in optimizer.state[weights[0]].items()}
+
+    assert trained_among(1) == trained_among(3)
