@@ -1,4 +1,4 @@
-"""Parameters of a group that are updated as one: see Note [Together] in ``functions/together.py``."""
+"""Parameters of a group that are updated as one: see Note [Together] in ``bindings/together.py``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.execution.host import to_host
-from tapegrad.execution.updates import run_update
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.together import (
+from tapegrad.bindings.together import (
     Number,
     Row,
     can_join,
@@ -22,6 +19,9 @@ from tapegrad.functions.together import (
     row_tensor,
     spec_of,
 )
+from tapegrad.execution.host import to_host
+from tapegrad.execution.updates import run_update
+from tapegrad.functions.construction import tensor
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of
 

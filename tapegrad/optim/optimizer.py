@@ -20,13 +20,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
+from tapegrad.bindings.attributes import typename
+from tapegrad.bindings.together import elements_of, may_join
 from tapegrad.execution.dtypes import float32, float64, get_default_dtype
 from tapegrad.execution.modes import get_execution
-from tapegrad.functions.attributes import typename
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.retyping import view_as_complex, view_as_real
-from tapegrad.functions.together import elements_of, may_join
 from tapegrad.optim.joined import FEWEST, Given, Joined, Partition, Update
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tensor.tensor import Tensor
@@ -442,7 +442,7 @@ class PerParameter(Optimizer):
             self.update(p, grad, state, group)
 
     def _update_joined(self, joined: Joined, grads: list[Tensor], group: dict[str, Any]) -> None:
-        """Update parameters behind one another as if they were one: Note [Together] in ``functions/together.py``."""
+        """Update parameters behind one another as if they were one: Note [Together] in ``bindings/together.py``."""
         gradient = elements_of(joined.of(grads))
         numbers = {name: number.item() for name, number in joined.numbers.items()}
         update = self.fused(tuple(joined.rows), numbers, group)
