@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype, float32
 from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import inferred_dtype, result_dtype
 from tapegrad.functions.parser_table import NUMBERS_AS_TENSORS
@@ -114,6 +114,15 @@ def converted(value: Any, to: dtype) -> Any:
     if to.category == INTEGRAL:
         return int(value) % 256 if to.name == "uint8" else int(value)
     return float(value) if type(value) is int else value
+
+
+def computed_with(value: Any, beside: dtype) -> Any:
+    """A number as PyTorch's kernels compute with it beside elements of a floating dtype: half ones count as float32.
+
+    Raises:
+        RuntimeError: PyTorch's message, if it does not fit.
+    """
+    return converted(value, float32 if beside.category == FLOATING and not beside.is_64bit else beside)
 
 
 def cast_number(value: Any, to: dtype) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, refuse_wider
 from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scalars import unsupported
@@ -204,6 +205,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     check(input, {BOOL: (RuntimeError, "The input tensor may not be a boolean tensor."), COMPLEX: "arange_cpu"})
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    check_size((*input.shape, p), input.dtype.itemsize)  # a term for each
     return special.mvlgamma(input, p=p)
 
 
