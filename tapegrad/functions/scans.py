@@ -155,7 +155,7 @@ def diff(
         return renamed(shape.clone(input), "torch::autograd::CopyBackwards")
     if prepend is not None or append is not None:
         input = joining.cat(*[part for part in (prepend, input, append) if part is not None], axis=axis)
-    for _ in range(n):
+    for _ in range(min(n, input.shape[axis])):  # then nothing is left
         input = _difference(input, axis)
     return input
 
