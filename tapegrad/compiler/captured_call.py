@@ -11,7 +11,7 @@ from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.guards import Guards
-from tapegrad.compiler.histories import begins
+from tapegrad.compiler.histories import begins, without_own
 from tapegrad.compiler.moving import Numbers, plain_tree
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
@@ -163,6 +163,9 @@ class CapturedCall:
         capture, reached, leaves = self.capture, self.reached, self.leaves
         given, tree = flatten(result)
         kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
+        for leaf in given:
+            if isinstance(leaf, Tensor) and leaf._edge is not None and leaf._view is None:
+                leaf._edge = without_own(leaf._edge, capture)
         capture.forget_handles()
         found, checks = capture.found
         rebound, why = rebound_by(capture, reached, leaves)

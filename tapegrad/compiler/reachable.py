@@ -16,6 +16,7 @@ import decimal
 import enum
 import fractions
 import functools
+import math
 import re
 import sys
 import threading
@@ -232,12 +233,13 @@ class Reachable:
             yield Place(None, None, sys.modules.get(imported), imported)
 
     def _of_machinery(self, function: types.FunctionType, said: Mentions) -> Iterator[Place]:
-        """What a function of the machinery of modules names; of its globals, only what more machinery keeps there."""
+        """What a function of machinery names; of its globals, only hooks, what more machinery keeps, and ``math``."""
         self.names |= names_of_machinery(said.names)
         yield from (place for place in self._of_closure(function) if is_users(place.value))
         for variable in sorted(said.globals & function.__globals__.keys()):
             value = function.__globals__[variable]
-            if isinstance(value, types.ModuleType) and is_machinery(value.__name__):
+            more = isinstance(value, types.ModuleType) and is_machinery(value.__name__)
+            if more or value is math or type(value) is collections.OrderedDict:
                 yield Place(function.__globals__, variable, value, variable)
 
     @staticmethod
@@ -345,7 +347,7 @@ class Reachable:
             yield from self._of_ours(thing, name)
             if isinstance(thing, _CONTAINERS):
                 yield from self._items(thing, name)
-        elif kind is types.SimpleNamespace:
+        elif kind is types.SimpleNamespace or (module, kind.__qualname__) == ("argparse", "Namespace"):
             yield from self._attributes(thing, name)
         elif kind is _CACHED and not is_users(thing.__wrapped__):
             return

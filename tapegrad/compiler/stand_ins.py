@@ -12,6 +12,7 @@ from typing import Any
 from tapegrad.compiler.guards import Guards, alike
 from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
 from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of
+from tapegrad.compiler.trace_rules import TELLING
 from tapegrad.functions.registry import overriding
 
 
@@ -109,7 +110,7 @@ _calls: list[Numbers] = []
 
 def can_tell(reached: Guards) -> bool:
     """Whether code asks for types and identities, by which it can tell stand-ins from numbers, or calls jax itself."""
-    if not reached.names.isdisjoint(_TELLING):
+    if not reached.names.isdisjoint(TELLING):
         return True
     return any(_is_of_jax(value) for _, _, value, _ in reached.all_places())
 
@@ -117,9 +118,6 @@ def can_tell(reached: Guards) -> bool:
 def _is_of_jax(value: Any) -> bool:
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
-
-
-_TELLING = frozenset({"type", "__class__", "id"})
 
 
 def moved_numbers(reached: Guards) -> set[tuple]:
