@@ -27,11 +27,11 @@ class Reader(nn.Module):
         self.words = nn.Embedding(len(known), WIDTH)
         self.lstm = nn.LSTM(WIDTH, WIDTH, num_layers=2, dropout=0.1)
         self.head = nn.Linear(WIDTH, len(known))
-        self.memory = torch.zeros(2, ROWS, WIDTH), torch.zeros(2, ROWS, WIDTH)
+        self.hidden, self.cell = torch.zeros(2, ROWS, WIDTH), torch.zeros(2, ROWS, WIDTH)
 
     def forward(self, read):
-        seen, memory = self.lstm(self.words(read), self.memory)
-        self.memory = tuple(part.detach() for part in memory)
+        seen, (hidden, cell) = self.lstm(self.words(read), (self.hidden, self.cell))
+        self.hidden, self.cell = hidden.detach(), cell.detach()
         return self.head(seen)
 
 

@@ -75,7 +75,7 @@ class Seen:
     def change(self) -> str | None:
         """What of the tensor is not what it was, besides its elements and its gradient."""
         tensor = self.tensor
-        if tensor._spec is not self.spec:
+        if tensor._spec is not self.spec and not self.flagged:
             return f"it was {self.spec} and is {tensor._spec}"
         if tensor._edge is not self.edge:
             return "it has another history"
@@ -86,6 +86,12 @@ class Seen:
         if tuple(hooks_of(tensor)) != self.hooks:
             return "it has other hooks"
         return None
+
+    @property
+    def flagged(self) -> bool:
+        """Whether it requires grad now, or no longer does, and is what it was otherwise."""
+        spec, is_view = self.tensor._spec, self.tensor._view is not None
+        return spec is not self.spec and not is_view and spec is self.spec.replace(requires_grad=spec.requires_grad)
 
     def restore(self) -> None:
         """Make the tensor what it was."""

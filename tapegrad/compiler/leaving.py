@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.compiler.histories import renewed
 from tapegrad.compiler.side_effects import NewTensor, Returned, SideEffects, WrittenMemory
 from tapegrad.compiler.sources import TensorSource
+from tapegrad.functions.attributes import set_flag
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 
@@ -29,6 +30,7 @@ class Leaving:
     def __init__(self, effects: SideEffects, arguments: Sequence[Any]) -> None:
         self._drawn, self._returned = [one for one in effects.drawn if one.stream.has_keys], effects.returned
         counters = {id(counter_of(one.source.of)): one for one in effects.counted if one.source.fixed}
+        self._flagged = effects.flagged
         self._memories: list[tuple[Storage, int, Counter, int]] = []
         self._written: list[WrittenMemory] = []
         for one in effects.written:
@@ -65,6 +67,8 @@ class Leaving:
             counter.version += writes
         for counter, writes in self._counters:
             counter.version += writes
+        for source, requires_grad in self._flagged:
+            set_flag(source.find(arguments), requires_grad)
         if self._written or self._counted:
             self._leave_elsewhere(found, arguments)
         for leaf, slot, spec in self._gradients:

@@ -21,6 +21,7 @@ import re
 import sys
 import threading
 import types
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -34,6 +35,8 @@ from tapegrad.compiler.trace_rules import (
     OF_TENSORS,
     PLAIN,
     is_machinery,
+    is_namespace,
+    is_ours,
     is_standard,
     is_trusted,
     names_of_machinery,
@@ -228,7 +231,8 @@ class Reachable:
             yield Place(AttributeSlot(function), descriptor, descriptor.__get__(function), f"a default of {name}")
         yield from self._named(function.__dict__, name)
         for variable in sorted(said.globals):
-            yield from self._global(function, variable)
+            if not (is_ours(module) and function.__globals__.get(variable) is warnings):
+                yield from self._global(function, variable)
         for imported in said.modules:
             yield Place(None, None, sys.modules.get(imported), imported)
 
@@ -268,7 +272,8 @@ class Reachable:
             return
         inside = vars(module)
         kept = (dict, type) if is_machinery(module.__name__) else object
-        for key in sorted(key for key in self.names & inside.keys() if isinstance(inside[key], kept)):
+        names = {key for key in self.names & inside.keys() if not (is_ours(module.__name__) and key.startswith("__"))}
+        for key in sorted(key for key in names if isinstance(inside[key], kept)):
             yield Place(inside, key, inside[key], f"{name}.{key}")
 
     @staticmethod
@@ -326,7 +331,7 @@ class Reachable:
             yield Place(None, None, type(cls), f"the class of {name}")
 
     def _judge_class(self, cls: type, name: str) -> None:
-        if is_trusted(cls.__module__) and not cls.__module__.startswith("numpy.random"):
+        if is_namespace(cls) or (is_trusted(cls.__module__) and not cls.__module__.startswith("numpy.random")):
             return
         if suspect_function(cls, cls.__module__):
             raise Unsure(f"it can use {name}, a class of {cls.__module__}")
@@ -347,7 +352,7 @@ class Reachable:
             yield from self._of_ours(thing, name)
             if isinstance(thing, _CONTAINERS):
                 yield from self._items(thing, name)
-        elif kind is types.SimpleNamespace or (module, kind.__qualname__) == ("argparse", "Namespace"):
+        elif is_namespace(kind):
             yield from self._attributes(thing, name)
         elif kind is _CACHED and not is_users(thing.__wrapped__):
             return

@@ -81,6 +81,16 @@ def is_machinery(module: Any) -> bool:
     return f"{module or ''}.".startswith(_MACHINERY)
 
 
+def is_ours(module: Any) -> bool:
+    """Whether a module is one of tapegrad's, of which it is known that what it warns of depends on its arguments."""
+    return f"{module or ''}.".startswith("tapegrad.")
+
+
+def is_namespace(kind: type) -> bool:
+    """Whether instances have nothing but attributes: what ``argparse`` gives is of such a class."""
+    return kind is types.SimpleNamespace or (kind.__module__, kind.__qualname__) == ("argparse", "Namespace")
+
+
 def names_of_machinery(names: frozenset[str]) -> frozenset[str]:
     """What machinery names that may be an attribute of a module, or of an optimizer."""
     return names - DYNAMIC - OF_TENSORS - TELLING - _STATEFUL["tapegrad"]
