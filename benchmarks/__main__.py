@@ -225,12 +225,12 @@ def of_operators(found: Modules, rounds: int, quick: bool, only: str) -> dict[st
     gc.collect()
     gc.freeze()  # what was imported is not collected before each of thousands of measurements
     everything: list[Measured] = []
-    for family, programs in PROGRAMS.items():
-        chosen = {name: program for name, program in programs.items() if only in name}
+    for family, members in PROGRAMS.items():
+        chosen = {name: program for name, program in members.items() if only in name}
         measured = {name: operator_timings(found, name, program, rounds) for name, program in chosen.items()}
         if measured:
             print(family_table(family, measured), end="\n\n", flush=True)
-        everything += [one for members in measured.values() for one in members]
+        everything += [one for several in measured.values() for one in several]
     if not everything:
         raise SystemExit(f"no operator has {only!r} in its name")
     cases, timings = map(list, zip(*everything, strict=True))

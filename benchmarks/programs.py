@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -61,7 +62,7 @@ def steps(times: list[float]) -> Taken:
     >>> steps([1.0, 3.0, 4.0, 4.5, 4.75, 5.0])
     {'first step': 2.0, 'step': 0.25}
     """
-    taken = [after - before for before, after in zip(times, times[1:], strict=False)]
+    taken = [after - before for before, after in pairwise(times)]
     return {"first step": taken[0], "step": median(taken[len(taken) // 2 + 1 :] or taken)}
 
 

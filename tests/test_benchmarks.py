@@ -477,7 +477,7 @@ def test_the_command_measures_memory(monkeypatch, tmp_path, capsys):
     assert "peak memory" in capsys.readouterr().out
 
 
-# -- whole programs -----------------------------------------------------------------------------------------------------
+# -- whole programs ----------------------------------------------------------------------------------------------------
 
 
 def taken(whole, step=1.0):

@@ -81,6 +81,7 @@ class StandIns:
             if type(value) is Moving and can_be_rebound(container):
                 Binding(container, key, name).bind(value._value)
 
+
 @contextmanager
 def standing_in(
     reached: Guards, moving: Collection[tuple], numbers: Numbers, roots: list[tuple[Any, str]]
