@@ -5,7 +5,7 @@ A replayed call does without Python, so a function must be one that gives the sa
 tapegrad, jax and numpy are taken for such, and those of a few modules of the standard library; but not those that
 have to do with the state of generators, files, clocks and the like. All other code is searched like the user's own.
 
-Layers of ``nn`` are such other code. What all modules have in common, and all optimizers and schedules (*machinery*:
+Layers of ``nn`` are such other code. What all modules have in common, and all optimizers, schedules and scalers (*machinery*:
 attributes, hooks, state dicts, what is done to parameters), is in between: its code is trusted, but it works on what
 modules, groups and states keep, so that what it names is searched for. It reads attributes by computed names, too:
 those of modules are all in tables that it names.
@@ -21,12 +21,12 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 """The types whose instances are compared by value."""
 
 _TRUSTED = ("tapegrad.", "jax.", "jaxlib.", "numpy.", "ml_dtypes.", "optax.")
-_SEARCHED = ("tapegrad.nn.", "tapegrad.optim.")
+_SEARCHED = ("tapegrad.nn.", "tapegrad.optim.", "tapegrad.amp.grad_scaler.")
 
 _MACHINERY = (
     "tapegrad.nn.modules.module.", "tapegrad.nn.modules.hooks.", "tapegrad.nn.modules.states.",
     "tapegrad.nn.modules.conversion.", "tapegrad.nn.modules.container.", "tapegrad.nn.parameter.", "tapegrad.nn.init.",
-    "tapegrad.nn.utils.", "tapegrad.optim.",
+    "tapegrad.nn.utils.", "tapegrad.optim.", "tapegrad.amp.grad_scaler.",
 )  # fmt: skip
 
 _PURE = frozenset({
