@@ -89,7 +89,10 @@ class LRScheduler:
 
     def _tell(self, rates: list[Any]) -> None:
         """Let these be what ``get_last_lr`` gives; in the list that there is, which compiled steps know."""
-        self.__dict__.setdefault("_last_lr", [])[:] = rates
+        try:
+            self._last_lr[:] = rates
+        except AttributeError:
+            self._last_lr = list(rates)
 
     def get_lr(self) -> list[Any]:
         """The next learning rates, of each group; for ``step`` to call."""
