@@ -104,6 +104,9 @@ _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collectio
 
 KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
 
+_TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
+"""Methods that are called for what is told of an object, which no step does with machinery."""
+
 
 class Reachable:
     """All that can be reached from some objects. See Note [What is reachable].
@@ -322,7 +325,8 @@ class Reachable:
             self.containers.append((base.__dict__, f"the attributes of {name}"))
             for key, value in list(base.__dict__.items()):
                 code = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
-                if code and key in _MAKING and not made and key not in self.names:
+                unasked = (_MAKING if not made else frozenset()) | (_TOLD if is_machinery(base.__module__) else frozenset())
+                if code and key in unasked and key not in self.names:
                     continue
                 called = code and (known or key.startswith("__"))
                 if called or key in self.names or (self._dynamic and not key.startswith("__")):
