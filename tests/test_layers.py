@@ -27,6 +27,7 @@ FLOORS = [
     ["streams"],
     ["dispatch"],
     ["ops"],
+    ["bindings"],
     ["functions"],
     ["autograd"],
     ["amp", "func", "compiler", "interop"],
@@ -44,14 +45,15 @@ FLOORS = [
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [
-    "facts", "overloads", "signatures", "saved_fields", "operator", "kinds", "foreign", "conventions", "assignment",
-    "checks", "comparison", "conversion", "random", "dropout",
-    "elementwise", "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scans", "matmul",
-    "einsum", "activations", "losses", "convolving", "convolution", "resampling", "pooling", "patches", "normalization",
-    "embedding", "attention", "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions",
-    "solving", "lu", "ldl", "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr",
-    "pseudoinverse", "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins",
-    "adjoints", "levels", "page", "__main__",
+    "facts", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign", "conventions",
+    "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection", "unary",
+    "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
+    "softmax", "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
+    "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
+    "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
+    "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
+    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "levels",
+    "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.generator import Generator
 from tapegrad.compiler.code import Mentions, mentions
 from tapegrad.compiler.places import MISSING, Absent, AttributeSlot, Called, Cell, ClassOf, Code, Place
 from tapegrad.compiler.trace_rules import (
@@ -43,7 +44,6 @@ from tapegrad.compiler.trace_rules import (
     stateful_names,
     suspect_function,
 )
-from tapegrad.functions.generator import Generator
 from tapegrad.tensor.tensor import Tensor
 
 MOST = 20_000
@@ -325,8 +325,8 @@ class Reachable:
             self.containers.append((base.__dict__, f"the attributes of {name}"))
             for key, value in list(base.__dict__.items()):
                 code = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
-                unasked = (_MAKING if not made else frozenset()) | (_TOLD if is_machinery(base.__module__) else frozenset())
-                if code and key in unasked and key not in self.names:
+                unasked = (key in _MAKING and not made) or (key in _TOLD and is_machinery(base.__module__))
+                if code and unasked and key not in self.names:
                     continue
                 called = code and (known or key.startswith("__"))
                 if called or key in self.names or (self._dynamic and not key.startswith("__")):

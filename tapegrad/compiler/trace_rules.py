@@ -5,10 +5,10 @@ A replayed call does without Python, so a function must be one that gives the sa
 tapegrad, jax and numpy are taken for such, and those of a few modules of the standard library; but not those that
 have to do with the state of generators, files, clocks and the like. All other code is searched like the user's own.
 
-Layers of ``nn`` are such other code. What all modules have in common, and all optimizers, schedules and scalers (*machinery*:
-attributes, hooks, state dicts, what is done to parameters), is in between: its code is trusted, but it works on what
-modules, groups and states keep, so that what it names is searched for. It reads attributes by computed names, too:
-those of modules are all in tables that it names.
+Layers of ``nn`` are such other code. What all modules have in common, and all optimizers, schedules and scalers
+(*machinery*: attributes, hooks, state dicts, what is done to parameters), is in between: its code is trusted, but it
+works on what modules, groups and states keep, so that what it names is searched for. It reads attributes by computed
+names, too: those of modules are all in tables that it names.
 """
 
 from __future__ import annotations

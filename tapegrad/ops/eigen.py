@@ -27,12 +27,13 @@ from tapegrad.execution.host import innermost, is_traced, may_look, to_host
 from tapegrad.execution.kernel import Shaped
 from tapegrad.execution.late import check_later
 from tapegrad.ops.einsum import identity_of
-from tapegrad.ops.elementwise import real
 from tapegrad.ops.kinds import General, cast, conj, declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.reductions import sum
-from tapegrad.ops.shape import diag_embed, diagonal, unsqueeze
+from tapegrad.ops.shape import unsqueeze
+from tapegrad.ops.slicing import diag_embed, diagonal
 from tapegrad.ops.solving import column_major, solve_ex
+from tapegrad.ops.unary import real
 from tapegrad.tensor.tensor import Tensor, value_of
 
 # -- the parts of matrices ---------------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ def eig_tangent(t, values, vectors):
     x=eig_gradient,
     jvp=lambda t_x, values, vectors: eig_tangent(t_x, values, vectors),
     outputs=("values", "vectors"), aten="linalg_eig", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
-    xla="lu",
+    xla="lu", on_host="tpu",
 )  # fmt: skip
 def eig(x):
     """The eigenvalues and eigenvectors (columns of length 1) of square matrices, complex."""
@@ -270,7 +271,7 @@ def eig(x):
     return values, vectors
 
 
-@general(aten="linalg_eigvals")
+@general(aten="linalg_eigvals", on_host="tpu")
 def eigvals(x):
     """The eigenvalues alone, where nobody differentiates."""
     return lax.linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
