@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.attributes import set_flag
 from tapegrad.compiler.histories import renewed
 from tapegrad.compiler.side_effects import NewTensor, Returned, SideEffects, WrittenMemory
 from tapegrad.compiler.sources import TensorSource
-from tapegrad.functions.attributes import set_flag
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 

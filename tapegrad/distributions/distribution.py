@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.bounds import refuse_unless
 from tapegrad.distributions import constraints
 from tapegrad.distributions.utils import broadcast_all, lazy_property
-from tapegrad.functions.bounds import refuse_unless
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 

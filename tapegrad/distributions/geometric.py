@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.bounds import refuse_unless
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds
 from tapegrad.distributions.utils import broadcast_all
 from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.bounds import refuse_unless
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.losses import binary_cross_entropy_with_logits
 from tapegrad.tensor.spec import Size
