@@ -105,7 +105,7 @@ def _copy(node: Any, own: Collection[int], copies: dict[int, Node | None]) -> No
     if all(edge is None or edge[0] is old[0] for edge, old in zip(edges, node.next_edges, strict=True)):
         return node
     new = renewed(node)
-    new.next_edges = tuple(None if edge is None or edge[0] is None else edge for edge in edges)  # type: ignore[misc]
+    new.next_edges = tuple(None if edge is None or edge[0] is None else edge for edge in edges)
     return new
 
 
