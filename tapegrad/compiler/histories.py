@@ -64,9 +64,8 @@ def _is_own(node: Node, capture: Capture) -> bool:
     if node.hook_slots is not None:
         return False
     if isinstance(node, AccumulateGrad):
-        variable = node.variable
-        bare = id(variable) not in capture.seen and "_hooks" not in variable.__dict__
-        return bare and sys.getrefcount(variable) == 3  # the node's, ours, getrefcount's
+        bare = id(node.variable) not in capture.seen and "_hooks" not in node.variable.__dict__
+        return bare and sys.getrefcount(node.variable) == 2  # the node's, getrefcount's
     if not isinstance(node, BackwardCFunction) or node._saved is not None:
         return False
     code = getattr(node._forward_cls.backward, "__code__", None)

@@ -8,7 +8,6 @@ import importlib
 import io
 import json
 import os
-import random
 import runpy
 import sys
 from pathlib import Path
@@ -34,7 +33,6 @@ def run(torch, name, arguments, execution=None):
     if execution is not None:
         torch.set_execution(execution)
     sys.argv, said = [name, *arguments], io.StringIO()
-    random.seed(0)
     try:
         with contextlib.redirect_stdout(said):
             names = runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
