@@ -18,6 +18,9 @@ from tapegrad.autograd import tensor_methods  # declares backward, retain_grad a
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from tapegrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from tapegrad.autograd.subgradient import get_subgradient, subgradient
+from tapegrad.bindings import return_types
+from tapegrad.bindings.attach import attach
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.errors import is_warn_always_enabled, set_warn_always
 from tapegrad.execution.devices import device, get_default_device, set_default_device
 from tapegrad.execution.dtypes import (
@@ -58,9 +61,6 @@ from tapegrad.execution.dtypes import (
 )
 from tapegrad.execution.modes import deferred, get_execution, set_execution
 from tapegrad.execution.promotion import can_cast, promote_types
-from tapegrad.functions import return_types
-from tapegrad.functions.attach import attach
-from tapegrad.functions.registry import NAMESPACES
 from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
 from tapegrad.tensor.printing import get_printoptions, set_printoptions
 from tapegrad.tensor.spec import Size

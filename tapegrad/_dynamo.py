@@ -1,6 +1,7 @@
 """``torch._dynamo``: what libraries ask of PyTorch's tracer, which is not here. Nothing is defined here."""
 
 from tapegrad.absent import refusing
+from tapegrad.compiler import Compiled as OptimizedModule
 from tapegrad.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -9,7 +10,6 @@ from tapegrad.compiler import (
     list_backends,
     reset,
 )
-from tapegrad.compiler import Compiled as OptimizedModule
 
 __getattr__ = refusing(__name__)
 __all__ = [

@@ -16,7 +16,7 @@ TENSORS = {"nn/parameter.py", "nn/functional.py"}
 
 TOLERATED = {
     "tapegrad.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
-    "tapegrad.functions.casting._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
+    "tapegrad.bindings.casting._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
     "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
 }
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import tapegrad as torch
-from tapegrad.functions.registry import NAMESPACES
+from tapegrad.bindings.registry import NAMESPACES
 
 pytestmark = pytest.mark.once("nothing is computed")
 

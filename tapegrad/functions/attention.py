@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from tapegrad.bindings.generator import Sample, next_key
+from tapegrad.bindings.registry import public
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.dtypes import float32
-from tapegrad.functions.generator import Sample, next_key
-from tapegrad.functions.registry import public
 from tapegrad.ops import attention
 from tapegrad.ops.checks import check_product_of_batches, cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from tapegrad.bindings.protocols import own_attributes, rebuild_tensor, tensor_parts
+from tapegrad.bindings.registry import NAMESPACES, overriding
+from tapegrad.bindings.subclass import _disabled_torch_function_impl, make_subclass
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import empty
-from tapegrad.functions.protocols import own_attributes, rebuild_tensor, tensor_parts
-from tapegrad.functions.registry import NAMESPACES, overriding
-from tapegrad.functions.subclass import _disabled_torch_function_impl, make_subclass
 from tapegrad.interop.pytrees import register
 from tapegrad.tensor.tensor import Tensor
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tapegrad.functions import return_types
+from tapegrad.bindings import return_types
 from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatten, is_named_tuple, registered
 
 __all__ = [

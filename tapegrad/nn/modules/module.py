@@ -15,8 +15,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
+from tapegrad.bindings.attributes import typename
 from tapegrad.declaring import on_demand
-from tapegrad.functions.attributes import typename
 from tapegrad.functions.creation import empty_like
 from tapegrad.nn.modules import hooks, states
 from tapegrad.nn.modules.conversion import apply_to_tensors, converter

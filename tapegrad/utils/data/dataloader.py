@@ -23,7 +23,7 @@ from pickle import PicklingError
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from tapegrad.autograd.profiler import record_function
-from tapegrad.functions.accelerator import is_available
+from tapegrad.bindings.accelerator import is_available
 from tapegrad.utils.data._utils.collate import default_collate, default_convert
 from tapegrad.utils.data._utils.fetch import IterableFetcher, MapFetcher
 from tapegrad.utils.data._utils.pin_memory import pin_memory

@@ -1,0 +1,76 @@
+"""Puts the declared methods and properties on Tensor: the one place where the class gets its vocabulary."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+from tapegrad.bindings import inplace
+from tapegrad.bindings.registry import (
+    NAMESPACES,
+    NOT_WRAPPED,
+    PROPERTIES,
+    asked,
+    overridden,
+    overriding,
+    refusal,
+    unprefixed,
+)
+from tapegrad.tape.sources import defined
+from tapegrad.tensor.tensor import Tensor
+
+
+def attach() -> None:
+    """Set every function declared for ``"Tensor"`` and every property; called once, at the end of import."""
+    inplace.declare_variants()
+    give_places()
+    for name, method in NAMESPACES["Tensor"].items():
+        setattr(Tensor, name, staticmethod(method) if name == "__new__" else method)
+    for name, prop in PROPERTIES.items():
+        setattr(Tensor, name, prop)
+    for name, prop in tuple(vars(Tensor).items()):
+        if isinstance(prop, property):
+            PROPERTIES[name] = overridable(name, prop)
+            setattr(Tensor, name, PROPERTIES[name])
+    NOT_WRAPPED.update(PROPERTIES[name].__get__ for name in ("grad", "_base"))
+
+
+def give_places() -> None:
+    """Let each function that its own module has under no name be found where the vocabulary has it, as pickle does."""
+    for home, functions in NAMESPACES.items():
+        module = "tapegrad" if home in ("torch", "Tensor") else f"tapegrad.{home}"
+        for name, function in functions.items():
+            if isinstance(function, FunctionType) and not is_found(function):
+                own = unprefixed(function.__name__)
+                found = own if functions.get(own) is function else name
+                function.__module__, function.__qualname__ = module, f"Tensor.{found}" if home == "Tensor" else found
+
+
+def is_found(function: FunctionType) -> bool:
+    """Whether a function has the name in its module that it says."""
+    return getattr(sys.modules[function.__module__], function.__qualname__, None) is function
+
+
+IN_SPEC = frozenset(["shape", "dtype", "device", "ndim"])
+"""What is read most: it costs no call."""
+
+
+def overridable(name: str, prop: property) -> property:
+    """A property of Tensor that classes and modes can override: they get ``Tensor.NAME.__get__`` (or ``__set__``)."""
+    read = f"self._spec.{name}" if name in IN_SPEC else "getter(self)"
+    names: dict[str, Any] = {
+        "overriding": overriding, "asked": asked, "overridden": overridden, "getter": prop.fget, "setter": prop.fset,
+        "deleter": prop.fdel,
+    }  # fmt: skip
+
+    def asking(head: str, call: str, answer: str) -> Any:
+        lines = (f"def {head}:", "    if overriding.active and asked((self,), {}):", f"        return {call}", answer)
+        return defined(lines, head.partition("(")[0], names)
+
+    get = asking("get(self)", "overridden(prop.__get__, (self,), {})", f"    return {read}")
+    put, drop = refusal(name), prop.fdel or refusal(name)
+    if prop.fset is not None:
+        put = asking("put(self, value)", "overridden(prop.__set__, (self, value), {})", "    setter(self, value)")
+    names["prop"] = made = property(get, put, drop, prop.__doc__)
+    return made
