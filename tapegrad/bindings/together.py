@@ -19,6 +19,7 @@ from itertools import repeat
 from operator import attrgetter, is_
 from sys import getrefcount
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -38,6 +39,10 @@ def may_join() -> bool:
     modes = thread.modes
     watched = modes.intercepted or modes.watched or modes.results_watched or modes.function_modes
     return not (modes.grad or modes.deferred or modes.inference or modes.level or watched) and may_look() and hosted()
+
+
+partitions: WeakKeyDictionary[Any, Sequence[Any]] = WeakKeyDictionary()
+"""How the parameters of each optimizer were parted at its last step: it is no state of theirs, and may be forgotten."""
 
 
 def can_join(tensor: Any) -> bool:
