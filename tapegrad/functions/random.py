@@ -311,7 +311,9 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
     if thread.levels:
         drawn_apart(input)
     spec = Spec.of(input.shape, input.dtype, input.device)
-    return sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
+    sample = sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
+    recorded = input._spec.requires_grad and thread.modes.grad
+    return ops.bernoulli_number(input, sample) if recorded or input._spec.dual else sample
 
 
 @public("torch", "Tensor", out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, random=True))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.dtypes import FLOATING, float32
+from tapegrad.execution.dtypes import BOOL, FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arguments import wrap_dim
+from tapegrad.functions.arithmetic import BOOL_FROM_BOOL
 from tapegrad.functions.losses import no_cast, reduced, refuse_gradient, resolve_reduction
 from tapegrad.functions.naming import renamed
 from tapegrad.functions.registry import public
@@ -119,8 +120,13 @@ def hinge_embedding_loss(
 
     Raises:
         ValueError: an unknown ``reduction``.
+        RuntimeError: booleans; the mean of whole numbers.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
+    if input.dtype.category < FLOATING:  # the margin counts as one of the whole numbers
+        if input.dtype.category == BOOL:
+            raise RuntimeError(BOOL_FROM_BOOL)
+        margin = int(margin)
     apart = elementwise.where(ne(target, 1), _above_zero(elementwise.sub(margin, input)), 0)
     together = elementwise.where(ne(target, -1), input, 0)
     return reduced(elementwise.add(apart, together), reduction)

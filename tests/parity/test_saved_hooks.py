@@ -7,8 +7,6 @@ import weakref
 from pathlib import Path
 
 import numpy as np
-import contextlib
-
 import pytest
 from harness import Programs, agree, attempt
 from saving import hooked, leaf, logging, names
