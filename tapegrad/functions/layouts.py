@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.ops.shape import clone
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import (
@@ -62,7 +63,8 @@ def laid_out(made: Tensor, strides: Ints) -> Tensor:
     """A tensor that nobody has seen yet, with its elements in another order in memory."""
     named = named_strides(made.shape, strides)
     if named != made._spec.strides:
-        if made._edge is not None and getattr(made._edge[0], "plan", None) and made._edge[0].plan.saved_outputs:
+        node = None if made._edge is None else made._edge[0]
+        if isinstance(node, OperatorNode) and node.plan.saved_outputs:
             lay_out_memory(made, named)
         else:
             made._spec = made._spec.replace(strides=named)

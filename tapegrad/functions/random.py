@@ -29,6 +29,7 @@ from tapegrad.functions.registry import public
 from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name
+from tapegrad.ops.distributions import bernoulli_number
 from tapegrad.ops.elementwise import mul
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
@@ -313,7 +314,7 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
     spec = Spec.of(input.shape, input.dtype, input.device)
     sample = sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
     recorded = input._spec.requires_grad and thread.modes.grad
-    return ops.bernoulli_number(input, sample) if recorded or input._spec.dual else sample
+    return bernoulli_number(input, sample) if recorded or input._spec.dual else sample
 
 
 @public("torch", "Tensor", out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, random=True))

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 from tapegrad.execution import random
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops import conventions
-from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.kinds import general, zeros_of
 from tapegrad.ops.operator import Operator
 
@@ -36,15 +35,6 @@ def bernoulli(p, key):
     if random.is_key(key):
         chances = jax.random.uniform(random.jax_key(key), p.shape, jnp.promote_types(p.dtype, jnp.float32))
     return (chances < p).astype(p.dtype)
-
-
-@general(
-    x=underivable("aten::bernoulli"), real=True, aten="bernoulli.p", family="bernoulli",
-    node="torch::autograd::NotImplemented",
-)  # fmt: skip
-def bernoulli_number(x, sample):
-    """The sample, drawn with the same probability everywhere; recorded as if it depended on ``x``, as PyTorch does."""
-    return sample
 
 
 @general(
