@@ -94,7 +94,7 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_random parity/test_reductions parity/test_sampled parity/test_samplers parity/test_setitem
     parity/test_shape parity/test_solving parity/test_special parity/test_strides parity/test_view_aliasing
     parity/test_view_functions parity/test_vmap_writes parity/test_windows test_every_op test_every_op_mapped
-    test_gradcheck test_host_tier test_host_tier_shapes test_structures
+    test_gradcheck test_host_tier test_host_tier_shapes test_lowering test_structures
 """.split())  # fmt: skip  # noqa: SIM905
 """The files with many cases that take a twentieth of a second and more, alike in kind."""
 
@@ -105,6 +105,7 @@ SECONDS = {
     "tests/test_benchmarks.py": 1.2,
     "tests/test_cold_start.py": 1.5,
     "tests/test_demo.py": 1.0,
+    "tests/test_docs.py": 2.0,
     "tests/test_every_op.py": 0.15,
     "tests/test_every_op_mapped.py": 0.1,
     "tests/test_interrupts.py": 1.0,

@@ -44,8 +44,8 @@ FLOORS = [
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [
-    "facts", "overloads", "signatures", "saved_fields", "operator", "kinds", "foreign", "conventions", "assignment",
-    "checks", "comparison", "conversion", "random", "dropout",
+    "facts", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign", "conventions",
+    "assignment", "checks", "comparison", "conversion", "random", "dropout",
     "elementwise", "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scans", "matmul",
     "einsum", "activations", "losses", "convolving", "convolution", "resampling", "pooling", "patches", "normalization",
     "embedding", "attention", "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions",

@@ -30,7 +30,7 @@ def test_every_operator_is_on_the_page():
 def test_it_is_printed():
     command = [sys.executable, "-m", "tapegrad.ops", "--markdown"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    row = "| `mul(x, y)` | elementwise | `x: y; y: x` | `x, y` | elementwise kind | yes | yes | MulBackward0 |"
+    row = "| `mul(x, y)` | elementwise | `x: y; y: x` | `x, y` | elementwise kind | yes | yes | yes | MulBackward0 |"
     assert row in printed
     assert printed.count("\n## ") + printed.startswith("## ") == len(list(families()))
 

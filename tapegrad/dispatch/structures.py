@@ -5,8 +5,8 @@ To know what a kernel computes it must be traced, which takes a millisecond, a h
 to run. A program whose lengths change with each example would trace all the time. So lengths that change become
 *symbols*: when a call comes that differs from one before in some lengths alone (of arguments, or among the settings, as
 of a reshape), the kernel is traced once with symbols in their place. What comes out is a ``Structure``: the shapes of
-the results as functions of the symbols, and the function that the host runs (Note [Symbols] in
-``execution/host_tier/writer.py``). Calls that fit it later trace nothing. Floats among the settings that change, a
+the results as functions of the symbols, and the function that the host runs (its rules stand in
+``execution/host_tier/symbols.py``). Calls that fit it later trace nothing. Floats among the settings that change, a
 dropout's ``p``, become arguments of the kernel in the same way.
 
 Lengths that never changed stay numbers, as do 0 and 1, which change what a kernel does: a symbol is two or more. jax

@@ -31,6 +31,7 @@ from jax import lax
 
 from tapegrad.caches import EXECUTABLE, remembered
 from tapegrad.execution.calls import Call
+from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.values import NUMBERS, Aval, aval, quiet_numbers
 
@@ -169,7 +170,7 @@ def unpacking(wide: bool) -> Callable:
 
 
 def _compiled(run: Callable, wide: bool) -> Callable:
-    return scoped(jax.jit(run)) if wide else jax.jit(run)
+    return scoped(jitted(run)) if wide else jitted(run)
 
 
 class _Table:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import re
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NoReturn, Self
 
@@ -216,6 +217,15 @@ def only_device() -> device | None:
     """The CPU in a process that has no other device; None in one that has."""
     alone = jax.default_backend() == "cpu" and jax.local_device_count() == 1
     return device("cpu") if alone else None
+
+
+def jitted(function: Callable, **options: Any) -> Any:
+    """``jax.jit(function)``, whose results lie where the arguments do.
+
+    jax leaves out arguments that no result depends on; what is made of nothing then, a gradient of zeros, would lie on
+    the default device. In a process that has one device only that is the right one.
+    """
+    return jax.jit(function, keep_unused=only_device() is None, **options)
 
 
 def device_of(value: Any) -> device:

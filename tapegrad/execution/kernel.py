@@ -33,6 +33,7 @@ import numpy as np
 from tapegrad.caches import EXECUTABLE, Cache, Interned, weigh
 from tapegrad.execution.calls import Call
 from tapegrad.execution.capturing import capturing
+from tapegrad.execution.devices import jitted
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
@@ -100,7 +101,7 @@ class Jitted:
                 return function(*values)
 
             kernel.__name__ = kernel.__qualname__ = self.name
-            self._function = jax.jit(kernel, inline=True, donate_argnums=(0,) if self._reuse else ())
+            self._function = jitted(kernel, inline=True, donate_argnums=(0,) if self._reuse else ())
         return self._function
 
     @property
@@ -269,9 +270,9 @@ class Kernel:
         return f"Kernel({self.name}{', wide' if self.wide else ''})"
 
 
-def overwriting(jitted: Jitted, *values: Any) -> Any:
+def overwriting(function: Jitted, *values: Any) -> Any:
     """``run`` of a kernel that gives its first argument away."""
-    return jitted.xla(*values)
+    return function.xla(*values)
 
 
 _calls = Interned()

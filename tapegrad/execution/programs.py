@@ -35,7 +35,7 @@ from tapegrad.execution.batching import Batched, batched, is_fine
 from tapegrad.execution.calls import Call
 from tapegrad.execution.costs import XLA_CALL
 from tapegrad.execution.deferred import Program, program_runner
-from tapegrad.execution.devices import only_device
+from tapegrad.execution.devices import jitted, only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
@@ -85,15 +85,15 @@ class SubprogramExecutable:
         waits = in_background() and not asked
         if piece.lone or (waits and self.due) or self._is_rare(often, waits) or self._is_small(arguments):
             return self._run_by_kernels(arguments)
-        jitted = jax.jit(piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)))
-        compiled = scoped(jitted) if piece.wide else jitted
+        program = jitted(piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)))
+        compiled = scoped(program) if piece.wide else program
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
         for call in piece.calls:
             call.compiled_with_others += 1
         if waits:
             self.due = True
             with jax.enable_x64(True) if piece.wide else nullcontext():
-                compiler.add(Due(self, compiled, jitted.trace(*map(as_jax, arguments))))
+                compiler.add(Due(self, compiled, program.trace(*map(as_jax, arguments))))
             return piece.run_by_kernels(arguments)
         self.compiled = compiled
         return first_call(self.compiled, map(as_jax, arguments))[: self.count]

@@ -17,6 +17,7 @@ import jax
 
 from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.calls import Call
+from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import call_into
 from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import run_through
@@ -59,9 +60,9 @@ class StepExecutable:
         if self._jitted is not None or self._cached is not None:
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
-            jitted = self._jit(inputs)
-            first_call(lambda *given: jitted.lower(*given).compile(), [inputs[i] for i in self._order])
-        self._jitted = jitted
+            program = self._jit(inputs)
+            first_call(lambda *given: program.lower(*given).compile(), [inputs[i] for i in self._order])
+        self._jitted = program
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
 
     def run(self, inputs: list[Any], results: list[Any]) -> None:
@@ -94,4 +95,4 @@ class StepExecutable:
             results = run_through(code, arguments, Call.inline)
             return [results[slot] for slot in wanted]
 
-        return jax.jit(program, donate_argnums=tuple(range(len(self.donated))))
+        return jitted(program, donate_argnums=tuple(range(len(self.donated))))

@@ -262,7 +262,7 @@ def eig_tangent(t, values, vectors):
     x=eig_gradient,
     jvp=lambda t_x, values, vectors: eig_tangent(t_x, values, vectors),
     outputs=("values", "vectors"), aten="linalg_eig", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
-    xla="lu",
+    xla="lu", on_host="tpu",
 )  # fmt: skip
 def eig(x):
     """The eigenvalues and eigenvectors (columns of length 1) of square matrices, complex."""
@@ -270,7 +270,7 @@ def eig(x):
     return values, vectors
 
 
-@general(aten="linalg_eigvals")
+@general(aten="linalg_eigvals", on_host="tpu")
 def eigvals(x):
     """The eigenvalues alone, where nobody differentiates."""
     return lax.linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]

@@ -37,6 +37,9 @@ class Facts:
     """Where PyTorch's derivative and jax's differ: a ``Convention``, see Note [Two conventions]."""
     xla: str = ""
     """The primitive for which NumPy has no rule: kernels or backward are XLA's, whatever their size."""
+    on_host: str = ""
+    """The platforms of which XLA has no such algorithm: there its kernel runs on the host. See Note [Kernels on the
+    host]."""
     spoilt: str = ""
     """What it usually is that makes a nan or inf of finite operands: one of the causes of ``nonfinite_report.py``."""
     edge: tuple[str, int | None, str] | None = None

@@ -56,7 +56,7 @@ def _solved(hermitian, factor, pivots, y):
 @column_major
 @general(
     x=underivable("aten::linalg_ldl_factor_ex"), outputs=("factor", "pivots", "info"), aten="linalg_ldl_factor_ex",
-    node="torch::autograd::NotImplemented", xla="pure_callback",
+    node="torch::autograd::NotImplemented", xla="pure_callback", on_host="cuda, tpu",
 )  # fmt: skip
 def ldl_factor(x, *, hermitian):
     """The packed factors of symmetric (or ``hermitian``) matrices, LAPACK's pivots and its verdicts (int32)."""
@@ -68,7 +68,7 @@ def ldl_factor(x, *, hermitian):
 @general(
     factor=underivable("aten::linalg_ldl_solve"),
     y=underivable("aten::linalg_ldl_solve"),
-    aten="linalg_ldl_solve", node="torch::autograd::NotImplemented", xla="pure_callback",
+    aten="linalg_ldl_solve", node="torch::autograd::NotImplemented", xla="pure_callback", on_host="cuda, tpu",
 )  # fmt: skip
 def ldl_solve(factor, pivots, y, *, hermitian):
     """The solution of ``A @ out = y`` by the packed factors of A; batches broadcast."""

@@ -36,6 +36,7 @@ from tapegrad.dispatch.operator_node import saved_properties
 from tapegrad.execution import dtypes
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.ops.facts import FACTS, node_name
+from tapegrad.ops.fallbacks import on_host
 from tapegrad.ops.overloads import declare
 from tapegrad.ops.saved_fields import SavedFields
 from tapegrad.ops.signatures import parameters_of
@@ -131,6 +132,8 @@ class Operator(SavedFields):
         if not facts.keys() <= FACTS:
             raise TypeError(f"{self.name}: {sorted(facts.keys() - FACTS)} are no facts of an operator")
         vars(self).update(facts)
+        if self.on_host and self.xla != "pure_callback":  # which is on the host everywhere
+            self.function = on_host(function, self.on_host)
         named, self.aten = declare(self.name, self.family, self.aten) if self.listed else (self.name, None)
         self.node = node_name(named, node)
         self.remember_nothing()

@@ -30,6 +30,7 @@ class PageRow(NamedTuple):
         forward: where the forward-mode derivative comes from.
         complex: whether it takes complex numbers.
         host: whether its kernels are written for the host tier; if not, the primitives that it lacks.
+        accelerators: the platforms on which its kernel runs on the host, with a transfer each way.
         node: PyTorch's name of the node in the graph.
     """
 
@@ -40,6 +41,7 @@ class PageRow(NamedTuple):
     forward: str
     complex: str
     host: str
+    accelerators: str
     node: str
 
 
@@ -47,7 +49,8 @@ def describe(op: Operator) -> PageRow:
     """The row of one operator."""
     return PageRow(
         signature(op), op.kind, formulas(op), ", ".join(saved(op)), forward(op), "no" if op.real else "yes",
-        f"no: {op.xla}" if op.xla else "yes", op.node if op.formulas else "",
+        f"no: {op.xla}" if op.xla else "yes", f"on host: {op.on_host}" if op.on_host else "yes",
+        op.node if op.formulas else "",
     )  # fmt: skip
 
 
@@ -121,9 +124,9 @@ def as_markdown(rows: Iterable[PageRow]) -> str:
     """Rows as a table of Markdown.
 
     >>> print(as_markdown([describe(TABLE["neg"])]))
-    | operator | kind | formulas | saves | forward | complex | host | node |
-    | --- | --- | --- | --- | --- | --- | --- | --- |
-    | `neg(x)` | elementwise | `x` |  | elementwise kind | yes | yes | NegBackward0 |
+    | operator | kind | formulas | saves | forward | complex | host | accelerators | node |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+    | `neg(x)` | elementwise | `x` |  | elementwise kind | yes | yes | yes | NegBackward0 |
     """
     lines = [PageRow._fields, ("---",) * len(PageRow._fields), *(quoted(row) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

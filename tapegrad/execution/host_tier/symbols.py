@@ -1,4 +1,4 @@
-"""Rules of lengths that are symbols. See Note [Symbols] in ``writer.py``."""
+"""Rules of lengths that are symbols. See Note [Structures] in ``dispatch/structures.py``."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Writer:
         return self.constant(self.names.setdefault(f"dtype_{dtype.name}", dtype))
 
     def size(self, size: Any) -> str:
-        """The length of a dimension, as it is written: a number, or what Note [Symbols] says."""
+        """The length of a dimension, as it is written: a number, or what Note [Structures] says."""
         return str(size) if isinstance(size, int) else symbolic(size, self.names)
 
     def shape(self, shape: Sequence[Any]) -> str:

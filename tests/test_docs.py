@@ -1,0 +1,60 @@
+"""The pages of the reference that are made of the package: every public name, links that lead somewhere, all lists."""
+
+import re
+from pathlib import Path
+
+import pytest
+from test_help import NAMES
+
+from docs.docstrings import slug
+from docs.pages import ROOT, chapters, notes, pages
+
+pytestmark = pytest.mark.once("reads docstrings")
+
+PAGES = dict(pages())
+BY_HAND = {path.name: path.read_text() for path in Path(ROOT / "docs").glob("*.md")}
+
+
+def test_every_public_name_has_an_entry():
+    named = set(re.findall(r"^#+ (tapegrad[\w.]*) \{ #", "\n".join(PAGES.values()), re.MULTILINE))
+    known = {name for name, item in NAMES.items() if item.__doc__ and (callable(item) or isinstance(item, property))}
+    shown = {id(NAMES[name]) for name in named & NAMES.keys()}  # under one of its names
+    assert {name for name in known - named if id(NAMES[name]) not in shown} == set()
+    assert len(named) > 2500
+
+
+def test_notes_that_are_named_are_on_their_page():
+    anchors = {slug(title) for _, title, _ in notes()}
+    text = "\n".join(PAGES.values())
+    assert set(re.findall(r"\]\((?:\.\./notes\.md)?#(note-[\w-]+)\)", text)) - anchors == set()
+
+
+def test_titles_of_notes_are_used_once():
+    titles = [slug(title) for _, title, _ in notes()]
+    assert sorted(titles) == sorted(set(titles)) and len(titles) > 150
+
+
+def test_all_pages_are_in_a_chapter():
+    listed = {page for chapter in chapters() for page in leaves(chapter)}
+    assert listed == {path for path in PAGES.keys() | BY_HAND.keys() if path.endswith(".md")}
+
+
+def leaves(chapter):
+    for part in chapter.values():
+        if isinstance(part, str):
+            yield part
+        else:
+            yield from (page for one in part for page in leaves(one))
+
+
+def test_what_tests_list_is_on_the_page_for_those_who_come_from_pytorch():
+    page = PAGES["from_pytorch.md"]
+    assert "there are no quantized tensors" in page and "`softshrink`" not in page.partition("## What is not there")[0]
+    for line in ("Entries that are not run, and why.", "sparse tensors: tapegrad has dense ones only", "`jiterator_"):
+        assert line in page
+
+
+def test_messages_are_collected_with_what_is_filled_in_left_open():
+    page = PAGES["errors.md"]
+    assert "- `RuntimeError`: ``Inplace update to inference tensor outside InferenceMode is not allowed" in page
+    assert page.count("\n- `") > 800
