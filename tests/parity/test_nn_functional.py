@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import agree, same, same_error
+from harness import agree, attempt, same, same_error
 from samples import array
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -369,3 +369,8 @@ DROPOUT_ERRORS = {
 @case_of(DROPOUT_ERRORS)
 def test_dropout_errors(case):
     same_error(lambda torch, x: DROPOUT_ERRORS[case](torch.nn.functional, x), ROW)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 0), (1, 3, 0, 2), (1, 3, 2, 2, 0)], ids=str)
+def test_nothing_has_no_size_to_interpolate_to(shape):
+    agree(lambda torch: attempt(lambda: torch.nn.functional.interpolate(torch.ones(shape), scale_factor=2.0)))
