@@ -24,14 +24,14 @@ from tapegrad.autograd.graph_task import (
     _will_engine_execute_node,
 )
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
-from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
-from tapegrad.errors import LinAlgError as _LinAlgError
-from tapegrad.functions.conversion import _parse_to
-from tapegrad.functions.subclass import (
+from tapegrad.bindings.subclass import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     _disabled_torch_function_impl,
 )
+from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
+from tapegrad.errors import LinAlgError as _LinAlgError
+from tapegrad.functions.conversion import _parse_to
 from tapegrad.tape.node import Node as _Node
 
 _functions = SimpleNamespace(

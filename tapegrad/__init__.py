@@ -18,6 +18,9 @@ from tapegrad.autograd import tensor_methods  # declares backward, retain_grad a
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from tapegrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from tapegrad.autograd.subgradient import get_subgradient, subgradient
+from tapegrad.bindings import return_types
+from tapegrad.bindings.attach import attach
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.errors import is_warn_always_enabled, set_warn_always
 from tapegrad.execution.devices import device, get_default_device, set_default_device
 from tapegrad.execution.dtypes import (
@@ -58,20 +61,18 @@ from tapegrad.execution.dtypes import (
 )
 from tapegrad.execution.modes import deferred, get_execution, set_execution
 from tapegrad.execution.promotion import can_cast, promote_types
-from tapegrad.functions import return_types
-from tapegrad.functions.attach import attach
-from tapegrad.functions.registry import NAMESPACES
 from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
 from tapegrad.tensor.printing import get_printoptions, set_printoptions
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.version import __version__
+from tapegrad.viz import showing  # declares Tensor.graph
 
 newaxis = None
 
 attach()
 globals().update(NAMESPACES["torch"])
-del attach, nothing_collected, tensor_methods, NAMESPACES
+del attach, nothing_collected, showing, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
 from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
@@ -114,6 +115,7 @@ __getattr__, __dir__ = on_demand(
     set_autocast_gpu_dtype="tapegrad.amp.autocast_mode",
     testing="tapegrad.testing",
     utils="tapegrad.utils",
+    viz="tapegrad.viz",
     vmap="tapegrad.func.mapping",
 )
 del on_demand

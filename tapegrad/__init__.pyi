@@ -14,9 +14,9 @@ import numpy as np
 
 from tapegrad.execution.devices import device as _device
 from tapegrad.execution.dtypes import dtype as _dtype
-from tapegrad.functions.generator import Generator as Generator
-from tapegrad.functions.storages import TypedStorage, UntypedStorage
-from tapegrad.functions import return_types as return_types
+from tapegrad.bindings.generator import Generator as Generator
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings import return_types as return_types
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
 from tapegrad.tensor.layout import layout as _layout
@@ -38,6 +38,7 @@ from tapegrad.amp.autocast_mode import autocast_increment_nesting as autocast_in
 from tapegrad import autograd as autograd
 from tapegrad import backends as backends
 bfloat16: _dtype
+from tapegrad import bindings as bindings
 bool: _dtype
 from tapegrad import caches as caches
 from tapegrad.execution.promotion import can_cast as can_cast
@@ -120,6 +121,7 @@ from tapegrad import optim as optim
 from tapegrad import overrides as overrides
 pi: _float
 from tapegrad import profiler as profiler
+from tapegrad import progress as progress
 from tapegrad.execution.promotion import promote_types as promote_types
 from tapegrad import random as random
 from tapegrad.serialization.saving import save as save
@@ -150,6 +152,7 @@ uint64: _dtype
 uint8: _dtype
 from tapegrad import utils as utils
 from tapegrad import version as version
+from tapegrad import viz as viz
 from tapegrad.func.mapping import vmap as vmap
 BFloat16Tensor: _type[Tensor]
 BoolTensor: _type[Tensor]
@@ -161,8 +164,8 @@ HalfTensor: _type[Tensor]
 IntTensor: _type[Tensor]
 LongTensor: _type[Tensor]
 ShortTensor: _type[Tensor]
-from tapegrad.functions.storages import TypedStorage as TypedStorage
-from tapegrad.functions.storages import UntypedStorage as UntypedStorage
+from tapegrad.bindings.storages import TypedStorage as TypedStorage
+from tapegrad.bindings.storages import UntypedStorage as UntypedStorage
 def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
     """Multiply tensors by a number, and write 1 into another if one was not finite."""
 def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float | Tensor, scale_backoff_factor: _float | Tensor, growth_interval: _int) -> Tensor:

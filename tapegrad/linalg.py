@@ -1,7 +1,7 @@
 """``torch.linalg``: the functions that are declared for it in ``functions/``."""
 
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.errors import LinAlgError as LinAlgError
-from tapegrad.functions.registry import NAMESPACES
 
 globals().update(NAMESPACES["linalg"])
 __all__ = sorted([*NAMESPACES["linalg"], "LinAlgError"])  # noqa: PLE0605 - filled by declarations

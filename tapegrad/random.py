@@ -1,6 +1,6 @@
 """``torch.random``: generators and seeds. Nothing is defined here."""
 
-from tapegrad.functions.generator import (
+from tapegrad.bindings.generator import (
     Generator,
     default_generator,
     fork_rng,

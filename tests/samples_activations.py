@@ -1,4 +1,6 @@
-"""Samples for the nonlinearities of neural networks."""
+"""Samples of the operators in ``ops/activations.py``."""
+
+from __future__ import annotations
 
 import numpy as np
 from samples import Sample, array
@@ -6,7 +8,6 @@ from samples import Sample, array
 A, V, POINT, EMPTY = array(2, 3), array(3), array(), array(0, 3)
 WIDE = array(2, 3, low=-9, high=9)
 Z = array(2, 3, dtype="complex128")
-
 PLAIN = ("relu", "silu", "mish", "logsigmoid", "hardsigmoid", "hardswish")
 
 SAMPLES = [
@@ -36,4 +37,4 @@ SAMPLES = [
     *(Sample("prelu_backward", (A, -A, weight)) for weight in (V, POINT)),
     *(Sample(f"{op}_backward", (V, A), {"lambd": 0.5}) for op in ("hardshrink", "softshrink")),
     *(Sample("glu", (array(2, 4),), {"axis": axis}) for axis in (0, 1)),
-]
+]  # fmt: skip

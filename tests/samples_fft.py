@@ -1,4 +1,6 @@
-"""Samples for Fourier transforms and their adjoints: even and odd lengths, several axes, one point, nothing."""
+"""Samples of the operators in ``ops/fft.py``."""
+
+from __future__ import annotations
 
 from samples import Sample, array
 

@@ -1,10 +1,14 @@
-"""Samples of the operators that put arrays together and take them apart."""
+"""Samples of the operators in ``ops/joining.py``."""
+
+from __future__ import annotations
 
 from samples import Sample, array
 
 A, B, V, S, E = array(2, 3), array(2, 3, seed=1), array(3), array(), array(0, 3)
 Z = array(2, 3, dtype="complex128")
 EMPTY = array(0)
+REFUSED = {"derivable": False, "forward": False}
+"""What PyTorch can't differentiate: backward raises."""
 
 SAMPLES = [
     *[Sample("cat", xs, {"axis": axis})
@@ -22,4 +26,6 @@ SAMPLES = [
       for op in ("split_with_sizes", "unsafe_split_with_sizes")
       for axis, sizes in ((1, (1, 2)), (1, (0, 3)), (0, (2,)), (1, (1, 1, 1)))],
     *[Sample("block_diag", xs) for xs in ((A, array(1, 3)), (A, B, array(3, 1)), (A,), (A, Z))],
+    Sample("chunk_cat", (A, array(1, 3)), {"axis": 0, "num_chunks": 2}, **REFUSED),
+    Sample("chunk_cat", (A, A[:, :1]), {"axis": 1, "num_chunks": 2}, **REFUSED),
 ]  # fmt: skip

@@ -27,9 +27,6 @@ def projected(active=None, reverse=False):
     return Sample("lstm_layer", (X, *shown, active), {"reverse": reverse}, note=" projected")
 
 
-# Of two sequences, of three steps and of one, what is no padding.
-PLACES, ROWS = np.array([0, 1, 2, 4]), np.array([[0, 1], [2, 4], [3, 4]])
-
 SAMPLES = [
     sample
     for kind, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1))
@@ -43,6 +40,4 @@ SAMPLES = [
 ] + [
     projected(),
     projected(ACTIVE, reverse=True),
-    Sample("pack_padded_sequence", (X, PLACES, ROWS)),
-    Sample("pad_packed_sequence", (array(4, 2), PLACES, ROWS)),
 ]

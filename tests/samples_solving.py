@@ -1,13 +1,13 @@
-"""Samples of linear equations, factorizations by LU, determinants, and functions of matrices."""
+"""Samples of the operators in ``ops/solving.py``."""
+
+from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from samples import Sample, array
 
-from tapegrad.execution.dtypes import float64
-from tapegrad.ops import determinants, distances, ldl, lu, matrix_functions, solving  # noqa: F401 - they are looked up in the table
+from tapegrad.ops import solving
 from tapegrad.ops.operator import TABLE
 
 COMPLEX = {"dtype": "complex128"}
@@ -49,24 +49,6 @@ def remembering(op, *args, note="", **settings):
     return Sample(op, args, settings, smooth=False, oracle=oracle, note=note)
 
 
-def phase_and_logarithm(x):
-    """``slogdet`` of complex matrices; JAX has no derivative of a phase by ``sign``."""
-    _, logabsdet, *rest = TABLE["slogdet"].function(x)
-    det = jnp.linalg.det(x)
-    return det / jnp.abs(det), logabsdet, *map(lax.stop_gradient, rest)
-
-
-def cofactors(x):
-    """The adjugates of 3 by 3 matrices: by cross products of their rows."""
-    rows = [x[..., i, :] for i in range(3)]
-    return jnp.stack([jnp.cross(rows[1], rows[2]), jnp.cross(rows[2], rows[0]), jnp.cross(rows[0], rows[1])], -1)
-
-
-def cofactors_derivative(x, t):
-    """The derivative of that."""
-    return jax.jvp(cofactors, (x,), (t,))[1]
-
-
 def solved_anew(x, factors, permutation, y, *, left, back, vector):
     """``solve_factored`` without the factors, which have no derivative. See Note [Factors that are remembered]."""
     a = x.conj().swapaxes(-1, -2) if back else x
@@ -82,7 +64,7 @@ def equation(x, y, note="", left=True, back=False, vector=False):
     )
 
 
-EQUATIONS = [
+SAMPLES = [
     Sample("solve_triangular", (SQUARE, RIGHT), {"upper": True}),
     Sample("solve_triangular", (BATCH, RIGHT), {"upper": False, "unitriangular": True}),
     Sample("solve_triangular", (COMPLEX_SQUARE, COMPLEX_RIGHT.T), {"upper": True, "left": False}),
@@ -109,66 +91,4 @@ EQUATIONS = [
     Sample("inv", (BATCH,)),
     Sample("inv", (COMPLEX_SQUARE,)),
     Sample("inv", (NOTHING,)),
-]
-
-PIVOTS = np.array([3, 2, 3], "int32")
-TALL, WIDE = matrix(3, 2), matrix(2, 3)
-
-DECOMPOSITIONS = [
-    Sample("swap_rows", (RIGHT, PIVOTS), {"back": False}),
-    Sample("swap_rows", (array(2, 3, 2), np.array([[3, 2, 3], [1, 3, 3]], "int32")), {"back": True}),
-    Sample("permutation_matrix", (PIVOTS,), {"rows": 3, "dtype": float64}),
-    Sample("lu_factor", (BATCH,)),
-    Sample("lu_factor", (TALL,)),
-    Sample("lu_factor", (WIDE,)),
-    Sample("lu_factor", (COMPLEX_SQUARE,)),
-    Sample("lu_factor", (NOTHING,)),
-    Sample("lu", (BATCH,)),
-    Sample("lu", (matrix(2, 3, **COMPLEX),)),
-    Sample("lu_unpack", (TALL,)),
-    Sample("lu_unpack", (TALL,), {"data": False}),
-    Sample("lu_unpack", (matrix(2, 3, **COMPLEX),)),
-    Sample("lu_solve", (TRIANGULAR, PIVOTS, RIGHT), {"left": True, "adjoint": False}),
-    Sample("lu_solve", (TRIANGULAR, PIVOTS, array(2, 3, 2, seed=1)), {"left": True, "adjoint": True}),
-    Sample("lu_solve", (COMPLEX_SQUARE[::-1], PIVOTS, COMPLEX_RIGHT.T), {"left": False, "adjoint": True}),
-]
-
-DETERMINANTS = [
-    remembering("det", SQUARE),
-    remembering("det", matrix(2, 2, 2, **COMPLEX)),
-    remembering("det", NOTHING),
-    remembering("slogdet", BATCH),
-    Sample("slogdet", (COMPLEX_SQUARE,), smooth=False, oracle=phase_and_logarithm),
-    Sample("adjugate", (BATCH,), oracle=cofactors),
-    Sample("adjugate", (COMPLEX_SQUARE,), oracle=cofactors),
-    Sample("adjugate_derivative", (COMPLEX_SQUARE, array(3, 3, seed=3, **COMPLEX)), oracle=cofactors_derivative),
-]
-
-SYMMETRIC = SQUARE + SQUARE.T
-LDL = [
-    Sample("ldl_factor", (SYMMETRIC,), {"hermitian": False}, derivable=False),
-    Sample("ldl_solve", (np.eye(3), np.array([1, 2, 3], "int32"), RIGHT), {"hermitian": True}, derivable=False),
-]
-
-SPACE = [
-    Sample("matrix_exp", (array(3, 3),)),
-    Sample("matrix_exp", (array(2, 2, 2, **COMPLEX),)),
-    Sample("matrix_exp", (NOTHING,)),
-    Sample("cross", (array(2, 3), array(2, 3, seed=1)), {"axis": 1}),
-    Sample("cross", (array(3, 1, **COMPLEX), array(3, 2, seed=1, **COMPLEX)), {"axis": 0}),
-]
-
-ROWS, OTHERS = array(3, 2), array(2, 2, seed=1)
-FIRST_ORDER = {"twice": False, "second": False, "forward": False}
-DISTANCES = [
-    *[Sample("cdist", (ROWS, OTHERS), {"p": p}, **FIRST_ORDER) for p in (0.5, 1, 2, float("inf"))],
-    Sample("cdist", (array(2, 3, 2), OTHERS), {"p": 1.5}, **FIRST_ORDER),
-    Sample("cdist", (array(0, 2), OTHERS), {"p": 2}, **FIRST_ORDER),
-    *[Sample("pdist", (ROWS,), {"p": p}, **FIRST_ORDER) for p in (2, 2.5)],
-    Sample("euclidean_dist", (ROWS, OTHERS), forward=False),
-    Sample("euclidean_dist", (array(2, 3, 2), array(2, 2, 2, seed=1)), forward=False),
-    Sample("cdist_adjoint", (OTHERS, OTHERS, ROWS[:2], OTHERS), {"p": 2, "first": True}, derivable=False),
-    Sample("pdist_adjoint", (array(3), ROWS, array(3)), {"p": 2}, derivable=False),
-]
-
-SAMPLES = SPACE + DISTANCES + LDL + EQUATIONS + DECOMPOSITIONS + DETERMINANTS
+]  # fmt: skip

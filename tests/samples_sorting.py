@@ -1,4 +1,6 @@
-"""Samples for sorting, selection, searching, counting."""
+"""Samples of the operators in ``ops/sorting.py``."""
+
+from __future__ import annotations
 
 import numpy as np
 from samples import Sample, array
@@ -46,8 +48,7 @@ SAMPLES = [
     Sample("searchsorted", (V[:0], V), {"right": False, "dtype": dtypes.int64}),
     *(Sample("bincount", (INTS[0], weights), {"size": 5}) for weights in (None, INTS[1])),
     Sample("histc", (A, -1.0, 1.0), {"bins": 4}),
-    # what PyTorch can't differentiate is given integers here: backward raises, see the parity tests
     Sample("unique", (INTS, PLACES)),
     *(Sample(name, (INTS, PLACES), {"axis": 1}) for name in ("unique_dim", "unique_consecutive")),
     Sample("unique_consecutive", (INTS, PLACES), {"axis": None}),
-]
+]  # fmt: skip

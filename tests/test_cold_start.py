@@ -13,9 +13,9 @@ import pytest
 
 import tapegrad as torch
 from benchmarks.cold_start import COLD, Fresh, measured
+from tapegrad.bindings.registry import NAMESPACES, TENSOR, Signature
 from tapegrad.execution import host
 from tapegrad.execution.persistent import persistent_cache, platform_caches
-from tapegrad.functions.registry import NAMESPACES, TENSOR, Signature
 from tapegrad.ops.kinds import general
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.signatures import parameters_of

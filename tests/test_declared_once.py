@@ -1,6 +1,6 @@
 """What stands about a function or an operator stands where it is declared: tables that list them by name are few.
 
-Note [Declared once] in ``functions/declarations.py`` says how it is declared. A table of the package that lists more
+Note [Declared once] in ``bindings/declarations.py`` says how it is declared. A table of the package that lists more
 than ``MOST`` functions or operators by name is on the list here, with its reason, or it is a mistake: another place
 that has to be known when a function is added.
 """
@@ -13,7 +13,7 @@ import pytest
 from test_layers import PACKAGE, house, modules_of, room_of
 
 import tapegrad.ops
-from tapegrad.functions.registry import NAMESPACES
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.ops.operator import Operator
 
 pytestmark = pytest.mark.once("reads the source")
@@ -22,9 +22,9 @@ MOST = 7
 """As many functions may be listed beside one another in passing."""
 
 TABLES = {
-    "functions.parser_table.FUNCTIONS": "PyTorch's signatures, collected from it: declarations are derived from them",
-    "functions.parser_table.METHODS": "the same, of methods that are no functions",
-    "functions.parser_table.NUMBERS_AS_TENSORS": "where numbers pass for tensors: a list of PyTorch's own",
+    "bindings.parser_table.FUNCTIONS": "PyTorch's signatures, collected from it: declarations are derived from them",
+    "bindings.parser_table.METHODS": "the same, of methods that are no functions",
+    "bindings.parser_table.NUMBERS_AS_TENSORS": "where numbers pass for tensors: a list of PyTorch's own",
     "compiler.moving.BY_NUMBERS": "a compiled step's knowledge of Python code above the operators, and of nothing else",
     "compiler.moving.CHECKED": "the same",
     "nn.init.GAINS": "facts of initial values, by the names that PyTorch gives to kinds of layers",

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import tapegrad as torch
-from tapegrad.ops import elementwise
+from tapegrad.ops import arithmetic
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import value_of
 
@@ -30,12 +30,12 @@ def test_plans_of_other_modes_do_not_know_it():
 def test_kernels_are_shared_with_normal_mode():
     x = torch.ones(2, 3, 5)
     x * x
-    kernels = dict(elementwise.mul.kernels)
+    kernels = dict(arithmetic.mul.kernels)
     with torch.inference_mode():
         x * x
         inside = torch.ones(2, 3, 5)
         inside * inside
-    assert dict(elementwise.mul.kernels) == kernels
+    assert dict(arithmetic.mul.kernels) == kernels
 
 
 def test_a_refused_write_leaves_the_data_alone():

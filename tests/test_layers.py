@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
     ["__future__", "absent", "errors", "version"],
-    ["as_torch", "caches", "declaring", "doors"],
+    ["as_torch", "caches", "declaring", "doors", "progress"],
     ["tape"],
     ["engine"],
     ["execution"],
@@ -27,12 +27,13 @@ FLOORS = [
     ["streams"],
     ["dispatch"],
     ["ops"],
+    ["bindings"],
     ["functions"],
     ["autograd"],
     ["amp", "func", "compiler", "interop"],
     ["utils"],
     ["distributions", "nn", "testing"],
-    ["optim", "serialization"],
+    ["optim", "serialization", "viz"],
     [
         "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked",
         "overrides", "profiler", "random", "signal", "special",
@@ -45,13 +46,14 @@ FLOORS = [
 
 OPS = [
     "facts", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign", "conventions",
-    "assignment", "checks", "comparison", "conversion", "random", "dropout",
-    "elementwise", "special", "shape", "strided", "reductions", "indexing", "joining", "sorting", "scans", "matmul",
-    "einsum", "activations", "losses", "convolving", "convolution", "resampling", "pooling", "patches", "normalization",
-    "embedding", "attention", "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "distributions",
-    "solving", "lu", "ldl", "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr",
-    "pseudoinverse", "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins",
-    "adjoints", "levels", "page", "__main__",
+    "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection", "unary",
+    "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
+    "softmax", "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
+    "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
+    "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
+    "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
+    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "levels",
+    "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {

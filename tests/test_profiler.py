@@ -10,7 +10,7 @@ import pytest
 import tapegrad as torch
 from tapegrad.autograd.profiling import profile as profiler
 from tapegrad.autograd.profiling import recorder as profiler_recorder
-from tapegrad.ops.elementwise import mul
+from tapegrad.ops.arithmetic import mul
 from tapegrad.tape.modes import thread
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.execution import dtypes, host, random
 from tapegrad.execution.devices import device
-from tapegrad.functions.registry import NAMESPACES
 from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.tensor import describe, value_of, wrap
 

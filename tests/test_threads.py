@@ -26,7 +26,7 @@ from tapegrad.dispatch.kernels import Kernels
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.execution.devices import device
 from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.ops.elementwise import sin
+from tapegrad.ops.unary import sin
 from tapegrad.tape import modes
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.modes import Modes, alone

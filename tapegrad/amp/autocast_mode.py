@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad.amp.casting import NAMES, state
+from tapegrad.bindings.cuda import is_available as is_cuda_available
+from tapegrad.bindings.parser import type_name
+from tapegrad.bindings.registry import overriding
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float64
-from tapegrad.functions.cuda import is_available as is_cuda_available
-from tapegrad.functions.parser import type_name
-from tapegrad.functions.registry import overriding
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 

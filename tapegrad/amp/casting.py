@@ -3,7 +3,7 @@
 Note [Autocast]
 ``modes.autocast`` says for which types of devices arguments are cast, and to which dtype. Like all modes it is a part
 of what plans and compiled steps are found by. The casts are made where public functions are entered (``caster`` in
-``functions/registry.py``), on the way that modes and overriding classes take too, so that nobody looks where autocast
+``bindings/registry.py``), on the way that modes and overriding classes take too, so that nobody looks where autocast
 is off; and not where plans are made, since PyTorch's lists name functions, and the operators behind them are ours. A
 function on a list is called again with its arguments cast, and with autocast off: what it calls is part of it. One
 that is on no list runs as it is, and the functions that it calls are asked themselves. A cast is ``Tensor.to``, so it
@@ -21,10 +21,10 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tapegrad.bindings.registry import caster
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, float64
 from tapegrad.functions.einsum import explicit
-from tapegrad.functions.registry import caster
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 

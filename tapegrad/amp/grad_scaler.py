@@ -10,9 +10,9 @@ from enum import Enum
 from typing import Any
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.cuda import is_available
 from tapegrad.execution.dtypes import float16, float32, int32
 from tapegrad.functions.creation import full
-from tapegrad.functions.cuda import is_available
 from tapegrad.functions.foreach import _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
 from tapegrad.tensor.tensor import Tensor
 

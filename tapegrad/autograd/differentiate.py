@@ -15,13 +15,13 @@ from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.function_node import broadcasts_to, reduced
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
+from tapegrad.bindings.registry import asked, overridden, overriding
 from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.execution.modes import run_recorded
-from tapegrad.functions.registry import asked, overridden, overriding
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
 from tapegrad.tape.modes import thread

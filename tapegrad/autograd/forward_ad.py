@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tapegrad.autograd.grad_mode import ModeDecorator
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.tangents import embedded
+from tapegrad.bindings.viewing import as_view, view_of
 from tapegrad.dispatch.jvp import primal_of
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
-from tapegrad.functions.tangents import embedded
-from tapegrad.functions.viewing import as_view, view_of
 from tapegrad.ops.shape import alias, view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import forget_tangents, set_tangent, tangent_of

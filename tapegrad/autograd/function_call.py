@@ -19,13 +19,13 @@ from tapegrad.autograd.function_node import (
     reset,
     restore_grad,
 )
+from tapegrad.bindings.viewing import as_view, move_of
 from tapegrad.dispatch.accumulation import gradient_edge, node_made
 from tapegrad.dispatch.levels import live
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.viewing import as_view, move_of
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import next_sequence_nr

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar
 
-from tapegrad.functions.registry import public
+from tapegrad.bindings.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import note_grad_switch
 from tapegrad.tensor.tensor import Tensor, count_write, counter_of, storage_to_write

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autograd import differentiate
+from tapegrad.bindings.registry import PROPERTIES, public
 from tapegrad.dispatch.accumulation import separate, share_leaf_hooks
-from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf
 

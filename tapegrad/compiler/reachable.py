@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.generator import Generator
 from tapegrad.compiler.code import Mentions, mentions
 from tapegrad.compiler.places import MISSING, Absent, AttributeSlot, Called, Cell, ClassOf, Code, Place
 from tapegrad.compiler.trace_rules import (
@@ -39,7 +40,6 @@ from tapegrad.compiler.trace_rules import (
     stateful_names,
     suspect_function,
 )
-from tapegrad.functions.generator import Generator
 from tapegrad.tensor.tensor import Tensor
 
 MOST = 20_000

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
+from tapegrad.bindings.registry import overriding
 from tapegrad.compiler.guards import Guards, alike
 from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
 from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of
-from tapegrad.functions.registry import overriding
 
 
 def _by_name(function: Callable) -> Callable:

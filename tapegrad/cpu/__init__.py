@@ -1,8 +1,8 @@
 """``torch.cpu``: what programs ask of the CPU that they could ask of a GPU; nothing is defined here."""
 
 from tapegrad.absent import refusing
+from tapegrad.bindings.cpu import current_device, device_count, is_available, is_initialized, set_device, synchronize
 from tapegrad.cpu import amp
-from tapegrad.functions.cpu import current_device, device_count, is_available, is_initialized, set_device, synchronize
 
 __getattr__ = refusing(__name__)
 __all__ = ["amp", "current_device", "device_count", "is_available", "is_initialized", "set_device", "synchronize"]

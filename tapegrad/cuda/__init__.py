@@ -1,7 +1,7 @@
 """``torch.cuda``: what programs ask of it before they choose a device; the accelerator is whatever JAX calls a GPU."""
 
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.declaring import on_demand
-from tapegrad.functions.registry import NAMESPACES
 
 globals().update(NAMESPACES["cuda"])
 __getattr__, __dir__ = on_demand(__name__, amp="tapegrad.cuda.amp")

@@ -13,9 +13,10 @@ from typing import Any
 
 from tapegrad.execution.dtypes import bool as boolean_dtype
 from tapegrad.execution.dtypes import finfo
+from tapegrad.functions.cholesky import cholesky_ex
 from tapegrad.functions.comparison import isclose
 from tapegrad.functions.creation import full
-from tapegrad.functions.decompositions import cholesky_ex, eigvalsh
+from tapegrad.functions.eigen import eigvalsh
 from tapegrad.functions.joining import cat as concatenated
 from tapegrad.functions.joining import stack as stacked
 from tapegrad.functions.norms import linalg_norm

@@ -12,7 +12,7 @@ from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.creation import arange
 from tapegrad.functions.random import randn
-from tapegrad.functions.unary import mvlgamma
+from tapegrad.functions.special import mvlgamma
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 

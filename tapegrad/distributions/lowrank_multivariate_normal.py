@@ -16,8 +16,8 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from tapegrad.distributions.utils import _standard_normal, lazy_property
+from tapegrad.functions.cholesky import linalg_cholesky
 from tapegrad.functions.creation import eye
-from tapegrad.functions.decompositions import linalg_cholesky
 from tapegrad.functions.joining import broadcast_tensors
 from tapegrad.functions.solving import solve_triangular
 from tapegrad.tensor.spec import Size

@@ -9,8 +9,8 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.utils import _standard_normal, lazy_property
+from tapegrad.functions.cholesky import cholesky_inverse, linalg_cholesky
 from tapegrad.functions.creation import eye
-from tapegrad.functions.decompositions import cholesky_inverse, linalg_cholesky
 from tapegrad.functions.shape import broadcast_shapes
 from tapegrad.functions.solving import solve_triangular
 from tapegrad.tensor.spec import Size

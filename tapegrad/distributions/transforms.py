@@ -26,8 +26,8 @@ from tapegrad.distributions.utils import (
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.activations import logsigmoid, softplus
 from tapegrad.functions.arrangement import pad
+from tapegrad.functions.cholesky import linalg_cholesky
 from tapegrad.functions.creation import eye, full_like, zeros_like
-from tapegrad.functions.decompositions import linalg_cholesky
 from tapegrad.functions.joining import cat, stack
 from tapegrad.functions.shape import broadcast_shapes
 from tapegrad.tensor.spec import Size

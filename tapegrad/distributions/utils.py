@@ -7,11 +7,11 @@ from functools import update_wrapper
 from typing import Any
 
 from tapegrad.autograd.grad_mode import enable_grad
+from tapegrad.bindings.overriding import is_tensor_like
 from tapegrad.execution.dtypes import finfo, get_default_dtype
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import arange
 from tapegrad.functions.joining import broadcast_tensors
-from tapegrad.functions.overriding import is_tensor_like
 from tapegrad.functions.random import randn
 from tapegrad.tensor.tensor import Tensor
 

@@ -14,14 +14,14 @@ from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.multivariate_normal import _half_log_det, one_matrix, scale_tril_of
 from tapegrad.distributions.utils import NUMBER, lazy_property
 from tapegrad.execution.dtypes import finfo
+from tapegrad.functions.cholesky import cholesky_solve
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import arange, eye, tril_indices
-from tapegrad.functions.decompositions import cholesky_solve
 from tapegrad.functions.determinants import linalg_slogdet
 from tapegrad.functions.random import randn
 from tapegrad.functions.selection import where
 from tapegrad.functions.shape import broadcast_shapes
-from tapegrad.functions.unary import mvlgamma
+from tapegrad.functions.special import mvlgamma
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 

@@ -54,7 +54,7 @@ class KeyStream:
     """
 
     has_keys = True
-    """Whether operators get keys, and not numbers. See Note [Streams] in ``functions/generator.py``."""
+    """Whether operators get keys, and not numbers. See Note [Streams] in ``bindings/generator.py``."""
 
     __slots__ = ("_lock", "offset", "retired", "root")
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import FOUND, Out
+from tapegrad.bindings.generator import one_by_one
+from tapegrad.bindings.inplace import become, before_write, refuse_in_place
+from tapegrad.bindings.layouts import in_row_major_order
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.scalars import converted
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import FOUND, Out
-from tapegrad.functions.generator import one_by_one
-from tapegrad.functions.inplace import become, before_write, refuse_in_place
-from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.naming import renamed
 from tapegrad.functions.random import rand_like
-from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.functions.scalars import converted
 from tapegrad.functions.shape import reshaped
 from tapegrad.functions.unary import check
-from tapegrad.ops import activations, elementwise
+from tapegrad.ops import activations, arithmetic, unary
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -316,25 +316,25 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 @public("nn.functional")
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
-    return NAMESPACES["Tensor"]["sub"](input, elementwise.tanh(input))
+    return NAMESPACES["Tensor"]["sub"](input, unary.tanh(input))
 
 
 @public("nn.functional")
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
-    return elementwise.div(input, elementwise.add(NAMESPACES["torch"]["abs"](input), 1))
+    return arithmetic.div(input, arithmetic.add(NAMESPACES["torch"]["abs"](input), 1))
 
 
 @public("nn.functional")
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``."""
-    return elementwise.sigmoid(input)
+    return unary.sigmoid(input)
 
 
 @public("nn.functional")
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
-    return elementwise.tanh(input)
+    return unary.tanh(input)
 
 
 # -- in-place variants -------------------------------------------------------------------------------------------------

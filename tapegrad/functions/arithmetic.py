@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.capturing import moves
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
-from tapegrad.functions import unary
-from tapegrad.functions.bounds import refuse_elements, zero
-from tapegrad.functions.declarations import ARITHMETIC, InPlace, Out
-from tapegrad.functions.inplace_fast_path import one_operand
-from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.registry import NAMESPACES, public, wrapped
-from tapegrad.functions.scalars import (
-    EXACT,
+from tapegrad.bindings.bounds import refuse_elements, zero
+from tapegrad.bindings.declarations import ARITHMETIC, InPlace, Out, refuse_wider
+from tapegrad.bindings.dunders import dunder, hot_dunder, reverse
+from tapegrad.bindings.inplace_fast_path import one_operand
+from tapegrad.bindings.layouts import in_row_major_order
+from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.scalars import (
     common_dtype,
     converted,
     element_of,
@@ -25,11 +22,16 @@ from tapegrad.functions.scalars import (
     operands,
     python_number,
     refuse,
+    unsupported,
 )
-from tapegrad.ops import comparison, elementwise, special
+from tapegrad.execution.capturing import moves
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
+from tapegrad.functions import unary
+from tapegrad.functions.unary import declare
+from tapegrad.ops import arithmetic, comparison
+from tapegrad.ops import unary as unary_ops
 from tapegrad.ops.kinds import cast
 from tapegrad.ops.operator import Operator
-from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 BOOL_FROM_BOOL = (
@@ -60,7 +62,7 @@ def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
     return bool(alpha) if category == BOOL else element_of(alpha, common_dtype(x, y))
 
 
-@public("torch", "Tensor", in_place=InPlace(captured="", fast=(one_operand, elementwise.add, elementwise.add_scaled)))
+@public("torch", "Tensor", in_place=InPlace(captured="", fast=(one_operand, arithmetic.add, arithmetic.add_scaled)))
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, broadcast; either may be a number.
 
@@ -73,8 +75,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """
     x, y = operands("add", input, other)
     if type(alpha) is int and alpha == 1:
-        return elementwise.add(x, y)
-    return elementwise.add_scaled(x, y, _checked_alpha(alpha, x, y))
+        return arithmetic.add(x, y)
+    return arithmetic.add_scaled(x, y, _checked_alpha(alpha, x, y))
 
 
 def _check_subtraction(x: Any, y: Any) -> None:
@@ -86,7 +88,7 @@ def _check_subtraction(x: Any, y: Any) -> None:
 
 @public(
     "torch", "Tensor", aliases=("subtract",),
-    in_place=InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.sub, elementwise.sub_scaled)),
+    in_place=InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.sub, arithmetic.sub_scaled)),
 )  # fmt: skip
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, broadcast; either may be a number.
@@ -97,8 +99,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     _check_subtraction(input, other)
     x, y = operands("sub", input, other)
     if type(alpha) is int and alpha == 1:
-        return elementwise.sub(x, y)
-    return elementwise.sub_scaled(x, y, _checked_alpha(alpha, x, y))
+        return arithmetic.sub(x, y)
+    return arithmetic.sub_scaled(x, y, _checked_alpha(alpha, x, y))
 
 
 @public("torch")
@@ -111,21 +113,21 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     _check_subtraction(other, input)
     x, y = operands("rsub", input, other)
     if type(alpha) is int and alpha == 1:
-        return elementwise.rsub(x, y) if isinstance(y, Tensor) else elementwise.rsub_number(x, y)
-    op = elementwise.rsub_scaled if isinstance(y, Tensor) else elementwise.rsub_number_scaled
+        return arithmetic.rsub(x, y) if isinstance(y, Tensor) else arithmetic.rsub_number(x, y)
+    op = arithmetic.rsub_scaled if isinstance(y, Tensor) else arithmetic.rsub_number_scaled
     return op(x, y, _checked_alpha(alpha, x, y))
 
 
-_TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.mul))
+_TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.mul))
 
 
 @public("torch", "Tensor", aliases=("multiply",), in_place=_TIMES)
 def mul(input: Any, other: Any) -> Tensor:
     """``input * other``, broadcast; either may be a number."""
-    return elementwise.mul(*operands("mul", input, other))
+    return arithmetic.mul(*operands("mul", input, other))
 
 
-_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, elementwise.div))
+_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.div))
 
 
 @public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)
@@ -142,7 +144,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     tensor([-4,  3])
     """
     if rounding_mode is None:
-        return elementwise.div(*operands("div", input, other, floating_operand))
+        return arithmetic.div(*operands("div", input, other, floating_operand))
     x, y = operands("div", input, other)
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
@@ -150,13 +152,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         )
     refuse(f"div_{rounding_mode}_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
-    return elementwise.div_rounded(x, y, rounding_mode=rounding_mode)
+    return arithmetic.div_rounded(x, y, rounding_mode=rounding_mode)
 
 
 @public("torch", "Tensor", in_place=_DIVIDED, out=Out(called="div"))
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``, broadcast; integers are divided as floats."""
-    return elementwise.div(*operands("true_divide", input, other, floating_operand))
+    return arithmetic.div(*operands("true_divide", input, other, floating_operand))
 
 
 def _check_divisor(x: Any, y: Any) -> None:
@@ -183,7 +185,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
     x, y = operands("floor_divide", input, other)
     refuse("div_floor_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
-    return elementwise.floor_divide(x, y)
+    return arithmetic.floor_divide(x, y)
 
 
 @public("torch", "Tensor")
@@ -201,8 +203,8 @@ def remainder(input: Any, other: Any) -> Tensor:
     refuse("remainder_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
     if not isinstance(x, Tensor):
-        return elementwise.number_remainder(x, y)
-    return elementwise.remainder(x, y) if isinstance(y, Tensor) else elementwise.remainder_number(x, y)
+        return arithmetic.number_remainder(x, y)
+    return arithmetic.remainder(x, y) if isinstance(y, Tensor) else arithmetic.remainder_number(x, y)
 
 
 @public("torch", "Tensor")
@@ -215,7 +217,7 @@ def fmod(input: Tensor, other: Any) -> Tensor:
     x, y = operands("fmod", input, other)
     refuse("fmod_cpu", (x, y), BOOL, COMPLEX)
     _check_divisor(x, y)
-    return elementwise.fmod(x, y) if isinstance(y, Tensor) else elementwise.fmod_number(x, y)
+    return arithmetic.fmod(x, y) if isinstance(y, Tensor) else arithmetic.fmod_number(x, y)
 
 
 # -- powers ------------------------------------------------------------------------------------------------------------
@@ -240,13 +242,13 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """
     if isinstance(input, Tensor) and isinstance(exponent, Tensor):
         refuse("pow", (input, exponent), BOOL)
-        return elementwise.pow(input, exponent)
+        return arithmetic.pow(input, exponent)
     if isinstance(input, Tensor) and is_number(exponent):
         return _to_number(input, exponent)
     if isinstance(exponent, Tensor) and is_number(input):
         base = operand(input, exponent.dtype)
         refuse("pow", (base, exponent), BOOL)
-        return in_row_major_order(elementwise.number_pow(base, exponent))
+        return in_row_major_order(arithmetic.number_pow(base, exponent))
     raise no_overload("pow", (input, exponent), _POW)
 
 
@@ -259,13 +261,13 @@ def _to_number(x: Tensor, exponent: Any) -> Tensor:
         if x.dtype.category == BOOL and isinstance(exponent, bool):
             return comparison.logical_or(x, not exponent)
         refuse("pow", (x, exponent), BOOL)
-        return elementwise.pow_number(x, _whole_exponent(x, exponent) if isinstance(exponent, int) else exponent)
+        return arithmetic.pow_number(x, _whole_exponent(x, exponent) if isinstance(exponent, int) else exponent)
     if isinstance(exponent, complex):
-        return elementwise.pow_number(x, exponent)
+        return arithmetic.pow_number(x, exponent)
     exponent = float(exponent)
     if moves(exponent) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
-        return elementwise.pow_number(x, exponent)
-    return elementwise.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
+        return arithmetic.pow_number(x, exponent)
+    return unary_ops.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
 
 
 def _whole_exponent(x: Tensor, exponent: int) -> Any:
@@ -315,126 +317,22 @@ def _widened(value: Any, wide: Any) -> Any:
     return value if value.dtype is wide else cast(value, dtype=wide)
 
 
-@public("torch", "Tensor")
-def xlogy(input: Any, other: Any) -> Tensor:
-    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
-    x, y = operands("xlogy", input, other, floating_operand)
-    refuse("xlogy_cpu", (x, y), COMPLEX)
-    if not isinstance(x, Tensor):
-        return special.number_xlogy(x, y)
-    return special.xlogy(x, y) if isinstance(y, Tensor) else special.xlogy_number(x, y)
-
-
-public("special")(xlogy)
-
-
 # -- the operators of Python -------------------------------------------------------------------------------------------
-
-
-def accepts(value: Any) -> bool:
-    """Whether an operator of Python takes a value beside a tensor.
-
-    For others it answers NotImplemented. Of an array on the right NumPy then computes the result, with its promotion,
-    and without a history: ``Tensor.__array__`` and ``__array_wrap__``.
-    """
-    return isinstance(value, Tensor) or is_number(value) or hasattr(type(value), "__torch_function__")
-
-
-AUGMENTED: dict[str, str] = {}
-"""Augmented assignments as they were declared, and the methods that they call, or are in-place variants of."""
-
-
-def _overridable(name: str, function: Callable[[Tensor, Any], Any], own: bool) -> Callable[[Tensor, Any], Any]:
-    """What an operator calls, as classes and modes get it."""
-    return wrapped(getattr(function, "__wrapped__", function), name, kind="method") if own else function
-
-
-def dunder(
-    name: str, function: Callable[[Tensor, Any], Any], own: bool = False, augmented: tuple[str, ...] = ()
-) -> None:
-    """Declare a method such as ``__mod__`` of Tensor.
-
-    Args:
-        name, function: the method, and what it calls.
-        own: whether classes and modes get it under its own name; else it is the function: ``mul`` for ``__mul__``.
-        augmented: the augmented assignments that call the in-place variant of the function.
-    """
-    AUGMENTED.update(dict.fromkeys(augmented, f"{function.__name__}_"))
-    function = _overridable(name, function, own)
-
-    def method(self: Tensor, other: Any) -> Any:
-        return function(self, other) if accepts(other) else NotImplemented
-
-    _attach(name, method, function)
-
-
-def _attach(name: str, method: Callable, function: Callable) -> None:
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = function.__doc__
-    NAMESPACES.setdefault("Tensor", {})[name] = method
-
-
-def refused(self: Tensor, other: Any) -> Any:
-    """What an operator answers to an operand that it does not take: the other side may know what to do."""
-    return NotImplemented
-
-
-def hot_dunder(
-    name: str, op: Operator, function: Callable[[Tensor, Any], Any], own: bool = False,
-    augmented: tuple[str, ...] = (), foreign: Callable[[Tensor, Any], Any] = refused,
-) -> None:  # fmt: skip
-    """Declare a method such as ``__mul__``: an operator of the table, reached without a detour once a plan exists.
-
-    Plans are made by the slow way only, so that checks and overrides have been done for whatever has one. ``op`` must
-    be what ``function`` comes down to, for two tensors or for a tensor and a float. ``foreign`` gets operands that no
-    operator of Python takes; for the others see ``dunder``.
-    """
-    AUGMENTED.update(dict.fromkeys(augmented, f"{function.__name__}_"))
-    plans, function = op.plans, _overridable(name, function, own)
-
-    def method(self: Tensor, other: Any) -> Any:
-        try:
-            run = plans[thread.modes, self._spec, other._spec]
-        except (KeyError, AttributeError):
-            return slow(self, other)
-        return run(self, other)
-
-    def slow(self: Tensor, other: Any) -> Any:
-        kind = type(other)
-        if kind is int and self._spec.dtype.category >= FLOATING and -EXACT < other < EXACT:
-            other, kind = float(other), float
-        if kind is float:
-            run = plans.get((thread.modes, self._spec, float))
-            if run is not None:
-                return run(self, other)
-        return function(self, other) if accepts(other) else foreign(self, other)
-
-    _attach(name, method, function)
-
-
-def reverse(function: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
-    """A function with its two operands exchanged, for ``__rmod__`` and its like."""
-
-    def reversed_(self: Tensor, other: Any) -> Tensor:
-        return function(other, self)
-
-    reversed_.__doc__ = function.__doc__
-    return reversed_
 
 
 @public("Tensor", name="__rdiv__", aliases=("__rtruediv__",))
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     """``other / self``."""
-    return elementwise.reciprocal(self) * other
+    return unary_ops.reciprocal(self) * other
 
 
-hot_dunder("__add__", elementwise.add, add, augmented=("__iadd__",))
-hot_dunder("__radd__", elementwise.add, add)
-hot_dunder("__sub__", elementwise.sub, sub, augmented=("__isub__",))
-hot_dunder("__mul__", elementwise.mul, mul, augmented=("__imul__",))
-hot_dunder("__rmul__", elementwise.mul, mul)
-hot_dunder("__truediv__", elementwise.div, div, augmented=("__itruediv__", "__idiv__"))
-hot_dunder("__rsub__", elementwise.rsub_number, rsub, own=True)
+hot_dunder("__add__", arithmetic.add, add, augmented=("__iadd__",))
+hot_dunder("__radd__", arithmetic.add, add)
+hot_dunder("__sub__", arithmetic.sub, sub, augmented=("__isub__",))
+hot_dunder("__mul__", arithmetic.mul, mul, augmented=("__imul__",))
+hot_dunder("__rmul__", arithmetic.mul, mul)
+hot_dunder("__truediv__", arithmetic.div, div, augmented=("__itruediv__", "__idiv__"))
+hot_dunder("__rsub__", arithmetic.rsub_number, rsub, own=True)
 dunder("__floordiv__", floor_divide, own=True, augmented=("__ifloordiv__",))
 dunder("__rfloordiv__", reverse(floor_divide), own=True)
 dunder("__mod__", remainder, augmented=("__imod__",))
@@ -444,3 +342,72 @@ dunder("__rpow__", reverse(pow), own=True)
 NAMESPACES["Tensor"]["__neg__"] = NAMESPACES["Tensor"]["neg"]
 NAMESPACES["Tensor"]["__pos__"] = unary.positive
 NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
+
+
+# -- pairs of tensors --------------------------------------------------------------------------------------------------
+
+
+Refusal = str | tuple[type[Exception], str]
+
+
+def pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor], Tensor]:
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        dtype = common_dtype(input, other)
+        refusal = refusals.get(dtype.category)
+        if isinstance(refusal, str):
+            raise unsupported(refusal, dtype)
+        if refusal is not None:
+            raise refusal[0](refusal[1])
+        return op(input, other)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.__doc__
+    return function
+
+
+_NO_LDEXP = "ldexp can't be cast to the desired output type {O}"
+declare(pair(arithmetic.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPlace(captured=""))
+declare(pair(arithmetic.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
+declare(pair(arithmetic.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
+declare(pair(arithmetic.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
+declare(pair(arithmetic.ldexp, {}), in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
+
+
+@public("torch", "Tensor", in_place=InPlace(captured=""))
+def copysign(input: Tensor, other: Any) -> Tensor:
+    """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
+    x, y = operands("copysign", input, other, floating_operand)
+    refuse("copysign_cpu", (x, y), COMPLEX)
+    return arithmetic.copysign(x, y) if isinstance(y, Tensor) else arithmetic.copysign_number(x, y)
+
+
+@public(
+    "torch", "Tensor", in_place=InPlace(underivable=True),
+    out=Out("heaviside is not yet implemented for tensors with different dtypes.", derivative=False),
+)  # fmt: skip
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.
+
+    Raises:
+        RuntimeError: complex elements, or two dtypes.
+    """
+    if common_dtype(input, values).is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return arithmetic.heaviside(input, values)
+
+
+@public("torch", "Tensor")
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The number after each of ``input`` in the direction of ``other`` that their dtype can hold.
+
+    >>> import tapegrad as torch
+    >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps
+    tensor(True)
+    """
+    dtype = common_dtype(input, other)
+    if dtype.category != FLOATING:
+        raise unsupported("nextafter_cpu", dtype)
+    x, y = (value if value.dtype is dtype else cast(value, dtype=dtype) for value in (input, other))
+    return arithmetic.nextafter(x, y)

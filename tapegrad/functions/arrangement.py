@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.functions.layouts import in_row_major_order, laid_out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import converted
+from tapegrad.bindings.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.bindings.layouts import in_row_major_order, laid_out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import converted
 from tapegrad.functions.shape import expanded, flatten, ravel, unsqueeze
+from tapegrad.ops import arrangement
 from tapegrad.ops import shape as ops
 from tapegrad.tensor.geometry import preserved_strides
 from tapegrad.tensor.tensor import Tensor
@@ -23,7 +24,7 @@ def _repeated(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
     if min(repeats, default=0) < 0:
         negative = next(length for count, length in zip(repeats, target, strict=True) if count < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {target}")
-    return ops.repeat(input, repeats=repeats)
+    return arrangement.repeat(input, repeats=repeats)
 
 
 @public("Tensor")
@@ -67,7 +68,7 @@ def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     if not args and dims is None:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     wanted = shape_of_arguments(args or (dims,))
-    return ops.flip(input, axes=wrap_dims(wanted, input.ndim) if wanted else ())
+    return arrangement.flip(input, axes=wrap_dims(wanted, input.ndim) if wanted else ())
 
 
 @public("torch", "Tensor")
@@ -75,7 +76,7 @@ def fliplr(input: Tensor) -> Tensor:
     """``input`` with its columns (dimension 1) reversed."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return ops.flip(input, axes=(1,))
+    return arrangement.flip(input, axes=(1,))
 
 
 @public("torch", "Tensor")
@@ -83,7 +84,7 @@ def flipud(input: Tensor) -> Tensor:
     """``input`` with its rows (dimension 0) reversed."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
-    return ops.flip(input, axes=(0,))
+    return arrangement.flip(input, axes=(0,))
 
 
 @public("torch", "Tensor")
@@ -97,7 +98,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if dims and input.ndim == 0:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    return ops.roll(input, shifts=shifts, axes=tuple(wrap_dim(dim, input.ndim) for dim in dims))
+    return arrangement.roll(input, shifts=shifts, axes=tuple(wrap_dim(dim, input.ndim) for dim in dims))
 
 
 @public("torch", "Tensor")
@@ -112,7 +113,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    made = ops.rot90(input, k=k % 4, axes=axes)
+    made = arrangement.rot90(input, k=k % 4, axes=axes)
     if k % 4 == 0:
         return made
     strides = list(preserved_strides(tuple(input.shape), input._spec.layout))
@@ -160,7 +161,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check_widths(input, widths, mode)
-    return ops.PADS[mode, len(widths)](input, widths=widths)
+    return arrangement.PADS[mode, len(widths)](input, widths=widths)
 
 
 def padded(input: Tensor, widths: tuple, value: Any) -> Tensor:
@@ -170,7 +171,7 @@ def padded(input: Tensor, widths: tuple, value: Any) -> Tensor:
             raise RuntimeError("narrow(): length must be non-negative.")
     if type(value) is int:  # PyTorch takes it for a float; small ones stay what they are
         value = converted(value if abs(value) < 2**53 else float(value), input.dtype)
-    return ops.constant_pad(input, value, widths=widths)
+    return arrangement.constant_pad(input, value, widths=widths)
 
 
 def _check_widths(input: Tensor, widths: tuple, mode: str) -> None:
@@ -214,7 +215,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
             f"but input.size(-3)={input.shape[-3]} is not divisible by {upscale_factor**2}"
         )
-    return ops.pixel_shuffle(input, factor=upscale_factor)
+    return arrangement.pixel_shuffle(input, factor=upscale_factor)
 
 
 @public("torch", "nn.functional", native=True)
@@ -227,7 +228,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({axis})="
                 f"{input.shape[axis]} is not divisible by {downscale_factor}"
             )
-    return ops.pixel_unshuffle(input, factor=downscale_factor)
+    return arrangement.pixel_unshuffle(input, factor=downscale_factor)
 
 
 def _check_pixels(name: str, input: Tensor, argument: str, factor: int) -> None:
@@ -250,4 +251,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups."
         )
-    return ops.channel_shuffle(input, groups=groups)
+    return arrangement.channel_shuffle(input, groups=groups)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from tapegrad.bindings.generator import Sample, next_key
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import FLOATING, float32
 from tapegrad.execution.dtypes import bool as bool_
-from tapegrad.functions.generator import Sample, next_key
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import unsupported
 from tapegrad.ops import attention
 from tapegrad.ops.checks import check_product_of_batches, cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to

@@ -18,14 +18,14 @@ from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
+from tapegrad.bindings.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import python_number
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import is_immutable
 from tapegrad.execution.promotion import inferred_dtype, promote_types
-from tapegrad.functions.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import python_number
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.exposing import tensor_on
 from tapegrad.tensor.lifted import Lifted, raised

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.attributes import legacy_dtype
+from tapegrad.bindings.factory import named_device, named_dtype, no_overload
+from tapegrad.bindings.layouts import checked_format, copy_strides, laid_out, suggested_format
+from tapegrad.bindings.registry import public
 from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
@@ -16,11 +20,7 @@ from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.execution.host import to_host, transfer
 from tapegrad.execution.rows import inverse, memory_order
 from tapegrad.execution.windows import CONJUGATED
-from tapegrad.functions.attributes import legacy_dtype
 from tapegrad.functions.construction import from_numpy, warn_scalar_requires_grad
-from tapegrad.functions.factory import named_device, named_dtype, no_overload
-from tapegrad.functions.layouts import checked_format, copy_strides, laid_out, suggested_format
-from tapegrad.functions.registry import public
 from tapegrad.ops.conversion import truncate
 from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import thread

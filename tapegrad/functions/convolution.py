@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.registry import public
 from tapegrad.caches import tabulated
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.ops import convolution as conv
 from tapegrad.tensor.tensor import Tensor

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import wrong_type
 from tapegrad.functions import dropout, losses, similarities
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import wrong_type
 from tapegrad.tensor.tensor import Tensor
 
 

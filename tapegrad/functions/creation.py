@@ -12,11 +12,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
-from tapegrad.execution.promotion import inferred_dtype
-from tapegrad.execution.sizes import check_size
-from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
-from tapegrad.functions.factory import (
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
+from tapegrad.bindings.factory import (
     OPTIONS,
     Target,
     TensorOptions,
@@ -30,9 +27,12 @@ from tapegrad.functions.factory import (
     target,
     type_name,
 )
-from tapegrad.functions.layouts import checked_format, copy_strides, format_strides, laid_out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import converted, python_number, unsupported
+from tapegrad.bindings.layouts import checked_format, copy_strides, format_strides, laid_out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import converted, python_number, unsupported
+from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
+from tapegrad.execution.promotion import inferred_dtype
+from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.tensor import Tensor
 

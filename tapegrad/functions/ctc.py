@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.bounds import differs, negative, numbers, outside, refuse_elements
+from tapegrad.bindings.inplace import before_write
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.late import Finding
-from tapegrad.functions.bounds import differs, negative, numbers, outside, refuse_elements
 from tapegrad.functions.construction import tensor
-from tapegrad.functions.inplace import before_write
 from tapegrad.functions.losses import resolve_reduction
-from tapegrad.functions.registry import public
-from tapegrad.ops import ctc, elementwise, reductions
+from tapegrad.ops import arithmetic, ctc, reductions, selection
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.kinds import cast
@@ -152,10 +152,10 @@ def torch_ctc_loss(
         targets = targets.unsqueeze(0) if targets.ndim == 1 else targets
     loss = _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
     if zero_infinity:
-        loss = elementwise.where(eq(loss, float("inf")), 0.0, loss)
+        loss = selection.where(eq(loss, float("inf")), 0.0, loss)
     if reduction == 1:
         lengths = _lengths(target_lengths, "target_lengths", log_probs.device)
-        return reductions.mean_all(elementwise.div(loss, elementwise.clamp_min(lengths, 1)))
+        return reductions.mean_all(arithmetic.div(loss, selection.clamp_min(lengths, 1)))
     if reduction == 2:
         return reductions.sum_all(loss)
     return loss if batched else loss.squeeze(0)

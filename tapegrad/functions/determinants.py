@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.functions import return_types
-from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_square
-from tapegrad.functions.registry import public
+from tapegrad.bindings import return_types
+from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_square
+from tapegrad.bindings.registry import public
 from tapegrad.functions.solving import check_low_precision
-from tapegrad.ops import comparison, elementwise
+from tapegrad.ops import arithmetic, comparison, selection, unary
 from tapegrad.ops import determinants as ops
 from tapegrad.tensor.tensor import Tensor
 
@@ -62,5 +62,5 @@ def logdet(input: Tensor) -> Tensor:
     """
     sign, logarithm = _signed_logarithm("logdet", input)
     if input.dtype.is_complex:
-        return elementwise.add(elementwise.log(sign), logarithm)
-    return elementwise.where(comparison.eq(sign, -1.0), math.nan, logarithm)
+        return arithmetic.add(unary.log(sign), logarithm)
+    return selection.where(comparison.eq(sign, -1.0), math.nan, logarithm)

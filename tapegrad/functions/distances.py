@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.registry import public
 from tapegrad.ops import distances
 from tapegrad.ops.checks import expect_same_scalar_type
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to

@@ -17,6 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.factory import named_device
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.viewing import sharing
 from tapegrad.errors import message
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
@@ -25,9 +28,6 @@ from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.windows import CONJUGATED
 from tapegrad.functions.construction import checked_array, copy_of, shared_with
 from tapegrad.functions.conversion import converted_to
-from tapegrad.functions.factory import named_device
-from tapegrad.functions.registry import public
-from tapegrad.functions.viewing import sharing
 from tapegrad.tensor.exposing import exposed, writable
 from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.lifted import fresh

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+from tapegrad.bindings.generator import Sample, next_key
+from tapegrad.bindings.inplace import become, before_write, refuse_in_place
+from tapegrad.bindings.registry import public
 from tapegrad.execution import random as sampling
-from tapegrad.functions.generator import Sample, next_key
-from tapegrad.functions.inplace import become, before_write, refuse_in_place
-from tapegrad.functions.registry import public
+from tapegrad.ops import arithmetic
 from tapegrad.ops import dropout as ops
-from tapegrad.ops import elementwise
 from tapegrad.tensor.geometry import preserved_strides
 from tapegrad.tensor.tensor import Tensor
 
@@ -36,7 +36,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels
         refuse_in_place(input)
         return become(input, _dropped(before_write(input), p, training, False, channels=channels, alpha=alpha))
     if p == 1:
-        return elementwise.mul(input, 0)
+        return arithmetic.mul(input, 0)
     if input.dtype.is_complex:
         raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{input.dtype.scalar_name}'")
     if input.dtype.category != 2:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
 from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions import reductions
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import permuted
 from tapegrad.functions.slicing import diagonal
 from tapegrad.ops.einsum import ALPHABET

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.factory import TensorOptions, checked_size, is_integer, target, type_name
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, get_default_dtype
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import roll
-from tapegrad.functions.factory import TensorOptions, checked_size, is_integer, target, type_name
-from tapegrad.functions.registry import public
 from tapegrad.functions.retyping import conj
-from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.slicing import sliced
-from tapegrad.ops import elementwise, shape
+from tapegrad.ops import arrangement, unary
 from tapegrad.ops import fft as ops
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
@@ -88,7 +88,7 @@ def resized(input: Tensor, axes: tuple[int, ...], lengths: tuple[int, ...]) -> T
         if length < input.shape[axis]:
             input = sliced(input, axis, 0, length)
         widths[axis] = (0, length - input.shape[axis])
-    return shape.constant_pad(input, 0, widths=tuple(widths)) if any(map(any, widths)) else input
+    return arrangement.constant_pad(input, 0, widths=tuple(widths)) if any(map(any, widths)) else input
 
 
 # -- one dimension -----------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def _ihfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor
     spectrum = ops.fft_r2c(x, axes=axes[-1:], norm=mode, onesided=True)
     if len(axes) == 1:
         return conj(spectrum)
-    return ops.fft_c2c(elementwise.conj_physical(spectrum), axes=axes[:-1], norm=mode, forward=False)
+    return ops.fft_c2c(unary.conj_physical(spectrum), axes=axes[:-1], norm=mode, forward=False)
 
 
 def _in_several_dimensions(stem: str, text: str, transform: Callable, **options: bool) -> None:

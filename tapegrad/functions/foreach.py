@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import float64, int32
-from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.tensor.layout import memory_format as memory_format_class
 from tapegrad.tensor.tensor import Tensor
 
@@ -60,7 +60,7 @@ def _declare(name: str, family: Callable[[str, Callable], Callable]) -> None:
         function = family(name, run)
         function.__name__ = function.__qualname__ = f"_foreach_{name}{ending}"
         function.__doc__ = f"``{name}`` of each tensor of a list: {says}."
-        public("torch", out=False)(function)
+        public("torch")(function)
 
 
 def _unary(name: str, run: Callable) -> Callable:
@@ -153,25 +153,25 @@ for _names, _family in (
         _declare(_name, _family)
 
 
-@public("torch", out=False)
+@public("torch")
 def _foreach_clone(self: Sequence[Tensor], *, memory_format: memory_format_class | None = None) -> Results:
     """Copies of the tensors of a list."""
     return _new("clone", self, memory_format=memory_format)
 
 
-@public("torch", out=False)
+@public("torch")
 def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> list[Tensor]:
     """Write to each tensor of a list what another one has."""
     return _written("copy", self, src)
 
 
-@public("torch", out=False)
+@public("torch")
 def _foreach_zero_(self: Sequence[Tensor]) -> list[Tensor]:
     """Write zeros to each tensor of a list."""
     return _written("zero", self)
 
 
-@public("torch", out=False)
+@public("torch")
 def _foreach_max(self: Sequence[Tensor]) -> Results:
     """The largest element of each tensor of a list.
 
@@ -185,20 +185,20 @@ def _foreach_max(self: Sequence[Tensor]) -> Results:
     return _new("max", self)
 
 
-@public("torch", out=False)
+@public("torch")
 def _foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> Results:
     """The product of each matrix of a list with that of another."""
     return _new("mm", self, mat2)
 
 
-@public("torch", out=False)
+@public("torch")
 def _foreach_norm(self: Sequence[Tensor], ord: Any = 2, dtype: dtype_class | None = None) -> Results:
     """The norm of each tensor of a list, as of a vector."""
     norm = NAMESPACES["linalg"]["vector_norm"]
     return tuple([norm(tensor, ord, dtype=dtype) for tensor, in _columns(self)])
 
 
-@public("torch", out=False)
+@public("torch")
 def _foreach_powsum(self: Sequence[Tensor], ord: Any = 2, dtype: dtype_class | None = None) -> Results:
     """The sum of the powers of the absolute elements, for each tensor of a list."""
     return tuple([tensor.abs().pow(ord).sum(dtype=dtype) for tensor, in _columns(self)])
@@ -207,7 +207,7 @@ def _foreach_powsum(self: Sequence[Tensor], ord: Any = 2, dtype: dtype_class | N
 # -- what GradScaler is made of ----------------------------------------------------------------------------------------
 
 
-@public("torch", out=False)
+@public("torch")
 def _amp_foreach_non_finite_check_and_unscale_(
     self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
 ) -> None:
@@ -224,7 +224,7 @@ def _amp_foreach_non_finite_check_and_unscale_(
         tensor.mul_(inv_scale.to(tensor.dtype).reshape(()))
 
 
-@public("torch", out=False)
+@public("torch")
 def _amp_update_scale_(
     self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float, scale_backoff_factor: float,
     growth_interval: int,

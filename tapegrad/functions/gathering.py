@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.bounds import negative, outside, refuse_elements
+from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
+from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.naming import NO_DERIVATIVE, renamed, underivable
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import converted, is_number, no_overload, unsupported
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import repeat_each
-from tapegrad.functions.bounds import negative, outside, refuse_elements
-from tapegrad.functions.declarations import EXPECTED, InPlace, Out
-from tapegrad.functions.inplace import not_of_integers
-from tapegrad.functions.naming import NO_DERIVATIVE, renamed, underivable
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import converted, is_number, no_overload, unsupported
 from tapegrad.functions.shape import expanded, ravel, reshaped
 from tapegrad.functions.sorting import examples_on_host, for_each_example, numbers, on_host
-from tapegrad.ops import indexing as ops
+from tapegrad.ops import gathering, slicing
 from tapegrad.ops import shape as shape_ops
-from tapegrad.ops.elementwise import remainder
+from tapegrad.ops.arithmetic import remainder
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.lifted import fresh
@@ -76,7 +76,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
                 f"self {list(input.shape)} apart from dimension {axis}"
             )
     check_range(index, axis, _length(input, axis))
-    return ops.gather(input, index, axis=axis)
+    return gathering.gather(input, index, axis=axis)
 
 
 def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | None) -> int:
@@ -107,11 +107,11 @@ def _part(src: Tensor, index: Tensor) -> Tensor:
         return src
     if not index._spec.numel:
         src, index_shape = shape_ops.view(src, shape=(-1,)), tuple(index.shape)
-        return shape_ops.view(shape_ops.slice_(src, 0, axis=0, length=0, step=1), shape=index_shape)
+        return shape_ops.view(slicing.slice_(src, 0, axis=0, length=0, step=1), shape=index_shape)
     for axis in range(src.ndim):
         length = index.shape[axis] if index.ndim else 1
         if src.shape[axis] != length:
-            src = shape_ops.slice_(src, 0, axis=axis, length=length, step=1)
+            src = slicing.slice_(src, 0, axis=axis, length=length, step=1)
     return src if src.shape == index.shape else shape_ops.view(src, shape=tuple(index.shape))
 
 
@@ -134,10 +134,10 @@ def scatter(
     tensor = src if isinstance(src, Tensor) else None
     axis = _check_scatter(input, dim, index, tensor)
     if reduce is None and tensor is None:
-        return ops.scatter_number(input, converted(src, input.dtype), index, axis=axis)
+        return gathering.scatter_number(input, converted(src, input.dtype), index, axis=axis)
     if tensor is None:
         tensor = expanded(_number_like(src, input), tuple(index.shape))
-    operator = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_prod}[reduce]
+    operator = {None: gathering.scatter, "add": gathering.scatter_add, "multiply": gathering.scatter_prod}[reduce]
     result = operator(input, index, _part(tensor, index), axis=axis)
     return result if reduce is None else underivable(renamed(result, NO_DERIVATIVE), "aten::scatter")
 
@@ -164,12 +164,12 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         RuntimeError: an index out of range; shapes or dtypes that don't match.
     """
     axis = _check_scatter(input, dim, index, src)
-    return ops.scatter_add(input, index, _part(src, index), axis=axis)
+    return gathering.scatter_add(input, index, _part(src, index), axis=axis)
 
 
 _REDUCTIONS: dict[str, Operator] = {
-    "sum": ops.scatter_sum, "prod": ops.scatter_prod, "mean": ops.scatter_mean, "amax": ops.scatter_amax,
-    "amin": ops.scatter_amin,
+    "sum": gathering.scatter_sum, "prod": gathering.scatter_prod, "mean": gathering.scatter_mean,
+    "amax": gathering.scatter_amax, "amin": gathering.scatter_amin,
 }  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def scatter_reduce(
     if reduce != "prod":
         return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=bool(include_self))
     if not include_self:
-        input = ops.scatter_number(input, 1, index, axis=axis)
+        input = gathering.scatter_number(input, 1, index, axis=axis)
     return _REDUCTIONS[reduce](input, index, src, axis=axis)
 
 
@@ -233,7 +233,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         tensor if tensor.shape == target else expanded(tensor, target)
         for tensor, target in zip((input, indices), targets, strict=True)
     )
-    return ops.gather(input, remainder(indices, max(length, 1)), axis=axis)
+    return gathering.gather(input, remainder(indices, max(length, 1)), axis=axis)
 
 
 # -- whole slices ------------------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         )
     what = "index out of range in self"
     refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
-    return ops.index_select(input, index, axis=axis)
+    return gathering.index_select(input, index, axis=axis)
 
 
 def _check_slices(name: str, input: Tensor, index: Tensor, source: Tensor, axis: int) -> None:
@@ -303,8 +303,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     _check_slices("index_add", input, index, source, axis)
     check_range(index, axis, _length(input, axis))
     if alpha != 1:
-        return ops.index_add_scaled(input, index, source, converted(alpha, source.dtype), axis=axis)
-    return ops.index_add(input, index, source, axis=axis)
+        return gathering.index_add_scaled(input, index, source, converted(alpha, source.dtype), axis=axis)
+    return gathering.index_add(input, index, source, axis=axis)
 
 
 @public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
@@ -357,7 +357,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             f"index_copy_(): index {found.number} is out of bounds for dimension {axis} with size {length}"
         ),
     )  # fmt: skip
-    return ops.index_copy(input, index, source, axis=axis)
+    return gathering.index_copy(input, index, source, axis=axis)
 
 
 def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> None:
@@ -407,8 +407,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     text = f"is out of bounds for dimension {axis} with size {length}"
     refuse_elements(index, outside, -length, length, complaint=lambda found: IndexError(f"index {found.number} {text}"))
     if isinstance(value, Tensor):
-        return ops.index_fill_tensor(input, index, value, axis=axis)
-    return ops.index_fill(input, index, converted(value, input.dtype), axis=axis)
+        return gathering.index_fill_tensor(input, index, value, axis=axis)
+    return gathering.index_fill(input, index, converted(value, input.dtype), axis=axis)
 
 
 # -- among all elements in a row ---------------------------------------------------------------------------------------
@@ -440,7 +440,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     if index._spec.numel and not input._spec.numel:
         raise IndexError("take(): tried to take from an empty tensor")
     _check_flat("take()", input, index)
-    return ops.take(input, index)
+    return gathering.take(input, index)
 
 
 @public("torch", "Tensor", in_place=InPlace(apart="strictly"))
@@ -461,7 +461,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{source._spec.numel}, index.numel() = {index._spec.numel}"
         )
     _check_flat("put_()", input, index)
-    return ops.put(input, index, source, accumulate=bool(accumulate))
+    return gathering.put(input, index, source, accumulate=bool(accumulate))
 
 
 # -- by masks ----------------------------------------------------------------------------------------------------------
@@ -484,7 +484,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     refuse_meta("masked_select", input, mask)
     shape = broadcast_shapes([mask.shape, input.shape])
     places = np.flatnonzero(np.broadcast_to(on_host(mask), shape))
-    return ops.masked_select(input, numbers(places, input), shape=shape)
+    return gathering.masked_select(input, numbers(places, input), shape=shape)
 
 
 def _refuse_larger_mask(tensor: Tensor, mask: Tensor, source: Tensor) -> None:
@@ -517,7 +517,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         np.count_nonzero(np.broadcast_to(example, shape)) > source._spec.numel for example in examples_on_host(mask)
     ):
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    return ops.masked_scatter(input, mask, source)
+    return gathering.masked_scatter(input, mask, source)
 
 
 # -- by indices that may be out of range where a mask is not set -------------------------------------------------------
@@ -540,7 +540,7 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Any, fill: Any) ->
     places = broadcast_shapes([tuple(index.shape) for index in indices])
     if self._spec.numel:
         broadcast_shapes([tuple(mask.shape), (*places, *self.shape[len(indices) :])])
-    return ops.unsafe_masked_index(self, _as_mask(mask), converted(fill, self.dtype), *indices)
+    return gathering.unsafe_masked_index(self, _as_mask(mask), converted(fill, self.dtype), *indices)
 
 
 @public("torch")
@@ -562,7 +562,7 @@ def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: Any
             f"shape mismatch: value tensor of shape {list(written)} cannot be broadcast to indexing result of shape "
             f"{list(places)}"
         )
-    return ops.unsafe_masked_index_put_accumulate(self, _as_mask(mask), values, *indices)
+    return gathering.unsafe_masked_index_put_accumulate(self, _as_mask(mask), values, *indices)
 
 
 def _as_mask(mask: Tensor) -> Tensor:
@@ -584,7 +584,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if not tensor._spec.numel:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return ops.one_hot(tensor, num_classes=num_classes)
+        return gathering.one_hot(tensor, num_classes=num_classes)
     if num_classes == -1:
         refuse_examples(
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
@@ -595,7 +595,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     refuse_elements(tensor, negative, complaint=lambda _: RuntimeError("Class values must be non-negative."))
     what = "Class values must be smaller than num_classes."
     refuse_elements(tensor, outside, 0, num_classes, complaint=lambda _: RuntimeError(what))
-    return ops.one_hot(tensor, num_classes=num_classes)
+    return gathering.one_hot(tensor, num_classes=num_classes)
 
 
 @public("torch")
@@ -640,7 +640,7 @@ def _repeat_interleave(input: Tensor, repeats: Any, dim: int | None, output_size
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._spec.numel} and input.size({axis}) = {_length(input, axis)}"
         )
-    return ops.index_select(input, _repeated_places(repeats, output_size), axis=axis)
+    return gathering.index_select(input, _repeated_places(repeats, output_size), axis=axis)
 
 
 def _repeated_places(repeats: Tensor, output_size: int | None) -> Tensor:

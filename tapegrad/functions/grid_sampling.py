@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.registry import public
 from tapegrad.ops import grid_sampling as ops
 from tapegrad.tensor.tensor import Tensor
 

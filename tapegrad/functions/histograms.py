@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings import bounds, return_types
+from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, no_overload, unsupported
 from tapegrad.execution.dtypes import float32, float64
 from tapegrad.execution.host import from_host
-from tapegrad.functions import bounds, return_types
-from tapegrad.functions.declarations import Out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, no_overload, unsupported
 from tapegrad.functions.shape import ravel
 from tapegrad.ops import histograms as ops
 from tapegrad.ops import shape as shape_ops

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.functions import slicing
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.registry import NAMESPACES
 from tapegrad.ops.overloads import homes
 from tapegrad.tensor.tensor import Tensor
 

@@ -17,25 +17,25 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.declarations import InPlace
+from tapegrad.bindings.inplace import become, before_write, not_of_integers, refuse_in_place
+from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
+from tapegrad.bindings.inplace_parts import can_write_part, overwrite, write_part
+from tapegrad.bindings.layouts import both_laid_out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import converted
+from tapegrad.bindings.viewing import geometry_of, view_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import INTEGRAL, float64, int32, int64, uint8
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.execution.late import Finding
-from tapegrad.functions.bounds import outside, refuse_elements
-from tapegrad.functions.declarations import InPlace
-from tapegrad.functions.inplace import become, before_write, not_of_integers, refuse_in_place
-from tapegrad.functions.inplace_memory import last_written, refuse_shared_parts
-from tapegrad.functions.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.functions.joining import tensor_list
-from tapegrad.functions.layouts import both_laid_out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import converted
 from tapegrad.functions.shape import expanded, viewed
 from tapegrad.functions.slicing import is_whole, selected, slice_bounds, sliced
 from tapegrad.functions.sorting import numbers, on_host
-from tapegrad.functions.viewing import geometry_of, view_of
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.kinds import broadcast_shapes

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.inplace import become, before_write, fill_, refuse_in_place
+from tapegrad.bindings.memory import as_strided
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, wrong_type
+from tapegrad.bindings.viewing import geometry_of
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.functions.dropout import alpha_dropout, check_native_probability, dropout, feature_alpha_dropout
-from tapegrad.functions.inplace import become, before_write, fill_, refuse_in_place
-from tapegrad.functions.memory import as_strided
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, wrong_type
 from tapegrad.functions.shape import expanded
-from tapegrad.functions.viewing import geometry_of
-from tapegrad.ops import elementwise
+from tapegrad.ops import unary
 from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, put, value_of
@@ -32,7 +32,7 @@ from tapegrad.tensor.tensor import Tensor, put, value_of
 def conj_physical_(self: Tensor) -> Tensor:
     """Replace the elements by their complex conjugates."""
     refuse_in_place(self, overlapping=not self.dtype.is_complex)
-    return become(self, renamed(elementwise.conj_physical(before_write(self)), "ConjPhysicalBackward1"))
+    return become(self, renamed(unary.conj_physical(before_write(self)), "ConjPhysicalBackward1"))
 
 
 @public("Tensor")

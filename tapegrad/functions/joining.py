@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from tapegrad.bindings.arguments import shape_of_arguments, wrap_dim
+from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.factory import is_integer, type_name
+from tapegrad.bindings.parser import check_inner
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import no_overload
+from tapegrad.bindings.viewing import parts_of, views_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.arguments import shape_of_arguments, wrap_dim
 from tapegrad.functions.creation import empty
-from tapegrad.functions.declarations import Out
-from tapegrad.functions.factory import is_integer, type_name
-from tapegrad.functions.parser import check_inner
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expanded, reshaped
 from tapegrad.functions.slicing import slice_bounds, sliced
-from tapegrad.functions.viewing import parts_of, views_of
 from tapegrad.ops import joining as ops
 from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor

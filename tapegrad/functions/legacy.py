@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.attributes import LEGACY_DTYPES, as_instance
+from tapegrad.bindings.factory import is_integer, size_of_arguments, target, type_name
+from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.scalars import CPP_NAMES
 from tapegrad.execution.dtypes import dtype, get_default_dtype, set_default_dtype
-from tapegrad.functions.attributes import LEGACY_DTYPES, as_instance
 from tapegrad.functions.construction import constructed
-from tapegrad.functions.factory import is_integer, size_of_arguments, target, type_name
-from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.functions.scalars import CPP_NAMES
 from tapegrad.tensor.layout import strided
 from tapegrad.tensor.tensor import Tensor
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.bindings.registry import public
 from tapegrad.functions.losses import cross_entropy
 from tapegrad.functions.matmul import linear
-from tapegrad.functions.registry import public
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -7,12 +7,12 @@ import warnings
 from functools import partial
 from typing import Any
 
+from tapegrad.bindings.arguments import not_implemented
+from tapegrad.bindings.bounds import negative, not_in_unit_interval, outside, refuse_elements
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.bounds import negative, not_in_unit_interval, outside, refuse_elements
-from tapegrad.functions.reductions import not_implemented
-from tapegrad.functions.registry import public
-from tapegrad.ops import elementwise, losses, reductions, special
+from tapegrad.ops import arithmetic, losses, reductions, selection, softmax, special, unary
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
 from tapegrad.ops.kinds import broadcast_to, cast, zeros_of
@@ -95,11 +95,11 @@ def _weighted(values: Tensor, weight: Tensor, input: Tensor, reduction: str) -> 
     """Losses of elements times weights; the mean is over the weights."""
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
-    weighted = elementwise.mul(values, weight)
+    weighted = arithmetic.mul(values, weight)
     if reduction == "none":
         return weighted
     total = reductions.sum_all(weighted)
-    return total if reduction == "sum" else elementwise.div(total, reductions.sum_all(weight))
+    return total if reduction == "sum" else arithmetic.div(total, reductions.sum_all(weight))
 
 
 # -- regression --------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def l1_loss(
     """
     input, target = together(input, target)
     reduction = resolve_reduction(reduction, size_average, reduce)
-    distances = elementwise.abs(elementwise.sub(input, target))
+    distances = unary.abs(arithmetic.sub(input, target))
     return reduced(distances, reduction) if weight is None else _weighted(distances, weight, input, reduction)
 
 
@@ -161,7 +161,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return reduced(elementwise.abs(elementwise.sub(input, target)), reduction)
+        return reduced(unary.abs(arithmetic.sub(input, target)), reduction)
     return losses.smooth_l1_loss(input, target, beta=float(beta), reduction=reduction)
 
 
@@ -191,7 +191,7 @@ def huber_loss(
         return result
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
-    return reduced(elementwise.mul(result, weight), reduction)
+    return reduced(arithmetic.mul(result, weight), reduction)
 
 
 # -- probabilities -----------------------------------------------------------------------------------------------------
@@ -294,11 +294,11 @@ def kl_div(
             kind = "Complex" if tensor.dtype.is_complex else "Integral"
             raise RuntimeError(f"kl_div: {kind} inputs not supported.")
     if log_target:
-        values = elementwise.mul(elementwise.exp(target), elementwise.sub(target, input))
+        values = arithmetic.mul(unary.exp(target), arithmetic.sub(target, input))
     else:
-        values = elementwise.sub(special.xlogy(target, target), elementwise.mul(target, input))
+        values = arithmetic.sub(special.xlogy(target, target), arithmetic.mul(target, input))
     result = reduced(values, reduction)
-    return elementwise.div(result, input.shape[0]) if by_batch and input.ndim else result
+    return arithmetic.div(result, input.shape[0]) if by_batch and input.ndim else result
 
 
 @public("nn.functional")
@@ -315,20 +315,20 @@ def poisson_nll_loss(
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if log_input:
-        values = elementwise.sub(elementwise.exp(input), elementwise.mul(target, input))
+        values = arithmetic.sub(unary.exp(input), arithmetic.mul(target, input))
     else:
-        logarithm = elementwise.log(elementwise.add(input, eps))
-        values = elementwise.sub(input, elementwise.mul(target, logarithm))
+        logarithm = unary.log(arithmetic.add(input, eps))
+        values = arithmetic.sub(input, arithmetic.mul(target, logarithm))
     if full:
-        values = elementwise.add(values, _stirling(target))
+        values = arithmetic.add(values, _stirling(target))
     return reduced(values, reduction)
 
 
 def _stirling(target: Tensor) -> Tensor:
     """An approximation of ``log(target!)``, 0 up to 1."""
-    middle = elementwise.sub(elementwise.mul(target, elementwise.log(target)), target)
-    term = elementwise.add(middle, elementwise.mul(elementwise.log(elementwise.mul(target, 2 * math.pi)), 0.5))
-    return elementwise.where(lt(1, target), term, 0)
+    middle = arithmetic.sub(arithmetic.mul(target, unary.log(target)), target)
+    term = arithmetic.add(middle, arithmetic.mul(unary.log(arithmetic.mul(target, 2 * math.pi)), 0.5))
+    return selection.where(lt(1, target), term, 0)
 
 
 @public("nn.functional")
@@ -344,17 +344,17 @@ def gaussian_nll_loss(
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        var = elementwise.add(zeros_of(input, shape=tuple(input.shape), dtype=input.dtype), float(var))
+        var = arithmetic.add(zeros_of(input, shape=tuple(input.shape), dtype=input.dtype), float(var))
     else:
         var = _variance_like(var, input)
         refuse_elements(var, negative, complaint=lambda _: ValueError("var has negative entry/entries"))
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     var = losses.floored(var, eps)
-    squares = elementwise.power(elementwise.sub(input, target), exponent=2)
-    values = elementwise.mul(elementwise.add(elementwise.log(var), elementwise.div(squares, var)), 0.5)
+    squares = unary.power(arithmetic.sub(input, target), exponent=2)
+    values = arithmetic.mul(arithmetic.add(unary.log(var), arithmetic.div(squares, var)), 0.5)
     if full:
-        values = elementwise.add(values, 0.5 * math.log(2 * math.pi))
+        values = arithmetic.add(values, 0.5 * math.log(2 * math.pi))
     return reduced(values, reduction)
 
 
@@ -443,14 +443,14 @@ def cross_entropy(
         return loss
     smooth = _smoothing_loss(logarithms, target, weight, axis, ignore_index, reduction)
     classes = input.shape[axis]
-    return elementwise.add(times(loss, 1 - label_smoothing), times(smooth, label_smoothing / classes))
+    return arithmetic.add(times(loss, 1 - label_smoothing), times(smooth, label_smoothing / classes))
 
 
 def _log_softmax(input: Tensor, axis: int) -> Tensor:
     if input.dtype.category != 2:
         last = "_lastdim" if axis == max(input.ndim, 1) - 1 else ""
         raise not_implemented(f"log_softmax{last}_kernel_impl", input.dtype)
-    return reductions.log_softmax(input, axis=axis)
+    return softmax.log_softmax(input, axis=axis)
 
 
 def _class_shape(weight: Tensor, ndim: int, axis: int) -> Tensor:
@@ -475,13 +475,13 @@ def _probabilities_loss(
     logarithms = _log_softmax(input, axis)
     if label_smoothing > 0:
         uniform = label_smoothing / input.shape[axis]
-        target = elementwise.add(elementwise.mul(target, 1 - label_smoothing), uniform)
-    products = elementwise.mul(logarithms, target)
+        target = arithmetic.add(arithmetic.mul(target, 1 - label_smoothing), uniform)
+    products = arithmetic.mul(logarithms, target)
     if weight is not None:
-        products = elementwise.mul(products, _class_shape(weight, input.ndim, axis))
+        products = arithmetic.mul(products, _class_shape(weight, input.ndim, axis))
     if reduction == "none":
-        return elementwise.neg(reductions.sum(products, axis=(axis,), keepdims=False))
-    total = elementwise.neg(reductions.sum_all(products))
+        return unary.neg(reductions.sum(products, axis=(axis,), keepdims=False))
+    total = unary.neg(reductions.sum_all(products))
     if reduction == "sum":
         return total
     count = 1
@@ -495,15 +495,15 @@ def _smoothing_loss(
 ) -> Tensor:
     """The loss of a target spread over all classes, for the targets that count."""
     if weight is not None:
-        logarithms = elementwise.mul(logarithms, _class_shape(weight, logarithms.ndim, axis))
-    spread = elementwise.neg(reductions.sum(logarithms, axis=(axis,), keepdims=False))
-    values = elementwise.masked_fill(spread, eq(target, ignore_index), 0)
+        logarithms = arithmetic.mul(logarithms, _class_shape(weight, logarithms.ndim, axis))
+    spread = unary.neg(reductions.sum(logarithms, axis=(axis,), keepdims=False))
+    values = selection.masked_fill(spread, eq(target, ignore_index), 0)
     if reduction == "none":
         return values
     total = reductions.sum_all(values)
     if reduction == "sum":
         return total
-    return elementwise.div(
+    return arithmetic.div(
         total, _weight_of_targets(values, target, weight, tuple(logarithms.shape), axis, ignore_index)
     )
 
@@ -515,6 +515,6 @@ def _weight_of_targets(
     counted = cast(ne(target, ignore_index), dtype=values.dtype)
     if weight is None:
         return reductions.sum_all(counted)
-    minus_ones = elementwise.sub(zeros_of(values, shape=logits_shape, dtype=values.dtype), 1)
+    minus_ones = arithmetic.sub(zeros_of(values, shape=logits_shape, dtype=values.dtype), 1)
     operator = losses.nll_loss if target.ndim <= 1 else losses.nll_loss2d
     return operator(minus_ones, target, weight, axis=axis, reduction="sum", ignore_index=ignore_index)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.decompositions import eigh, linalg_cholesky, svd
+from tapegrad.functions.cholesky import linalg_cholesky
+from tapegrad.functions.eigen import eigh
 from tapegrad.functions.matmul import matmul
 from tapegrad.functions.qr import qr
 from tapegrad.functions.random import randn
 from tapegrad.functions.reductions import mean
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import adjoint
 from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import solve_triangular
-from tapegrad.ops import elementwise
-from tapegrad.ops.shape import flip
+from tapegrad.functions.svd import svd
+from tapegrad.ops import arithmetic
+from tapegrad.ops.arrangement import flip
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -27,7 +29,7 @@ def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
 
     def times(x: Tensor, transposed: bool) -> Tensor:
         product = matmul(adjoint(A) if transposed else A, x)
-        return product if M is None else elementwise.sub(product, matmul(adjoint(M) if transposed else M, x))
+        return product if M is None else arithmetic.sub(product, matmul(adjoint(M) if transposed else M, x))
 
     directions = randn(A.shape[-1], q, dtype=A.dtype if A.dtype.category >= FLOATING else None, device=A.device)
     basis = qr(times(directions, False))[0]
@@ -53,7 +55,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     basis = _basis(A, q, niter, M)
     small = matmul(adjoint(basis), A)
     if M is not None:
-        small = elementwise.sub(small, matmul(adjoint(basis), M))
+        small = arithmetic.sub(small, matmul(adjoint(basis), M))
     u, s, vh = svd(small, False)
     u, v = matmul(basis, u), adjoint(vh)
     return (v, s, u) if wide else (u, s, v)
@@ -74,7 +76,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     if center:
-        A = elementwise.sub(A, mean(A, -2, True))
+        A = arithmetic.sub(A, mean(A, -2, True))
     return svd_lowrank(A, q, niter)
 
 

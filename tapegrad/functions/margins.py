@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING, int64
-from tapegrad.functions.bounds import outside, refuse_elements
 from tapegrad.functions.losses import refuse_gradient, resolve_reduction
-from tapegrad.functions.registry import public
 from tapegrad.ops import margins
 from tapegrad.tensor.tensor import Tensor
 

@@ -10,20 +10,21 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings import bounds
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.inplace import before_write
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, dtype
-from tapegrad.functions import bounds, norms, scans
+from tapegrad.functions import norms, scans
 from tapegrad.functions import reductions as reduction
 from tapegrad.functions import softmax as softmaxes
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arithmetic import div, mul, sub
 from tapegrad.functions.conversion import to
 from tapegrad.functions.creation import new_full, new_ones
-from tapegrad.functions.inplace import before_write
-from tapegrad.functions.registry import NAMESPACES, public
 from tapegrad.functions.retyping import conj
 from tapegrad.functions.shape import expand
-from tapegrad.ops import elementwise
+from tapegrad.ops import selection
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -70,7 +71,7 @@ def _selecting(input: Tensor, mask: Tensor) -> Tensor:
 
 def _combined(name: str, input: Tensor, mask: Tensor | None, fill: Callable[[str, dtype], Any]) -> Tensor:
     """``input`` with the identity of an operation where the mask is not set."""
-    return input if mask is None else elementwise.where(_selecting(input, mask), input, fill(name, input.dtype))
+    return input if mask is None else selection.where(_selecting(input, mask), input, fill(name, input.dtype))
 
 
 def _zero(name: str, of: dtype) -> Any:
@@ -276,7 +277,7 @@ def _variance(
     total = sum(squares, dim, keepdim=keepdim, dtype=compute, mask=mask)
     count = _in(count if keepdim else _numbers(input, dim, False, mask), compute.to_real())
     if correction != 0:
-        count = elementwise.clamp_min(sub(count, correction), 0)
+        count = selection.clamp_min(sub(count, correction), 0)
     return div(total, count)
 
 

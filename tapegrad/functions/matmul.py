@@ -7,14 +7,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
+from tapegrad.bindings.inplace_memory import resize_for
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import EXPECTED, InPlace, Out
-from tapegrad.functions.inplace_memory import resize_for
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import permuted, reshaped, unsqueeze
-from tapegrad.ops import elementwise, reductions
+from tapegrad.ops import arithmetic, reductions
 from tapegrad.ops import matmul as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.einsum import einsum
@@ -131,7 +131,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         )
     if x.ndim == y.ndim == 1:
         return ops.vdot(x, y)
-    product = elementwise.mul(conj(x) if x.dtype.is_complex else x, y)
+    product = arithmetic.mul(conj(x) if x.dtype.is_complex else x, y)
     axis = wrap_dim(dim, product.ndim)
     return reductions.sum(product, axis=(axis,) if product.ndim else (), keepdims=False)
 
@@ -146,7 +146,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, operand in (("self", input), ("vec2", vec2)):
         if operand.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {operand.ndim}-D")
-    return elementwise.mul(reshaped(input, (input.shape[0], 1)), vec2)
+    return arithmetic.mul(reshaped(input, (input.shape[0], 1)), vec2)
 
 
 @public(
@@ -160,7 +160,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         RuntimeError: last dimensions or dtypes that differ.
     """
     if input.ndim == 0 or other.ndim == 0:
-        return elementwise.mul(input, other)
+        return arithmetic.mul(input, other)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
@@ -246,7 +246,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     spread = unsafe_view(input, shape=tuple(n for length in left for n in (length, 1)))
     repeated = unsafe_view(other, shape=tuple(n for length in right for n in (1, length)))
     lengths = tuple(n * m for n, m in zip(left, right, strict=True))
-    return unsafe_view(elementwise.mul(spread, repeated), shape=lengths)
+    return unsafe_view(arithmetic.mul(spread, repeated), shape=lengths)
 
 
 def _refuse_sum_of_other_shape(tensor: Tensor, mat1: Tensor, mat2: Tensor, **scales: Any) -> None:
@@ -441,7 +441,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     flat = [reshaped(x, (math.prod(x.shape[:-1]), x.shape[-1])) for x in (input1, input2)]
     product = renamed(einsum(flat[0], weight, flat[1], equation="za,cab,zb->zc"), "TrilinearBackward0")
     result = reshaped(product, (*input1.shape[:-1], weight.shape[0]))
-    return result if bias is None else elementwise.add(result, bias)
+    return result if bias is None else arithmetic.add(result, bias)
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:

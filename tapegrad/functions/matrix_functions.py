@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.inplace import copy_
+from tapegrad.bindings.matrix_checks import check_floating, check_square
+from tapegrad.bindings.memory import clone
+from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import BOOL, FLOATING, int64
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import flip
 from tapegrad.functions.creation import eye, ones
-from tapegrad.functions.inplace import copy_
 from tapegrad.functions.joining import cat
 from tapegrad.functions.matmul import matmul
-from tapegrad.functions.matrix_checks import check_floating, check_square
-from tapegrad.functions.memory import clone
-from tapegrad.functions.registry import public
 from tapegrad.functions.scans import cumprod
 from tapegrad.functions.shape import expand, unsqueeze
 from tapegrad.functions.slicing import diagonal as diagonal_of

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype
 from tapegrad.functions.arrangement import pad
@@ -15,7 +16,6 @@ from tapegrad.functions.creation import zeros
 from tapegrad.functions.dropout import dropout
 from tapegrad.functions.joining import cat
 from tapegrad.functions.matmul import baddbmm, bmm, linear
-from tapegrad.functions.registry import public
 from tapegrad.functions.softmax import softmax
 from tapegrad.tensor.tensor import Tensor
 
@@ -59,7 +59,7 @@ def _check_dims(query: Tensor, others: Sequence[Tensor], padding: Tensor | None,
     return dims == 3
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def _canonical_mask(
     mask: Tensor | None, mask_name: str, other_type: dtype | None, other_name: str, target_type: dtype,
     check_other: bool = True,
@@ -84,7 +84,7 @@ def _canonical_mask(
     return zeros(mask.shape, dtype=target_type, device=mask.device).masked_fill_(mask, float("-inf"))
 
 
-@public("nn.functional", out=False)
+@public("nn.functional")
 def _none_or_dtype(input: Tensor | None) -> dtype | None:
     """The dtype of a mask that there is.
 

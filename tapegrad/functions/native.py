@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.generator import sampled
+from tapegrad.bindings.layouts import copy_strides, laid_out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.windows import hashable, windows
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import padded
 from tapegrad.functions.creation import empty, ones_like
-from tapegrad.functions.generator import sampled
-from tapegrad.functions.interpolation import interpolate
-from tapegrad.functions.layouts import copy_strides, laid_out
 from tapegrad.functions.normalization import instance_norm, normalized_axes, renew
-from tapegrad.functions.registry import public
-from tapegrad.functions.windows import hashable, windows
-from tapegrad.ops import adjoints, attention, normalization, resampling
+from tapegrad.functions.resampling import interpolate
+from tapegrad.ops import attention, normalization, resampling
+from tapegrad.ops import native as ops
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.kinds import cast
 from tapegrad.ops.resampling import Sampling
@@ -162,13 +163,13 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         strides = copy_strides("native_dropout", input, None)
         spec = Spec.of(tuple(input.shape), boolean, input.device)
         kept = laid_out(sampled("native_dropout", None, sampling.bernoulli, spec, 1 - p, strides=strides), strides)
-    return adjoints.masked_dropout(input, kept, scale=0.0 if p == 1 else 1 / (1 - p)), kept
+    return ops.masked_dropout(input, kept, scale=0.0 if p == 1 else 1 / (1 - p)), kept
 
 
 @public("ops.aten")
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """``grad_output`` times ``scale`` where ``mask`` is True, and 0 elsewhere."""
-    return adjoints.dropout_gradient(grad_output, mask, scale=float(scale))
+    return ops.dropout_gradient(grad_output, mask, scale=float(scale))
 
 
 @public("torch")
@@ -205,7 +206,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     >>> torch._softmax_backward_data(torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5]), 0, torch.float32)
     tensor([ 0.2500, -0.2500])
     """
-    gradient = adjoints.softmax_gradient(grad_output, output, axis=wrap_dim(dim, output.ndim))
+    gradient = ops.softmax_gradient(grad_output, output, axis=wrap_dim(dim, output.ndim))
     return gradient if gradient.dtype is input_dtype else cast(gradient, dtype=input_dtype)
 
 
@@ -234,4 +235,4 @@ def max_pool2d_with_indices_backward(
     """The gradient of ``max_pool2d``, from that of its result and the indices."""
     arguments = map(hashable, (kernel_size, stride or kernel_size, padding, dilation))
     windows("max_pool2d", 2, tuple(self.shape), *arguments, ceil_mode, "", None)
-    return adjoints.max_pool2d_gradient(grad_output, self, indices)
+    return ops.max_pool2d_gradient(grad_output, self, indices)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import finfo, float32
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import reshaped
-from tapegrad.ops import elementwise, normalization, reductions, resampling
+from tapegrad.ops import arithmetic, normalization, reductions, resampling, unary
 from tapegrad.ops.kinds import broadcast_to
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
@@ -262,10 +262,10 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         )
     channels = input.shape[1]
     window = Sampling("window", channels, kernel=size, low=size // 2, divisor=size)
-    squares = elementwise.mul(input, input)
+    squares = arithmetic.mul(input, input)
     if not input._spec.numel:
         return input
     flat = view(squares, shape=(input.shape[0], 1, channels, squares._spec.numel // (input.shape[0] * channels)))
     whole = Sampling("window", flat.shape[-1])
     means = view(resampling.AVERAGES[2](flat, samplings=(window, whole)), shape=tuple(input.shape))
-    return elementwise.div(input, elementwise.power(elementwise.add(elementwise.mul(means, alpha), k), exponent=beta))
+    return arithmetic.div(input, unary.power(arithmetic.add(arithmetic.mul(means, alpha), k), exponent=beta))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.registry import out_writer, public
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import EXPECTED, Out
-from tapegrad.functions.decompositions import svdvals
 from tapegrad.functions.reductions import check_dtype, several_dims
-from tapegrad.functions.registry import out_writer, public
 from tapegrad.functions.shape import permuted, unsqueeze
 from tapegrad.functions.solving import check_low_precision
+from tapegrad.functions.svd import svdvals
 from tapegrad.ops import normalization, reductions
+from tapegrad.ops import norms as ops
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -42,7 +43,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     check_norm_dtype("vector_norm", input, None)
     axis = wrap_dim(dim, input.ndim)
     axes = tuple(other for other in range(input.ndim) if other != axis)
-    return reductions.renorm(input, ord=p, axis=axes, limit=float(maxnorm))
+    return ops.renorm(input, ord=p, axis=axes, limit=float(maxnorm))
 
 
 def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
@@ -111,7 +112,7 @@ def vector_norm(
     check_norm_dtype("vector_norm", input, dtype)
     axes = several_dims("linalg_vector_norm", dim, input.ndim)
     check_identity(input, ord, dim, axes)
-    return reductions.vector_norm(input, ord=number(ord), axis=axes, keepdims=keepdim, dtype=dtype)
+    return ops.vector_norm(input, ord=number(ord), axis=axes, keepdims=keepdim, dtype=dtype)
 
 
 def number(ord: float) -> float:
@@ -251,13 +252,13 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
             f"norm(): input dtype should be either floating point or complex. Got {own.scalar_name} instead."
         )
     broadcast_shapes([input.shape, other.shape])
-    return reductions.dist(input, other, ord=number(p))
+    return ops.dist(input, other, ord=number(p))
 
 
 # Weights of a given length ------------------------------------------------------------------------------------------
 
 
-@public("torch", out=False)
+@public("torch")
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but ``dim``, which stay with length 1; over all, without dimensions, if it is -1.
 
@@ -280,7 +281,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return vector_norm(v, pow, [other for other in range(v.ndim) if other != axis], True)
 
 
-@public("torch", out=False)
+@public("torch")
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """``v`` with norms ``g`` instead of its own over all dimensions but ``dim``.
 

@@ -8,15 +8,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int64
-from tapegrad.functions.bounds import numbers
 from tapegrad.functions.construction import copy_of
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import transpose
 from tapegrad.ops import packing
 from tapegrad.ops.comparison import lt
-from tapegrad.ops.elementwise import where
-from tapegrad.ops.shape import slice_, unsqueeze, view
+from tapegrad.ops.selection import where
+from tapegrad.ops.shape import unsqueeze, view
+from tapegrad.ops.slicing import slice_
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -103,7 +104,7 @@ def checked_sizes(batch_sizes: Tensor) -> list[int]:
     return sizes
 
 
-@public("torch", out=False)
+@public("torch")
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """(steps, batch, ...) packed, and how many sequences there are at each step; ``lengths`` are decreasing."""
     given = checked_integers("lengths", lengths)
@@ -132,7 +133,7 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
     return Packing.of(sizes.tolist(), x).packed(x), copy_of(sizes)
 
 
-@public("torch", out=False)
+@public("torch")
 def _pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> tuple[Tensor, Tensor]:

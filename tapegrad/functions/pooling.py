@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.windows import adaptive, hashable, several, windows
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.bounds import outside, refuse_elements
-from tapegrad.functions.registry import public
-from tapegrad.functions.windows import adaptive, hashable, several, windows
-from tapegrad.ops import activations, elementwise, pooling, reductions, resampling, unpooling
+from tapegrad.ops import activations, arithmetic, pooling, reductions, resampling, unary
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
@@ -189,95 +188,6 @@ def torch_adaptive_max_pool1d(input: Tensor, output_size: Sizes) -> Any:
     return _adaptive_max_pool(1, input, output_size, True)
 
 
-def _max_unpool(
-    dims: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any
-) -> Tensor:
-    name = f"max_unpool{dims}d"
-    kernel = several(name, "kernel_size", kernel_size, dims)
-    strides = kernel if stride is None else several(name, "stride", stride, dims)
-    paddings = several(name, "padding", padding, dims)
-    lengths = input.shape[-dims:]
-    default = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(lengths, strides, kernel, paddings, strict=True))
-    sizes = default if output_size is None else tuple(output_size)
-    if len(sizes) not in (dims, dims + 2):
-        raise ValueError(
-            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
-            f"'{len(sizes)}'"
-        )
-    sizes = sizes[-dims:]
-    for axis, (size, usual, s) in enumerate(zip(sizes, default, strides, strict=True)):
-        if not usual - s < size < usual + s:
-            raise ValueError(
-                f'invalid output_size "{tuple(sizes)}" (dim {axis} must be between {usual - s} and {usual + s})'
-            )
-    _check_unpooled(dims, input, indices)
-    if indices.dtype is not int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}")
-    count = 1
-    for size in sizes:
-        count *= size
-    volume = "x".join(map(str, sizes if dims > 1 else (*sizes, 1)))
-    text = f"(output volumes are of size {volume})"
-    refuse_elements(
-        indices, outside, 0, count,
-        complaint=lambda found: RuntimeError(f"Found an invalid max index: {found.number} {text}"),
-    )  # fmt: skip
-    return unpooling.UNPOOLS[dims](input, indices, lengths=sizes)
-
-
-def _check_unpooled(dims: int, input: Tensor, indices: Tensor) -> None:
-    """Refuse shapes that don't fit.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
-    plane, given = max(dims, 2), input.ndim + (dims == 1)
-    if given not in (plane + 1, plane + 2):
-        raise RuntimeError(
-            f"Input to max_unpooling{plane}d should be a {plane + 1}d or {plane + 2}d Tensor, but got a tensor with "
-            f"{given} dimensions."
-        )
-    if indices.shape != input.shape:
-        one = [1] if dims == 1 else []
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({[*input.shape, *one]}) but got "
-            f"indices tensor with shape: {[*indices.shape, *one]}"
-        )
-    refuse_dtypes(f"max_unpool{plane}d", input._spec, bool=True, integral=True, complex=True)
-
-
-@public("nn.functional")
-def max_unpool1d(
-    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    output_size: Any = None,
-) -> Tensor:  # fmt: skip
-    """Zeros, with the input at the indices that ``max_pool1d`` gave.
-
-    Raises:
-        ValueError: an ``output_size`` that such a pooling can't have had.
-        RuntimeError: indices that are not int64, or out of range.
-    """
-    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
-
-
-@public("nn.functional")
-def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    output_size: Any = None,
-) -> Tensor:  # fmt: skip
-    """Zeros, with the input at the indices that ``max_pool2d`` gave. See ``max_unpool1d``."""
-    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
-
-
-@public("nn.functional")
-def max_unpool3d(
-    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    output_size: Any = None,
-) -> Tensor:  # fmt: skip
-    """Zeros, with the input at the indices that ``max_pool3d`` gave. See ``max_unpool1d``."""
-    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
-
-
 # -- the mean ----------------------------------------------------------------------------------------------------------
 
 
@@ -385,10 +295,10 @@ def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, strid
     count = 1
     for length in kernel:
         count *= length
-    powers = elementwise.power(input, exponent=norm_type)
+    powers = unary.power(input, exponent=norm_type)
     means = _avg_pool(dims, powers, kernel, stride, 0, ceil_mode, True)
-    positive = elementwise.mul(elementwise.sign(means), activations.relu(elementwise.abs(means)))
-    return elementwise.power(elementwise.mul(positive, count), exponent=1.0 / norm_type)
+    positive = arithmetic.mul(unary.sign(means), activations.relu(unary.abs(means)))
+    return unary.power(arithmetic.mul(positive, count), exponent=1.0 / norm_type)
 
 
 @public("nn.functional")

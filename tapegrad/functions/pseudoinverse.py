@@ -5,26 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.matrix_checks import check_matrices, check_square
+from tapegrad.bindings.registry import public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions import return_types
-from tapegrad.functions.bounds import numbers
-from tapegrad.functions.decompositions import (
-    check_singular_values,
-    eigvalsh,
-    svdvals,
-)
-from tapegrad.functions.matrix_checks import check_matrices, check_square
+from tapegrad.functions.eigen import eigvalsh
 from tapegrad.functions.norms import matrix_norm
 from tapegrad.functions.qr import check_matrices_of
 from tapegrad.functions.reductions import sum
-from tapegrad.functions.registry import public
 from tapegrad.functions.selection import masked_fill
 from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import inv_ex
+from tapegrad.functions.svd import check_singular_values, svdvals
 from tapegrad.functions.unary import nan_to_num
-from tapegrad.ops import comparison, elementwise
+from tapegrad.ops import arithmetic, comparison, selection, unary
 from tapegrad.ops import pseudoinverse as ops
 from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
@@ -66,7 +63,7 @@ def tolerances(name: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any
             got = tolerance.dtype.scalar_name
             raise RuntimeError(f"torch.linalg.{name}: {kind} tensor of complex type is not supported. Got {got}")
     if rtol is None:
-        rtol = elementwise.where(comparison.gt(atol, 0), 0.0, default_rtol(input))
+        rtol = selection.where(comparison.gt(atol, 0), 0.0, default_rtol(input))
     broadcast_shapes([*(tolerance.shape for tolerance in (atol, rtol) if tolerance is not None), input.shape[:-2]])
     return 0.0 if atol is None else atol.detach(), rtol.detach()
 
@@ -177,11 +174,11 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     if 0 in input.shape:
         return input.new_zeros(tuple(input.shape[:-2]), dtype=input.dtype.to_real())
     if p == "nuc":
-        return elementwise.mul(sum(svdvals(input), -1), sum(elementwise.reciprocal(svdvals(input)), -1))
+        return arithmetic.mul(sum(svdvals(input), -1), sum(unary.reciprocal(svdvals(input)), -1))
     if not isinstance(p, str) and abs(p) == 2:
         values = svdvals(input)
         largest, smallest = narrow(values, -1, 0, 1), narrow(values, -1, values.shape[-1] - 1, 1)
-        return squeeze(elementwise.div(largest, smallest) if p == 2 else elementwise.div(smallest, largest), -1)
+        return squeeze(arithmetic.div(largest, smallest) if p == 2 else arithmetic.div(smallest, largest), -1)
     return _inverse_condition(input, p)
 
 
@@ -190,7 +187,7 @@ def _inverse_condition(input: Tensor, p: Any) -> Tensor:
     inverse, info = inv_ex(input)
     singular = unsqueeze(unsqueeze(comparison.gt(info, 0), -1), -1)
     inverse = masked_fill(inverse, singular, math.inf)
-    return nan_to_num(elementwise.mul(matrix_norm(input, p), matrix_norm(inverse, p)), math.inf, math.inf, -math.inf)
+    return nan_to_num(arithmetic.mul(matrix_norm(input, p), matrix_norm(inverse, p)), math.inf, math.inf, -math.inf)
 
 
 # -- least squares -----------------------------------------------------------------------------------------------------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices
+from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
-from tapegrad.functions import return_types
-from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices
-from tapegrad.functions.registry import public
 from tapegrad.ops import qr as ops
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings import bounds
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.attributes import detach
+from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, no_overload
 from tapegrad.execution.dtypes import float32, float64, from_numpy
 from tapegrad.execution.host import from_host
-from tapegrad.functions import bounds
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.attributes import detach
-from tapegrad.functions.declarations import Out
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, no_overload
 from tapegrad.functions.shape import ravel
-from tapegrad.ops import elementwise, indexing, quantiles, sorting
+from tapegrad.ops import arithmetic, gathering, quantiles, selection, sorting
 from tapegrad.ops import shape as shape_ops
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
@@ -67,12 +67,12 @@ def _quantile(
     places = ordered.ndim - 1
     if interpolation in quantiles.ROUNDINGS:
         index = quantiles.rank(q, ordered, rounding=interpolation, ignore_nan=ignore_nan)
-        result = indexing.gather(ordered, index, axis=places)
+        result = gathering.gather(ordered, index, axis=places)
     else:
         middle = interpolation == "midpoint"
         below, above, weights = quantiles.ranks(detach(q) if middle else q, ordered, ignore_nan=ignore_nan)
-        low, high = (indexing.gather(ordered, index, axis=places) for index in (below, above))
-        result = elementwise.lerp_tensor(low, high, elementwise.filled_like(weights, 0.5) if middle else weights)
+        low, high = (gathering.gather(ordered, index, axis=places) for index in (below, above))
+        result = selection.lerp_tensor(low, high, arithmetic.filled_like(weights, 0.5) if middle else weights)
     if q.ndim:
         result = shape_ops.permute(result, axes=(places, *range(places)))
     else:

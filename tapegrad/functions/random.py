@@ -7,11 +7,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tapegrad.execution import random as sampling
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
-from tapegrad.functions.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
-from tapegrad.functions.declarations import EXPECTED, Out
-from tapegrad.functions.factory import (
+from tapegrad.bindings.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
+from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.factory import (
     OPTIONS,
     Target,
     TensorOptions,
@@ -23,15 +21,17 @@ from tapegrad.functions.factory import (
     target,
     type_name,
 )
-from tapegrad.functions.generator import Sample, next_key, one_by_one, sampled, stream_of
-from tapegrad.functions.layouts import copy_strides, laid_out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, unsupported
+from tapegrad.bindings.generator import Sample, next_key, one_by_one, sampled, stream_of
+from tapegrad.bindings.layouts import copy_strides, laid_out
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, unsupported
+from tapegrad.execution import random as sampling
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.ops import random as ops
+from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.checks import cpp_name
-from tapegrad.ops.distributions import bernoulli_number
-from tapegrad.ops.elementwise import mul
 from tapegrad.ops.kinds import broadcast_shapes, cast
+from tapegrad.ops.samplers import bernoulli_number
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.declarations import InPlace
+from tapegrad.bindings.factory import is_integer, no_overload, type_name
+from tapegrad.bindings.generator import next_key, sampled
+from tapegrad.bindings.inplace import become, before_write, refuse_in_place
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
-from tapegrad.functions.declarations import InPlace
-from tapegrad.functions.factory import is_integer, no_overload, type_name
-from tapegrad.functions.generator import next_key, sampled
-from tapegrad.functions.inplace import become, before_write, refuse_in_place
 from tapegrad.functions.random import chances, check_deviation, check_probabilities, check_range, whole_limit
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, unsupported
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import random as ops
 from tapegrad.ops.checks import cpp_name

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int64
 from tapegrad.functions.dropout import torch_dropout
 from tapegrad.functions.packing import Packing, checked_sizes
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import transpose
 from tapegrad.ops import recurrent
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.joining import cat, stack
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.shape import select
+from tapegrad.ops.slicing import select
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -186,7 +186,7 @@ def _is_packed(args: tuple, kwargs: dict[str, Any]) -> bool:
         isinstance(args[2], Tensor) or not isinstance(args[3] if len(args) > 3 else True, bool)))  # fmt: skip
 
 
-@public("torch", out=False)
+@public("torch")
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """A stack of LSTM layers: the results of the last, and the last states h and c of all layers and directions.
 
@@ -209,7 +209,7 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     return _layers(recurrent.lstm_layer, given, given["hx"])  # type: ignore[return-value]
 
 
-@public("torch", out=False)
+@public("torch")
 def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """A stack of layers of gated recurrent units: the results of the last, and the last states of all.
 
@@ -219,14 +219,14 @@ def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     return _layers(recurrent.gru_layer, given, [given["hx"]])  # type: ignore[return-value]
 
 
-@public("torch", out=False)
+@public("torch")
 def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """A stack of layers of Elman's kind with tanh; called as ``gru`` is. See ``torch.nn.RNN``."""
     given = _named(args, kwargs, _is_packed(args, kwargs))
     return _layers(recurrent.rnn_tanh_layer, given, [given["hx"]])  # type: ignore[return-value]
 
 
-@public("torch", out=False)
+@public("torch")
 def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """A stack of layers of Elman's kind with relu; called as ``gru`` is. See ``torch.nn.RNN``."""
     given = _named(args, kwargs, _is_packed(args, kwargs))
@@ -260,7 +260,7 @@ def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights) -> None:
     _check_biases(weights, x.shape[0])
 
 
-@public("torch", out=False)
+@public("torch")
 def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
@@ -277,7 +277,7 @@ def lstm_cell(
     return h, c
 
 
-@public("torch", out=False)
+@public("torch")
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
@@ -290,7 +290,7 @@ def gru_cell(
     return recurrent.gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@public("torch", out=False)
+@public("torch")
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
@@ -303,7 +303,7 @@ def rnn_tanh_cell(
     return recurrent.rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@public("torch", out=False)
+@public("torch")
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.arguments import not_implemented, shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import common_dtype
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
-from tapegrad.functions import return_types
-from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import common_dtype
-from tapegrad.ops import comparison, elementwise, reductions, sorting
+from tapegrad.ops import arithmetic, comparison, reductions, selection, sorting
 from tapegrad.ops import shape as shape_ops
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -80,11 +80,6 @@ def refuse_complex(kernel: str, input: Tensor) -> None:
     """
     if input.dtype.is_complex:
         raise not_implemented(kernel, input.dtype)
-
-
-def not_implemented(kernel: str, of: dtype) -> NotImplementedError:
-    """PyTorch's words for a kernel that does not exist for a dtype."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{of.scalar_name}'")
 
 
 def check_nonempty(name: str, input: Tensor, axes: Sequence[int], prefix: str = "(): ") -> None:
@@ -219,7 +214,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
         )
     total = nansum(input, dim, keepdim, dtype=dtype)
     axes = several_dims("nanmean", dim, input.ndim)
-    return elementwise.div(total, reductions.sum(comparison.eq(input, input), axis=axes, keepdims=keepdim))
+    return arithmetic.div(total, reductions.sum(comparison.eq(input, input), axis=axes, keepdims=keepdim))
 
 
 @public("torch", "Tensor")
@@ -270,7 +265,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def _of_two(name: str, input: Tensor, other: Tensor) -> Tensor:
     if common_dtype(input, other).is_complex:
         raise RuntimeError(f"{name} not implemented for complex tensors.")
-    return (elementwise.maximum if name == "maximum" else elementwise.minimum)(input, other)
+    return (selection.maximum if name == "maximum" else selection.minimum)(input, other)
 
 
 def _extremum(name: str, input: Tensor, dim: Any, keepdim: Any, other: Any) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import PROPERTIES, public
+from tapegrad.bindings.viewing import declare_view, sharing, view_of
 from tapegrad.dispatch.views import in_reals
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.windows import CONJUGATED, NEGATED
-from tapegrad.functions.registry import PROPERTIES, public
-from tapegrad.functions.viewing import declare_view, sharing, view_of
+from tapegrad.ops import retyping, slicing
 from tapegrad.ops import shape as ops
 from tapegrad.ops.kinds import conj as conj_op
 from tapegrad.tape.modes import thread
@@ -28,11 +29,11 @@ def real(input: Tensor) -> Tensor:
 
 def _pairs(input: Tensor) -> Tensor:
     """Real and imaginary parts of what is in memory, if that is shown as it is or as conjugates."""
-    return view_of(conj(input) if input._view_bits & CONJUGATED else input, ops.view_as_real)
+    return view_of(conj(input) if input._view_bits & CONJUGATED else input, retyping.view_as_real)
 
 
 def _part(pairs: Tensor, which: int) -> Tensor:
-    return view_of(pairs, ops.select, which, axis=pairs.ndim - 1)
+    return view_of(pairs, slicing.select, which, axis=pairs.ndim - 1)
 
 
 @public("torch")
@@ -62,7 +63,7 @@ PROPERTIES["real"] = property(real, _set_real, doc="The real part; of a real ten
 PROPERTIES["imag"] = property(imag, _set_imag, doc="The imaginary part of a complex tensor. It can be set.")
 
 
-declare_view(ops.view_as_real, in_reals)
+declare_view(retyping.view_as_real, in_reals)
 
 
 @public("torch", "Tensor")
@@ -80,7 +81,7 @@ def view_as_real(input: Tensor) -> Tensor:
             "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
             "original."
         )
-    return view_of(input, ops.view_as_real)
+    return view_of(input, retyping.view_as_real)
 
 
 def _in_complex(place: Geometry) -> Geometry:
@@ -88,7 +89,7 @@ def _in_complex(place: Geometry) -> Geometry:
     return Geometry(shape[:-1], tuple(stride // 2 for stride in strides[:-1]), offset // 2)
 
 
-declare_view(ops.view_as_complex, _in_complex)
+declare_view(retyping.view_as_complex, _in_complex)
 
 
 @public("torch", "Tensor")
@@ -114,7 +115,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if input._offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
-    return view_of(input, ops.view_as_complex)
+    return view_of(input, retyping.view_as_complex)
 
 
 declare_view(conj_op, lambda place: place, CONJUGATED)
@@ -132,13 +133,13 @@ def conj(input: Tensor) -> Tensor:
     return view_of(input, conj_op) if input.dtype.is_complex else input
 
 
-declare_view(ops.neg_view, lambda place: place, NEGATED)
+declare_view(retyping.neg_view, lambda place: place, NEGATED)
 
 
 @public("torch", "Tensor")
 def _neg_view(input: Tensor) -> Tensor:
     """The negative, as a view of the same memory."""
-    return view_of(input, ops.neg_view)
+    return view_of(input, retyping.neg_view)
 
 
 @public("torch", "Tensor")
@@ -183,7 +184,7 @@ def viewed_as(input: Tensor, dtype: dtype_class) -> Tensor:
         result._spec = result._spec.replace(inference=thread.modes.inference or input._spec.inference)
     else:
         strides, offset = _place_as(input, dtype)
-        result = ops.bitcast(input, dtype=dtype)
+        result = retyping.bitcast(input, dtype=dtype)
         result._spec = result._spec.replace(strides=named_strides(result.shape, strides))
         share(result, input, offset)
     if result._spec.inference and not input._spec.inference:

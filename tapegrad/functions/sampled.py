@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.arguments import wrap_dim, wrap_dims
+from tapegrad.bindings.registry import UNSET, public
 from tapegrad.execution.dtypes import BOOL, FLOATING, uint8
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions.arguments import wrap_dim, wrap_dims
 from tapegrad.functions.construction import from_numpy
 from tapegrad.functions.creation import empty, zeros
 from tapegrad.functions.gathering import index_select
 from tapegrad.functions.joining import cat, meshgrid, stack
 from tapegrad.functions.reductions import sum
-from tapegrad.functions.registry import UNSET, public
 from tapegrad.functions.scans import cumsum
 from tapegrad.functions.shape import reshape
 from tapegrad.functions.slicing import narrow, select

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.generator import next_key, one_by_one
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.generator import next_key, one_by_one
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import unsupported
-from tapegrad.ops import distributions as ops
+from tapegrad.ops import samplers as ops
 from tapegrad.tensor.tensor import Tensor
 
 

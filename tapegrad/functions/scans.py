@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.arguments import not_implemented, wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
-from tapegrad.functions import return_types
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.creation import zeros
-from tapegrad.functions.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
-from tapegrad.functions.naming import renamed
 from tapegrad.functions.reductions import (
     check_differentiable_dtype,
     check_dtype,
     check_flag,
     invalid,
-    not_implemented,
     one_dim,
 )
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import unsupported
 from tapegrad.functions.slicing import sliced
-from tapegrad.ops import comparison, elementwise, joining, scans, shape
+from tapegrad.ops import arithmetic, comparison, joining, scans, shape
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -179,7 +178,7 @@ def diff(
 
 
 def _difference(input: Tensor, axis: int) -> Tensor:
-    subtract = comparison.logical_xor if input.dtype is dtypes.bool else elementwise.sub
+    subtract = comparison.logical_xor if input.dtype is dtypes.bool else arithmetic.sub
     length = max(input.shape[axis] - 1, 0)
     later = sliced(input, axis, min(1, input.shape[axis]), length)
     return subtract(later, sliced(input, axis, 0, length))

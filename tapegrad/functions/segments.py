@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.bounds import negative, refuse_elements
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int32, int64
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.bounds import negative, refuse_elements
-from tapegrad.functions.registry import public
 from tapegrad.ops import joining, scans, segments
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.kinds import cast, zeros_of

@@ -2,116 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.functions.bounds import numbers
-from tapegrad.functions.declarations import (
+from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.declarations import (
     ARITHMETIC,
     FOUND,
     InPlace,
     Out,
     refuse_wider,
 )
-from tapegrad.functions.inplace import not_of_integers
-from tapegrad.functions.inplace_fast_path import two_operands
-from tapegrad.functions.layouts import in_row_major_order
-from tapegrad.functions.registry import NAMESPACES, public
-from tapegrad.functions.scalars import (
+from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.inplace_fast_path import two_operands
+from tapegrad.bindings.layouts import in_row_major_order
+from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.scalars import (
     common_dtype,
     converted,
     element_of,
-    floating_operand,
     is_number,
     no_overload,
     operand,
-    operands,
     python_number,
     refuse,
     unsupported,
 )
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
+from tapegrad.functions.arithmetic import pair
 from tapegrad.functions.unary import declare
-from tapegrad.ops import elementwise, special
-from tapegrad.ops.kinds import cast
-from tapegrad.ops.operator import Operator
+from tapegrad.ops import selection
 from tapegrad.tensor.level_messages import DYNAMIC
 from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
 # -- pairs of tensors --------------------------------------------------------------------------------------------------
 
-Refusal = str | tuple[type[Exception], str]
 
-
-def _pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor], Tensor]:
-    def function(input: Tensor, other: Tensor) -> Tensor:
-        dtype = common_dtype(input, other)
-        refusal = refusals.get(dtype.category)
-        if isinstance(refusal, str):
-            raise unsupported(refusal, dtype)
-        if refusal is not None:
-            raise refusal[0](refusal[1])
-        return op(input, other)
-
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
-    return function
-
-
-_NO_LDEXP = "ldexp can't be cast to the desired output type {O}"
-
-declare(_pair(elementwise.maximum, {COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}))
-declare(_pair(elementwise.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}))
-declare(_pair(elementwise.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}))
-declare(_pair(elementwise.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}))
-declare(_pair(elementwise.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPlace(captured=""))
-declare(_pair(elementwise.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
-declare(_pair(elementwise.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
-declare(_pair(elementwise.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
-declare(_pair(elementwise.ldexp, {}), in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
-declare(_pair(special.igamma, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igamma_cpu")), special=("gammainc",))
-declare(_pair(special.igammac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igammac_cpu")), special=("gammaincc",))
-
-
-@public("torch", "Tensor", in_place=InPlace(captured=""))
-def copysign(input: Tensor, other: Any) -> Tensor:
-    """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
-    x, y = operands("copysign", input, other, floating_operand)
-    refuse("copysign_cpu", (x, y), COMPLEX)
-    return elementwise.copysign(x, y) if isinstance(y, Tensor) else elementwise.copysign_number(x, y)
-
-
-@public(
-    "torch", "Tensor", in_place=InPlace(underivable=True),
-    out=Out("heaviside is not yet implemented for tensors with different dtypes.", derivative=False),
-)  # fmt: skip
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.
-
-    Raises:
-        RuntimeError: complex elements, or two dtypes.
-    """
-    if common_dtype(input, values).is_complex:
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
-    if input.dtype is not values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return elementwise.heaviside(input, values)
-
-
-@public("torch", "Tensor")
-def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The number after each of ``input`` in the direction of ``other`` that their dtype can hold.
-
-    >>> import tapegrad as torch
-    >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps
-    tensor(True)
-    """
-    dtype = common_dtype(input, other)
-    if dtype.category != FLOATING:
-        raise unsupported("nextafter_cpu", dtype)
-    x, y = (value if value.dtype is dtype else cast(value, dtype=dtype) for value in (input, other))
-    return elementwise.nextafter(x, y)
+declare(pair(selection.maximum, {COMPLEX: (RuntimeError, "maximum not implemented for complex tensors.")}))
+declare(pair(selection.minimum, {COMPLEX: (RuntimeError, "minimum not implemented for complex tensors.")}))
+declare(pair(selection.fmax, {COMPLEX: (RuntimeError, "fmax not implemented for complex tensors.")}))
+declare(pair(selection.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for complex tensors.")}))
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -162,11 +92,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if all(isinstance(bound, Tensor) for bound in bounds):
         _refuse_complex_bounds(input, min, max)
         refuse("clamp_cpu", (input, *bounds), BOOL)
-        return elementwise.clamp_tensor(input, min, max)
+        return selection.clamp_tensor(input, min, max)
     if not all(map(is_number, bounds)):
         raise no_overload("clamp", (input, min, max), _CLAMP)
     _refuse_complex_bounds(input, *[python_number(bound) for bound in bounds])
-    return elementwise.clamp(input, _bound(min, input), _bound(max, input))
+    return selection.clamp(input, _bound(min, input), _bound(max, input))
 
 
 @public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
@@ -174,11 +104,11 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     """The greater of ``input`` and ``min``, a number or a tensor; a tie's gradient goes to ``input``."""
     if isinstance(min, Tensor):
         refuse("maximum_cpu", (input, min), COMPLEX)
-        return elementwise.clamp_min_tensor(input, min)
+        return selection.clamp_min_tensor(input, min)
     if not is_number(min):
         raise no_overload("clamp_min", (input, min), _with_number("min"))
     _refuse_complex_bounds(input, python_number(min))
-    return elementwise.clamp_min(input, _bound(min, input))
+    return selection.clamp_min(input, _bound(min, input))
 
 
 @public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
@@ -186,11 +116,11 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     """The smaller of ``input`` and ``max``, a number or a tensor; a tie's gradient goes to ``input``."""
     if isinstance(max, Tensor):
         refuse("minimum_cpu", (input, max), COMPLEX)
-        return elementwise.clamp_max_tensor(input, max)
+        return selection.clamp_max_tensor(input, max)
     if not is_number(max):
         raise no_overload("clamp_max", (input, max), _with_number("max"))
     _refuse_complex_bounds(input, python_number(max))
-    return elementwise.clamp_max(input, _bound(max, input))
+    return selection.clamp_max(input, _bound(max, input))
 
 
 def _with_number(argument: str) -> tuple[str, str]:
@@ -250,7 +180,7 @@ def _select(condition: Tensor, x: Any, y: Any) -> Tensor:
         )
     beside = next((value.dtype for value in (x, y) if isinstance(value, Tensor)), condition.dtype)
     x, y = [value if isinstance(value, Tensor) else element_of(value, beside) for value in (x, y)]
-    return elementwise.where(condition, x, y)
+    return selection.where(condition, x, y)
 
 
 _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
@@ -277,7 +207,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         got = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {got}")
     if not isinstance(value, Tensor):
-        return in_row_major_order(elementwise.masked_fill(input, mask, converted(value, input.dtype)))
+        return in_row_major_order(selection.masked_fill(input, mask, converted(value, input.dtype)))
     if value.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -286,13 +216,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if found is not None:
         number = found.item()
         converted(number.real if isinstance(number, complex) and not number.imag else number, input.dtype)
-    return in_row_major_order(elementwise.masked_fill_tensor(input, mask, value))
+    return in_row_major_order(selection.masked_fill_tensor(input, mask, value))
 
 
 # -- several terms -----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.lerp)))
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, selection.lerp)))
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``, for a ``weight`` that is a number or a tensor.
 
@@ -311,19 +241,19 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     if input.dtype.category < FLOATING:
         raise unsupported(f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}", input.dtype)
     if isinstance(weight, Tensor):
-        return elementwise.lerp_tensor(input, end, weight)
-    return elementwise.lerp(input, end, operand(weight, input.dtype))
+        return selection.lerp_tensor(input, end, weight)
+    return selection.lerp(input, end, operand(weight, input.dtype))
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.addcmul, "value")))
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, selection.addcmul, "value")))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``, broadcast, for a number ``value``."""
     tensors = input, tensor1, tensor2
     refuse("addcmul_cpu_out", tensors, BOOL)
-    return elementwise.addcmul(*tensors, converted(value, common_dtype(*tensors)))
+    return selection.addcmul(*tensors, converted(value, common_dtype(*tensors)))
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, elementwise.addcdiv, "value")))
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, selection.addcdiv, "value")))
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``, broadcast, for a number ``value``.
 
@@ -333,7 +263,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     tensors = input, tensor1, tensor2
     if tensor1.dtype.category < FLOATING and tensor2.dtype.category < FLOATING:
         raise RuntimeError(INTEGER_ADDCDIV)
-    return elementwise.addcdiv(*tensors, converted(value, common_dtype(*tensors)))
+    return selection.addcdiv(*tensors, converted(value, common_dtype(*tensors)))
 
 
 INTEGER_ADDCDIV = (

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.arguments import not_implemented
+from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import common_dtype, is_number, no_overload
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, INTEGRAL
 from tapegrad.execution.host import from_host
-from tapegrad.functions.declarations import Out
 from tapegrad.functions.joining import unbind
-from tapegrad.functions.reductions import check_nonempty, not_implemented, several_dims
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import common_dtype, is_number, no_overload
+from tapegrad.functions.reductions import check_nonempty, several_dims
 from tapegrad.ops import sets as ops
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec

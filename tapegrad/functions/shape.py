@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import existing_dim, shape_of_arguments, squeeze_axes, wrap_dim
+from tapegrad.bindings.layouts import copy_laid_out, has_format
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import PROPERTIES, public
+from tapegrad.bindings.viewing import declare_view, geometry_of, view_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.functions.arguments import shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.functions.layouts import copy_laid_out, has_format
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import PROPERTIES, public
 from tapegrad.functions.retyping import viewed_as
-from tapegrad.functions.viewing import declare_view, geometry_of, view_of
 from tapegrad.ops import shape as ops
 from tapegrad.ops.kinds import broadcast_to as broadcast_to_op
 from tapegrad.ops.kinds import conj as conj_op
@@ -35,13 +35,6 @@ def _is_view(self: Tensor) -> bool:
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dimension."""
     return self.shape if dim is None else self.shape[existing_dim(dim, self.ndim)]
-
-
-def existing_dim(dim: int, ndim: int) -> int:
-    """A dimension, as a non-negative number, of a tensor that must have some."""
-    if ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(dim, ndim)
 
 
 @public("Tensor", aliases=("ndimension",))
@@ -232,11 +225,6 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     if isinstance(dim, (tuple, list)):
         return view_of(input, ops.squeeze_axes, axis=squeeze_axes(dim, input.ndim))
     return view_of(input, ops.squeeze_axis, axis=wrap_dim(dim, input.ndim))
-
-
-def squeeze_axes(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Several dimensions to squeeze; of none, none."""
-    return wrap_dims(dims, ndim) if dims else ()
 
 
 declare_view(ops.unsqueeze, lambda place, axis: geometry.unsqueezed(place, axis))

@@ -12,13 +12,13 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from tapegrad.bindings.factory import OPTIONS, is_integer, no_overload, target, type_name
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, float32, float64, get_default_dtype
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import arange, empty, linspace, ones
-from tapegrad.functions.factory import OPTIONS, is_integer, no_overload, target, type_name
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import is_number, unsupported
-from tapegrad.ops import elementwise, reductions, shape, special
+from tapegrad.ops import arithmetic, reductions, shape, special, unary
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tensor.layout import strided
 from tapegrad.tensor.tensor import Tensor
@@ -161,7 +161,7 @@ def exponential(
     if M == 0:
         return empty(0, **made)
     middle = _periods(M, sym) / 2 if center is None else center
-    return elementwise.exp(elementwise.neg(elementwise.abs(_line(M, -middle / tau, 1 / tau, made))))
+    return unary.exp(unary.neg(unary.abs(_line(M, -middle / tau, 1 / tau, made))))
 
 
 @public("signal.windows")
@@ -171,7 +171,7 @@ def cosine(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> Ten
     if M == 0:
         return empty(0, **made)
     step = math.pi / (_periods(M, sym) + 1)
-    return elementwise.sin(_line(M, step / 2, step, made))
+    return unary.sin(_line(M, step / 2, step, made))
 
 
 @public("signal.windows")
@@ -188,7 +188,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Wi
         return empty(0, **made)
     step = 1 / (std * math.sqrt(2))
     k = _line(M, -_periods(M, sym) / 2 * step, step, made)
-    return elementwise.exp(elementwise.neg(elementwise.power(k, exponent=2)))
+    return unary.exp(unary.neg(unary.power(k, exponent=2)))
 
 
 @public("signal.windows")
@@ -206,8 +206,8 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Wi
     end = min(beta, -beta + (M - 1) * 2 * beta / _periods(M, sym))
     k = linspace(-beta, end, M, **made)
     largest = tensor(beta, dtype=made["dtype"], device=made.get("device"))
-    rest = elementwise.sqrt(elementwise.mul(largest, largest) - elementwise.power(k, exponent=2))
-    return elementwise.div(special.i0(rest), special.i0(largest))
+    rest = unary.sqrt(arithmetic.mul(largest, largest) - unary.power(k, exponent=2))
+    return arithmetic.div(special.i0(rest), special.i0(largest))
 
 
 @public("signal.windows")
@@ -216,7 +216,7 @@ def bartlett(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> T
     made = _options("bartlett", M, options)
     if M < 2:
         return ones(M, **made)
-    return 1 - elementwise.abs(_line(M, -1, 2 / _periods(M, sym), made))
+    return 1 - unary.abs(_line(M, -1, 2 / _periods(M, sym), made))
 
 
 @public("signal.windows")
@@ -242,8 +242,8 @@ def general_cosine(M: int, *, a: Iterable, sym: bool = True, **options: Unpack[W
     rest = {name: value for name, value in made.items() if name != "layout"}
     weights = tensor([(-1) ** i * weight for i, weight in enumerate(a)], **rest)
     orders = arange(len(weights), **made)
-    waves = elementwise.cos(elementwise.mul(shape.unsqueeze(orders, axis=1), k))
-    return reductions.sum(elementwise.mul(shape.unsqueeze(weights, axis=1), waves), axis=(0,))
+    waves = unary.cos(arithmetic.mul(shape.unsqueeze(orders, axis=1), k))
+    return reductions.sum(arithmetic.mul(shape.unsqueeze(weights, axis=1), waves), axis=(0,))
 
 
 @public("signal.windows")

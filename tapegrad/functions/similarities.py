@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import BOOL, FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arithmetic import BOOL_FROM_BOOL
 from tapegrad.functions.losses import no_cast, reduced, refuse_gradient, resolve_reduction
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import expanded
-from tapegrad.ops import activations, elementwise, losses, reductions
+from tapegrad.ops import activations, arithmetic, losses, norms, reductions, selection, unary
 from tapegrad.ops.comparison import eq, ne
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to, cast
 from tapegrad.ops.special import plus
@@ -26,8 +26,8 @@ def _sum_along(x: Tensor, axis: int) -> Tensor:
 
 def _scaled_to_one(x: Tensor, axis: int, eps: float) -> Tensor:
     """``x`` over its norm, which counts as at least ``eps`` but keeps its derivative."""
-    norm = reductions.vector_norm(x, ord=2, axis=(axis,) if x.ndim else (), keepdims=True)
-    return elementwise.div(x, losses.floored(norm, eps))
+    norm = norms.vector_norm(x, ord=2, axis=(axis,) if x.ndim else (), keepdims=True)
+    return arithmetic.div(x, losses.floored(norm, eps))
 
 
 @public("nn.functional", "torch", native=True)
@@ -48,7 +48,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x = x if x.dtype is common else cast(x, dtype=common)
         x = x if tuple(x.shape) == shape else expanded(x, shape)
         unit.append(_scaled_to_one(x, axis, eps))
-    return _sum_along(elementwise.mul(*unit), axis)
+    return _sum_along(arithmetic.mul(*unit), axis)
 
 
 @public("nn.functional", "torch", native=True)
@@ -58,10 +58,10 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     Raises:
         RuntimeError: shapes that don't broadcast.
     """
-    difference = plus(elementwise.sub(x1, x2), eps)
+    difference = plus(arithmetic.sub(x1, x2), eps)
     axis = (difference.ndim - 1,) if difference.ndim else ()
     p = float(p)
-    return reductions.distance_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
+    return norms.distance_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
 
 
 @public("nn.functional", out=True)
@@ -77,17 +77,17 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
         )
     axes = tuple(wrap_dim(one, input.ndim) for one in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     p = float(p)
-    norm = reductions.vector_norm(
+    norm = norms.vector_norm(
         input, ord=int(p) if p.is_integer() else p, axis=axes if input.ndim else (), keepdims=True
     )
-    return elementwise.div(input, broadcast_to(elementwise.clamp_min(norm, eps), shape=tuple(input.shape)))
+    return arithmetic.div(input, broadcast_to(selection.clamp_min(norm, eps), shape=tuple(input.shape)))
 
 
 # -- losses with a margin ----------------------------------------------------------------------------------------------
 
 
 def _above_zero(values: Tensor) -> Tensor:
-    return elementwise.clamp_min(values, 0)
+    return selection.clamp_min(values, 0)
 
 
 @public("nn.functional")
@@ -107,7 +107,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    product = elementwise.mul(elementwise.neg(target), elementwise.sub(input1, input2))
+    product = arithmetic.mul(unary.neg(target), arithmetic.sub(input1, input2))
     return reduced(_above_zero(plus(product, float(margin))), reduction)
 
 
@@ -127,9 +127,9 @@ def hinge_embedding_loss(
         if input.dtype.category == BOOL:
             raise RuntimeError(BOOL_FROM_BOOL)
         margin = int(margin)
-    apart = elementwise.where(ne(target, 1), _above_zero(elementwise.sub(margin, input)), 0)
-    together = elementwise.where(ne(target, -1), input, 0)
-    return reduced(elementwise.add(apart, together), reduction)
+    apart = selection.where(ne(target, 1), _above_zero(arithmetic.sub(margin, input)), 0)
+    together = selection.where(ne(target, -1), input, 0)
+    return reduced(arithmetic.add(apart, together), reduction)
 
 
 @public("nn.functional")
@@ -151,26 +151,26 @@ def cosine_embedding_loss(
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
     cosines = _cosines(input1, input2, target.ndim)
-    together = elementwise.where(eq(target, 1), elementwise.sub(1.0, cosines), 0)
+    together = selection.where(eq(target, 1), arithmetic.sub(1.0, cosines), 0)
     beyond = renamed(plus(cosines, -margin), "SubBackward1")
-    apart = elementwise.where(eq(target, -1), _above_zero(beyond), 0)
-    return reduced(elementwise.add(together, apart), reduction)
+    apart = selection.where(eq(target, -1), _above_zero(beyond), 0)
+    return reduced(arithmetic.add(together, apart), reduction)
 
 
 def _cosines(x: Tensor, y: Tensor, axis: int) -> Tensor:
     """The cosine, with PyTorch's 1e-12 under the root of each squared norm."""
     eps = 1e-12
-    squares = elementwise.mul(
-        plus(_sum_along(elementwise.mul(x, x), axis), eps), plus(_sum_along(elementwise.mul(y, y), axis), eps)
+    squares = arithmetic.mul(
+        plus(_sum_along(arithmetic.mul(x, x), axis), eps), plus(_sum_along(arithmetic.mul(y, y), axis), eps)
     )
-    return elementwise.div(_sum_along(elementwise.mul(x, y), axis), elementwise.sqrt(squares))
+    return arithmetic.div(_sum_along(arithmetic.mul(x, y), axis), unary.sqrt(squares))
 
 
 def _triplets(above: Tensor, to_negative: Tensor, between: Tensor | None, reduction: str) -> Tensor:
     """The loss of triplets by their distances; ``above`` is the margin above that to the positive."""
     if between is not None:
-        to_negative = elementwise.minimum(to_negative, between)
-    return reduced(_above_zero(elementwise.sub(above, to_negative)), reduction)
+        to_negative = selection.minimum(to_negative, between)
+    return reduced(_above_zero(arithmetic.sub(above, to_negative)), reduction)
 
 
 def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
@@ -218,7 +218,7 @@ def triplet_margin_with_distance_loss(
     _check_triplet(anchor, positive, negative)
     distance = distance_function or pairwise_distance
     between = distance(positive, negative) if swap else None
-    above = elementwise.add(distance(anchor, positive), margin)
+    above = arithmetic.add(distance(anchor, positive), margin)
     return _triplets(above, distance(anchor, negative), between, reduction)
 
 
@@ -257,10 +257,10 @@ def multilabel_soft_margin_loss(
     reduction = resolve_reduction(reduction, size_average, reduce)
     if input.ndim == 0:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
-    positive = elementwise.mul(target, activations.logsigmoid(input))
-    negative = elementwise.mul(elementwise.rsub(target, 1), activations.logsigmoid(elementwise.neg(input)))
-    values = elementwise.neg(elementwise.add(positive, negative))
+    positive = arithmetic.mul(target, activations.logsigmoid(input))
+    negative = arithmetic.mul(arithmetic.rsub(target, 1), activations.logsigmoid(unary.neg(input)))
+    values = unary.neg(arithmetic.add(positive, negative))
     if weight is not None:
-        values = elementwise.mul(values, weight)
+        values = arithmetic.mul(values, weight)
     total = _sum_along(values, input.ndim - 1)
-    return reduced(elementwise.div(total, input.shape[-1]), reduction)
+    return reduced(arithmetic.div(total, input.shape[-1]), reduction)

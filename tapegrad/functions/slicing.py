@@ -6,30 +6,30 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
+from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import no_overload
+from tapegrad.bindings.viewing import declare_view, view_of
 from tapegrad.execution.dtypes import INTEGRAL
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.declarations import EXPECTED, InPlace, Out
-from tapegrad.functions.inplace import not_of_integers
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import no_overload
 from tapegrad.functions.shape import ravel
-from tapegrad.functions.viewing import declare_view, view_of
-from tapegrad.ops import shape as ops
+from tapegrad.ops import slicing
 from tapegrad.tensor import geometry
 from tapegrad.tensor.tensor import Tensor
 
-declare_view(ops.select, lambda place, index, axis: geometry.selected(place, axis, index))
-declare_view(ops.slice_, lambda place, start, axis, length, step: geometry.sliced(place, axis, start, length, step))
+declare_view(slicing.select, lambda place, index, axis: geometry.selected(place, axis, index))
+declare_view(slicing.slice_, lambda place, start, axis, length, step: geometry.sliced(place, axis, start, length, step))
 
 
 def selected(input: Tensor, axis: int, index: int) -> Tensor:
     """The slice of ``input`` at a non-negative ``index`` of a dimension."""
-    return view_of(input, ops.select, index, axis=axis)
+    return view_of(input, slicing.select, index, axis=axis)
 
 
 def sliced(input: Tensor, axis: int, start: int, length: int, step: int = 1) -> Tensor:
     """``length`` items of a dimension from ``start`` on; all in range."""
-    return view_of(input, ops.slice_, start, axis=axis, length=length, step=step)
+    return view_of(input, slicing.slice_, start, axis=axis, length=length, step=step)
 
 
 @public("torch", "Tensor")
@@ -101,7 +101,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     axis = wrap_dim(dim, input.ndim)
     index = _index_in_range(input, axis, operator.index(index))
     _check_source(src, (*input.shape[:axis], *input.shape[axis + 1 :]))
-    return ops.select_scatter(input, src, index, axis=axis)
+    return slicing.select_scatter(input, src, index, axis=axis)
 
 
 @public("torch", "Tensor", out=Out(EXPECTED))
@@ -113,7 +113,7 @@ def slice_scatter(
     axis = wrap_dim(dim, input.ndim)
     first, length = slice_bounds(input.shape[axis], start, end, step)
     _check_source(src, (*input.shape[:axis], length, *input.shape[axis + 1 :]))
-    return ops.slice_scatter(input, src, first, axis=axis, length=length, step=step)
+    return slicing.slice_scatter(input, src, first, axis=axis, length=length, step=step)
 
 
 @public("torch", "Tensor")
@@ -123,7 +123,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     rows, columns = input.shape[axis1] - max(-offset, 0), input.shape[axis2] - max(offset, 0)
     rest = [length for axis, length in enumerate(input.shape) if axis not in (axis1, axis2)]
     _check_source(src, (*rest, max(min(rows, columns), 0)))
-    return ops.diagonal_scatter(input, src, offset=offset, axis1=axis1, axis2=axis2)
+    return slicing.diagonal_scatter(input, src, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def _check_source(src: Tensor, shape: Sequence[int]) -> None:
@@ -134,14 +134,14 @@ def _check_source(src: Tensor, shape: Sequence[int]) -> None:
         )
 
 
-declare_view(ops.diagonal, lambda place, offset, axis1, axis2: geometry.diagonal(place, offset, axis1, axis2))
+declare_view(slicing.diagonal, lambda place, offset, axis1, axis2: geometry.diagonal(place, offset, axis1, axis2))
 
 
 @public("torch", "Tensor")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension."""
     axis1, axis2 = _diagonal_dims(input.ndim, dim1, dim2)
-    return view_of(input, ops.diagonal, offset=offset, axis1=axis1, axis2=axis2)
+    return view_of(input, slicing.diagonal, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
@@ -155,9 +155,9 @@ def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor."""
     if input.ndim == 1:
-        return ops.diag_embed(input, offset=diagonal, axis1=0, axis2=1)
+        return slicing.diag_embed(input, offset=diagonal, axis1=0, axis2=1)
     if input.ndim == 2:
-        return ops.diagonal_copy(input, offset=diagonal)
+        return slicing.diagonal_copy(input, offset=diagonal)
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
 
 
@@ -166,16 +166,16 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     """Matrices in dimensions ``dim1`` and ``dim2`` of the result that have the last dimension on a diagonal."""
     ndim = input.ndim + 1
     axis1, axis2 = _diagonal_dims(ndim, dim1, dim2)
-    return ops.diag_embed(input, offset=offset, axis1=axis1, axis2=axis2)
+    return slicing.diag_embed(input, offset=offset, axis1=axis1, axis2=axis2)
 
 
 @public("torch", "Tensor")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix that has all elements on a diagonal."""
-    return ops.diag_embed(ravel(input), offset=offset, axis1=0, axis2=1)
+    return slicing.diag_embed(ravel(input), offset=offset, axis1=0, axis2=1)
 
 
-declare_view(ops.unfold, lambda place, axis, size, step: geometry.unfolded(place, axis, size, step))
+declare_view(slicing.unfold, lambda place, axis, size, step: geometry.unfolded(place, axis, size, step))
 
 
 @public("Tensor")
@@ -189,7 +189,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"maximum size for tensor at dimension {axis} is {length} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return view_of(self, ops.unfold, axis=axis, size=size, step=step)
+    return view_of(self, slicing.unfold, axis=axis, size=size, step=step)
 
 
 @public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
@@ -197,7 +197,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangles of matrices, up to a diagonal; the rest is zero."""
     if input.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
-    return ops.tril(input, diagonal=diagonal)
+    return slicing.tril(input, diagonal=diagonal)
 
 
 @public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
@@ -205,4 +205,4 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangles of matrices, from a diagonal on; the rest is zero."""
     if input.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
-    return ops.triu(input, diagonal=diagonal)
+    return slicing.triu(input, diagonal=diagonal)

@@ -6,14 +6,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.arguments import not_implemented
+from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.registry import public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.functions.creation import empty_like, zeros_like
-from tapegrad.functions.declarations import EXPECTED, Out
-from tapegrad.functions.reductions import check_dtype, not_implemented, one_dim, several_dims
-from tapegrad.functions.registry import public
+from tapegrad.functions.reductions import check_dtype, one_dim, several_dims
 from tapegrad.functions.unary import NEGATED_BOOL
-from tapegrad.ops import elementwise, reductions
+from tapegrad.ops import softmax as ops
+from tapegrad.ops import unary
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -38,7 +40,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     Raises:
         NotImplementedError: other than floating elements.
     """
-    return _softmax("softmax", reductions.softmax, input, dim, dtype)
+    return _softmax("softmax", ops.softmax, input, dim, dtype)
 
 
 @public("torch", "Tensor", out=Out(EXPECTED))
@@ -48,19 +50,19 @@ def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     Raises:
         NotImplementedError: other than floating elements.
     """
-    return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
+    return _softmax("log_softmax", ops.log_softmax, input, dim, dtype)
 
 
 @public("special", name="softmax")
 def special_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """See ``torch.softmax``."""
-    return _softmax("softmax", reductions.softmax, input, dim, dtype)
+    return _softmax("softmax", ops.softmax, input, dim, dtype)
 
 
 @public("special", name="log_softmax")
 def special_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """See ``torch.log_softmax``."""
-    return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
+    return _softmax("log_softmax", ops.log_softmax, input, dim, dtype)
 
 
 def implicit_dim(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
@@ -84,7 +86,7 @@ def functional_softmax(
 ) -> Tensor:
     """See ``torch.softmax``; ``dim`` should be given."""
     dim = implicit_dim("softmax", dim, input.ndim, _stacklevel)
-    return _softmax("softmax", reductions.softmax, input, dim, dtype)
+    return _softmax("softmax", ops.softmax, input, dim, dtype)
 
 
 @public("nn.functional", name="softmin")
@@ -100,7 +102,7 @@ def functional_softmin(
     dim = implicit_dim("softmin", dim, input.ndim, _stacklevel)
     if input.dtype is dtypes.bool:
         raise RuntimeError(NEGATED_BOOL)
-    return _softmax("softmax", reductions.softmax, elementwise.neg(input), dim, dtype)
+    return _softmax("softmax", ops.softmax, unary.neg(input), dim, dtype)
 
 
 @public("nn.functional", name="log_softmax")
@@ -109,7 +111,7 @@ def functional_log_softmax(
 ) -> Tensor:
     """See ``torch.log_softmax``; ``dim`` should be given."""
     dim = implicit_dim("log_softmax", dim, input.ndim, _stacklevel)
-    return _softmax("log_softmax", reductions.log_softmax, input, dim, dtype)
+    return _softmax("log_softmax", ops.log_softmax, input, dim, dtype)
 
 
 @public(
@@ -121,7 +123,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
     Integers become floats.
     """
-    return reductions.logsumexp(input, axis=several_dims("logsumexp", dim, input.ndim), keepdims=keepdim)
+    return ops.logsumexp(input, axis=several_dims("logsumexp", dim, input.ndim), keepdims=keepdim)
 
 
 @public("nn.functional")

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.bounds import batch_element, nonzero, refuse_elements
+from tapegrad.bindings.layouts import in_column_major_order
+from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices, check_square
+from tapegrad.bindings.registry import public
 from tapegrad.errors import LinAlgError, warn_once
-from tapegrad.functions import return_types
-from tapegrad.functions.arguments import wrap_dim
-from tapegrad.functions.bounds import batch_element, nonzero, refuse_elements
-from tapegrad.functions.layouts import in_column_major_order
-from tapegrad.functions.matrix_checks import check_floating, check_kernel, check_matrices, check_square
-from tapegrad.functions.registry import public
 from tapegrad.functions.shape import movedim, reshape
 from tapegrad.ops import solving as ops
 from tapegrad.ops.kinds import broadcast_shapes, cast

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings import return_types
+from tapegrad.bindings.arguments import is_scalar, not_implemented, wrap_dim
+from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.layouts import in_column_major_order
+from tapegrad.bindings.registry import UNSET, public
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.sizes import check_size
-from tapegrad.functions import return_types
-from tapegrad.functions.arguments import is_scalar, wrap_dim
-from tapegrad.functions.declarations import EXPECTED, Out
-from tapegrad.functions.layouts import in_column_major_order
-from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, not_implemented, one_dim
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.ops import indexing, reductions, sorting
+from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, one_dim
+from tapegrad.ops import gathering, reductions, sorting
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
 from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
@@ -252,7 +252,7 @@ def searchsorted(
     right = _search_side(right, side)
     _check_search(sorted_sequence, input)
     if sorter is not None:
-        sorted_sequence = indexing.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
+        sorted_sequence = gathering.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
     values = _scalar(input, sorted_sequence) if is_scalar(input) else input
     return sorting.searchsorted(
         sorted_sequence, values, right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64

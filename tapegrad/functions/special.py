@@ -1,81 +1,52 @@
-"""``torch.special``: Bessel functions, orthogonal polynomials, ``erfcx``; and ``frexp``.
-
-Those that live in ``torch`` too, and ``entr``, ``i1`` and the like, are declared in ``unary.py`` and ``arithmetic.py``.
-"""
+"""``torch.special``, and its functions that live in ``torch`` too: error functions, gamma functions, entropies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.dtypes import COMPLEX, FLOATING
-from tapegrad.functions import return_types
-from tapegrad.functions.declarations import Out
-from tapegrad.functions.registry import public
-from tapegrad.functions.scalars import common_dtype, is_number, no_overload, operands, unsupported
-from tapegrad.ops import bessel, polynomials, special
+from tapegrad.bindings import return_types
+from tapegrad.bindings.declarations import InPlace, Out, refuse_wider
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import (
+    common_dtype,
+    floating_operand,
+    is_number,
+    no_overload,
+    operands,
+    refuse,
+    unsupported,
+)
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.functions.arithmetic import pair
+from tapegrad.functions.unary import check, declare, unary
+from tapegrad.ops import special
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.tensor import Tensor
 
 
-def _check(kernel: str, *values: Any) -> None:
+def refuse_halves(kernel: str, *values: Any) -> None:
     """Refuse halves and complex numbers."""
     d = common_dtype(*values)
     if d.category == COMPLEX or (d.category == FLOATING and d.itemsize < 4):
         raise unsupported(kernel, d)
 
 
-def _of_input(op: Operator) -> Callable:
+def of_input(op: Operator) -> Callable:
     def function(input: Tensor) -> Tensor:
-        _check(f"{op.name}_cpu", input)
+        refuse_halves(f"{op.name}_cpu", input)
         return op(input)
 
     return function
 
 
-def _of_x(op: Operator) -> Callable:
-    def function(x: Tensor) -> Tensor:
-        _check(f"{op.name}_cpu", x)
-        return op(x)
-
-    return function
-
-
-def _declare(function: Callable, op: Operator) -> None:
+def declare_as_special(function: Callable, op: Operator) -> None:
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.__doc__
     public("special", out=Out(derivative=bool(op.formulas)))(function)
 
 
-for _op in (
-    special.erfcx, bessel.bessel_j0, bessel.bessel_j1, bessel.bessel_y0, bessel.bessel_y1, bessel.modified_bessel_i0,
-    bessel.modified_bessel_i1, bessel.modified_bessel_k0, bessel.modified_bessel_k1,
-):  # fmt: skip
-    _declare(_of_input(_op), _op)
-for _op in (
-    bessel.airy_ai, bessel.scaled_modified_bessel_k0, bessel.scaled_modified_bessel_k1, bessel.spherical_bessel_j0
-):  # fmt: skip
-    _declare(_of_x(_op), _op)
-
-
-def _polynomial(op: Operator) -> Callable:
-    function_name = f"special_{op.name}"
-    signatures = [f"{x} x, {n} n, *, Tensor out = None" for x, n in
-                  (("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number"))]  # fmt: skip
-
-    def function(x: Any, n: Any) -> Tensor:
-        tensors = isinstance(x, Tensor), isinstance(n, Tensor)
-        if not any(tensors) or not (tensors[0] or is_number(x)) or not (tensors[1] or is_number(n)):
-            raise no_overload(function_name, (x, n), signatures)
-        x, n = operands(function_name, x, n)
-        _check(f"{op.name}_cpu", x, n)
-        return op(x, n)
-
-    return function
-
-
-for _op in (*polynomials.CHEBYSHEV.values(), *polynomials.OTHERS.values()):
-    _declare(_polynomial(_op), _op)
+declare_as_special(of_input(special.erfcx), special.erfcx)
 
 
 def _of_two(name: str, input: Any, other: Any) -> tuple[Any, Any]:
@@ -107,7 +78,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     Either may be a number. Differentiable in ``other`` only.
     """
     x, y = _of_two("zeta", input, other)
-    _check("zeta_cpu", x, y)
+    refuse_halves("zeta_cpu", x, y)
     if not isinstance(x, Tensor):
         return special.number_zeta(x, y)
     return special.zeta(x, y) if isinstance(y, Tensor) else special.zeta_number(x, y)
@@ -127,3 +98,84 @@ def frexp(input: Tensor) -> Any:
     if input.dtype.category != FLOATING:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return return_types.frexp(special.frexp(input))
+
+
+# -- integers become floats, complex numbers are refused ---------------------------------------------------------------
+
+
+declare(unary(special.erf, {COMPLEX: "erf_vml_cpu"}), special=("erf",))
+declare(unary(special.erfc, {COMPLEX: "erfc_vml_cpu"}), special=("erfc",))
+declare(unary(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}), special=("erfinv",))
+declare(unary(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}), special=("gammaln",))
+declare(unary(special.digamma, {COMPLEX: "digamma"}), special=("digamma", "psi"))
+declare(unary(special.i0, {COMPLEX: "i0_vml_cpu"}), special=("i0",))
+for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.i1, special.i1e):
+    public("special")(unary(_op, {COMPLEX: _op.name}))
+
+
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The ``n``-th derivative of ``digamma``.
+
+    Raises:
+        RuntimeError: ``n`` is negative.
+    """
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    check(input, {COMPLEX: "trigamma" if n == 1 else "polygamma"})
+    return special.polygamma(input, n=n)
+
+
+public("torch", "special")(polygamma)
+
+
+@public("Tensor", name="polygamma", in_place=InPlace(node="PolygammaBackward1"))
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The ``n``-th derivative of ``digamma``."""
+    return polygamma(n, self)
+
+
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the gamma function of ``p`` variables; inf or nan where ``input <= (p - 1) / 2``.
+
+    Raises:
+        RuntimeError: ``p`` is less than 1.
+    """
+    check(input, {BOOL: (RuntimeError, "The input tensor may not be a boolean tensor."), COMPLEX: "arange_cpu"})
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    return special.mvlgamma(input, p=p)
+
+
+_NOT_CAST = "mvlgamma: result type {%s} can't be cast to the desired output type {R}"
+public(
+    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST % "O")), out=Out(cast=_NOT_CAST % "R")
+)(mvlgamma)  # fmt: skip
+public("special", name="multigammaln", out=Out(called="mvlgamma"))(mvlgamma)
+
+
+@public("special")
+def ndtr(input: Tensor) -> Tensor:
+    """The distribution function of the standard normal distribution."""
+    if input.dtype.category == COMPLEX:
+        raise unsupported("erf_vml_cpu", input.dtype)
+    return special.times(special.erfc(input * -(0.5**0.5)), 0.5)
+
+
+# -- of two ------------------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def xlogy(input: Any, other: Any) -> Tensor:
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+    x, y = operands("xlogy", input, other, floating_operand)
+    refuse("xlogy_cpu", (x, y), COMPLEX)
+    if not isinstance(x, Tensor):
+        return special.number_xlogy(x, y)
+    return special.xlogy(x, y) if isinstance(y, Tensor) else special.xlogy_number(x, y)
+
+
+public("special")(xlogy)
+
+
+declare(pair(special.igamma, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igamma_cpu")), special=("gammainc",))
+declare(pair(special.igammac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "igammac_cpu")), special=("gammaincc",))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.bounds import refuse_elements
+from tapegrad.bindings.memory import as_strided
+from tapegrad.bindings.placement import squeeze_, transpose_
+from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.arguments import wrap_dim
 from tapegrad.functions.arrangement import pad
-from tapegrad.functions.bounds import refuse_elements
 from tapegrad.functions.creation import ones
-from tapegrad.functions.memory import as_strided
-from tapegrad.functions.placement import squeeze_, transpose_
-from tapegrad.functions.registry import public
 from tapegrad.functions.retyping import resolve_conj, view_as_complex, view_as_real
 from tapegrad.functions.shape import expanded, squeeze, transposed, unsqueeze, viewed
 from tapegrad.functions.slicing import sliced
-from tapegrad.ops import elementwise, fft, shape
+from tapegrad.ops import arithmetic, arrangement, fft, slicing, unary
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
 
@@ -57,7 +57,7 @@ def _call(function: str, kind: str, shape: Any, **settings: Any) -> str:
 def _centred(window: Tensor, length: int) -> Tensor:
     """A window with zeros around it."""
     left = (length - window.shape[0]) // 2
-    return shape.constant_pad(window, 0, widths=((left, length - window.shape[0] - left),))
+    return arrangement.constant_pad(window, 0, widths=((left, length - window.shape[0] - left),))
 
 
 # -- forward -----------------------------------------------------------------------------------------------------------
@@ -156,10 +156,10 @@ def _spectra(
     count = 1 + (x.shape[1] - (length if aligned else n_fft)) // hop
     margin = (n_fft - length) // 2
     if aligned and margin:
-        x = shape.constant_pad(x, 0, widths=((0, 0), (margin, margin)))
+        x = arrangement.constant_pad(x, 0, widths=((0, 0), (margin, margin)))
     step = x.stride(1)
     x = as_strided(x, (x.shape[0], count, n_fft), (x.stride(0), hop * step, step))
-    x = x if window is None else elementwise.mul(x, window)
+    x = x if window is None else arithmetic.mul(x, window)
     if x.dtype.category == FLOATING and x.dtype.itemsize < 4:
         raise RuntimeError(f"MKL FFT doesn't support tensors of type: {x.dtype.scalar_name}")
     if not x.dtype.is_complex:
@@ -221,7 +221,7 @@ def istft(
     if end <= expected:
         return signal
     warn_once(TOO_SHORT)
-    return shape.constant_pad(signal, 0, widths=(*((0, 0),) * (signal.ndim - 1), (0, end - expected)))
+    return arrangement.constant_pad(signal, 0, widths=(*((0, 0),) * (signal.ndim - 1), (0, end - expected)))
 
 
 def _check_spectra(
@@ -273,10 +273,10 @@ def _overlapped(call: str, frames: Tensor, window: Tensor, hop: int, expected: i
     """Windows weighted and added up, over the sum of the squares of their weights; from ``start`` to ``end``."""
     n_fft, count, length = frames.shape[2], frames.shape[1], max(end - start, 0)
     places: dict[str, int] = {"axis": 1, "size": n_fft, "step": hop, "length": expected}
-    weighted = elementwise.mul(frames, viewed(window, (1, 1, n_fft)))
-    signal = sliced(shape.unfold_adjoint(weighted, **places), 1, start, length)
-    squares = expanded(elementwise.power(window, exponent=2), (1, count, n_fft))
-    envelope = sliced(shape.unfold_adjoint(squares, **places), 1, start, length)
+    weighted = arithmetic.mul(frames, viewed(window, (1, 1, n_fft)))
+    signal = sliced(slicing.unfold_adjoint(weighted, **places), 1, start, length)
+    squares = expanded(unary.power(window, exponent=2), (1, count, n_fft))
+    envelope = sliced(slicing.unfold_adjoint(squares, **places), 1, start, length)
     if not envelope._spec.numel:
         raise RuntimeError(
             "min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
@@ -284,4 +284,4 @@ def _overlapped(call: str, frames: Tensor, window: Tensor, hop: int, expected: i
         )
     text = f"{call} window overlap add min: 1\n[ CPUBoolType{{}} ]"
     refuse_elements(envelope, _vanishes, complaint=lambda _: RuntimeError(text))
-    return elementwise.div(signal, envelope)
+    return arithmetic.div(signal, envelope)

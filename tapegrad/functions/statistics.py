@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.bindings.bounds import negative, refuse_elements
+from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import BOOL, FLOATING
-from tapegrad.functions.bounds import negative, refuse_elements
 from tapegrad.functions.matmul import mm
 from tapegrad.functions.reductions import sum
-from tapegrad.functions.registry import public
 from tapegrad.functions.retyping import imag, real
 from tapegrad.functions.selection import clamp
 from tapegrad.functions.shape import reshape, squeeze, t, unsqueeze
 from tapegrad.functions.slicing import diagonal
 from tapegrad.functions.unary import complex
-from tapegrad.ops import elementwise
+from tapegrad.ops import arithmetic, unary
 from tapegrad.ops.kinds import conj
 from tapegrad.tensor.tensor import Tensor
 
@@ -51,7 +51,7 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
             _check_weights(name, weights, count, kind)
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
-    return elementwise.mul(fweights, aweights)
+    return arithmetic.mul(fweights, aweights)
 
 
 def _freedom(total: Any, weights: Tensor | None, aweights: Tensor | None, correction: int) -> Any:
@@ -60,7 +60,7 @@ def _freedom(total: Any, weights: Tensor | None, aweights: Tensor | None, correc
     if weights is None or aweights is None or correction == 0:
         freedom = total - correction
     else:
-        freedom = total - correction * sum(elementwise.mul(weights, aweights)) / total
+        freedom = total - correction * sum(arithmetic.mul(weights, aweights)) / total
     if bool(freedom <= 0):
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
@@ -98,11 +98,11 @@ def cov(
     total: Any = count if weights is None else sum(weights)
     if weights is not None and not bool(total):
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
-    mean = elementwise.div(sum(x if weights is None else elementwise.mul(x, weights), 1), total)
+    mean = arithmetic.div(sum(x if weights is None else arithmetic.mul(x, weights), 1), total)
     freedom = _freedom(total, weights, aweights, correction)
-    x = elementwise.sub(x, unsqueeze(mean, 1))
-    other = t(x if weights is None else elementwise.mul(x, weights))
-    return squeeze(elementwise.div(mm(x, conj(other) if x.dtype.is_complex else other), freedom))
+    x = arithmetic.sub(x, unsqueeze(mean, 1))
+    other = t(x if weights is None else arithmetic.mul(x, weights))
+    return squeeze(arithmetic.div(mm(x, conj(other) if x.dtype.is_complex else other), freedom))
 
 
 @public("torch", "Tensor")
@@ -115,10 +115,10 @@ def corrcoef(input: Tensor) -> Tensor:
     _check_input("corrcoef", input)
     c = cov(input)
     if c.ndim == 0:
-        return elementwise.div(c, c)
+        return arithmetic.div(c, c)
     variances = diagonal(c)
-    deviations = elementwise.sqrt(real(variances) if c.dtype.is_complex else variances)
-    c = elementwise.div(elementwise.div(c, reshape(deviations, (-1, 1))), reshape(deviations, (1, -1)))
+    deviations = unary.sqrt(real(variances) if c.dtype.is_complex else variances)
+    c = arithmetic.div(arithmetic.div(c, reshape(deviations, (-1, 1))), reshape(deviations, (1, -1)))
     if c.dtype.is_complex:
         return complex(clamp(real(c), -1, 1), clamp(imag(c), -1, 1))
     return clamp(c, -1, 1)

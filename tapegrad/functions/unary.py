@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
+from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
-from tapegrad.functions.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, refuse_wider
-from tapegrad.functions.registry import UNSET, public
-from tapegrad.functions.scalars import unsupported
-from tapegrad.ops import elementwise, special
+from tapegrad.ops import unary as ops
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -68,43 +68,31 @@ def declare(
 
 # -- integers become floats, complex numbers are taken -----------------------------------------------------------------
 
-declare(unary(elementwise.exp))
-declare(unary(elementwise.exp2), special=("exp2",))
-declare(unary(elementwise.expm1), special=("expm1",))
-declare(unary(elementwise.log))
-declare(unary(elementwise.log2))
-declare(unary(elementwise.log10))
-declare(unary(elementwise.log1p), special=("log1p",))
-declare(unary(elementwise.sqrt))
-declare(unary(elementwise.rsqrt))
-declare(unary(elementwise.reciprocal))
-declare(unary(elementwise.sin))
-declare(unary(elementwise.cos))
-declare(unary(elementwise.tan))
-declare(unary(elementwise.asin), "arcsin")
-declare(unary(elementwise.acos), "arccos")
-declare(unary(elementwise.atan), "arctan")
-declare(unary(elementwise.sinh))
-declare(unary(elementwise.cosh))
-declare(unary(elementwise.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1"))
-declare(unary(elementwise.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
-declare(unary(elementwise.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
-declare(unary(elementwise.tanh))
-declare(unary(elementwise.sigmoid), special=("expit",))
-declare(unary(elementwise.angle))
-declare(unary(elementwise.sinc), special=("sinc",))
-
-
-# -- integers become floats, complex numbers are refused ---------------------------------------------------------------
-
-declare(unary(special.erf, {COMPLEX: "erf_vml_cpu"}), special=("erf",))
-declare(unary(special.erfc, {COMPLEX: "erfc_vml_cpu"}), special=("erfc",))
-declare(unary(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}), special=("erfinv",))
-declare(unary(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}), special=("gammaln",))
-declare(unary(special.digamma, {COMPLEX: "digamma"}), special=("digamma", "psi"))
-declare(unary(special.i0, {COMPLEX: "i0_vml_cpu"}), special=("i0",))
-for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.i1, special.i1e):
-    public("special")(unary(_op, {COMPLEX: _op.name}))
+declare(unary(ops.exp))
+declare(unary(ops.exp2), special=("exp2",))
+declare(unary(ops.expm1), special=("expm1",))
+declare(unary(ops.log))
+declare(unary(ops.log2))
+declare(unary(ops.log10))
+declare(unary(ops.log1p), special=("log1p",))
+declare(unary(ops.sqrt))
+declare(unary(ops.rsqrt))
+declare(unary(ops.reciprocal))
+declare(unary(ops.sin))
+declare(unary(ops.cos))
+declare(unary(ops.tan))
+declare(unary(ops.asin), "arcsin")
+declare(unary(ops.acos), "arccos")
+declare(unary(ops.atan), "arctan")
+declare(unary(ops.sinh))
+declare(unary(ops.cosh))
+declare(unary(ops.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1"))
+declare(unary(ops.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
+declare(unary(ops.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
+declare(unary(ops.tanh))
+declare(unary(ops.sigmoid), special=("expit",))
+declare(unary(ops.angle))
+declare(unary(ops.sinc), special=("sinc",))
 
 
 # -- the dtype stays, or nearly ----------------------------------------------------------------------------------------
@@ -119,16 +107,16 @@ def _refuse_complex(tensor: Tensor, result: Tensor) -> None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
 
 
-declare(unary(elementwise.floor, _whole("floor")), out=Out(FOUND))
-declare(unary(elementwise.ceil, _whole("ceil")), out=Out(FOUND))
-declare(unary(elementwise.trunc, _whole("trunc")), "fix", out=Out(FOUND))
-declare(unary(elementwise.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
-declare(unary(elementwise.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
-declare(unary(elementwise.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
-declare(unary(elementwise.sgn, {}), out=Out(FOUND))
-declare(unary(elementwise.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
-declare(unary(elementwise.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")}))
-declare(unary(elementwise.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
+declare(unary(ops.floor, _whole("floor")), out=Out(FOUND))
+declare(unary(ops.ceil, _whole("ceil")), out=Out(FOUND))
+declare(unary(ops.trunc, _whole("trunc")), "fix", out=Out(FOUND))
+declare(unary(ops.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
+declare(unary(ops.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
+declare(unary(ops.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
+declare(unary(ops.sgn, {}), out=Out(FOUND))
+declare(unary(ops.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
+declare(unary(ops.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")}))
+declare(unary(ops.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
 
 
 @public("torch", "Tensor", out=Out(FOUND))
@@ -145,9 +133,9 @@ def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     kernel = "round_vml_cpu" if decimals is UNSET or decimals == 0 else "round_cpu"
     check(input, {BOOL: kernel, COMPLEX: kernel})
     if decimals is UNSET:
-        return elementwise.round(input)
+        return ops.round(input)
     check(input, {INTEGRAL: kernel})
-    return elementwise.round_decimals(input, decimals=decimals)
+    return ops.round_decimals(input, decimals=decimals)
 
 
 public("special", out=Out(FOUND))(round)
@@ -168,59 +156,10 @@ def positive(input: Tensor) -> Tensor:
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(x / (1 - x))``, of ``input`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given."""
     check(input, {COMPLEX: "logit_cpu"})
-    return elementwise.logit(input, eps=None if eps is None else float(eps))
+    return ops.logit(input, eps=None if eps is None else float(eps))
 
 
 public("special")(logit)
-
-
-def polygamma(n: int, input: Tensor) -> Tensor:
-    """The ``n``-th derivative of ``digamma``.
-
-    Raises:
-        RuntimeError: ``n`` is negative.
-    """
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    check(input, {COMPLEX: "trigamma" if n == 1 else "polygamma"})
-    return special.polygamma(input, n=n)
-
-
-public("torch", "special")(polygamma)
-
-
-@public("Tensor", name="polygamma", in_place=InPlace(node="PolygammaBackward1"))
-def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The ``n``-th derivative of ``digamma``."""
-    return polygamma(n, self)
-
-
-def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the gamma function of ``p`` variables; inf or nan where ``input <= (p - 1) / 2``.
-
-    Raises:
-        RuntimeError: ``p`` is less than 1.
-    """
-    check(input, {BOOL: (RuntimeError, "The input tensor may not be a boolean tensor."), COMPLEX: "arange_cpu"})
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    return special.mvlgamma(input, p=p)
-
-
-_NOT_CAST = "mvlgamma: result type {%s} can't be cast to the desired output type {R}"
-
-public(
-    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST % "O")), out=Out(cast=_NOT_CAST % "R")
-)(mvlgamma)  # fmt: skip
-public("special", name="multigammaln", out=Out(called="mvlgamma"))(mvlgamma)
-
-
-@public("special")
-def ndtr(input: Tensor) -> Tensor:
-    """The distribution function of the standard normal distribution."""
-    if input.dtype.category == COMPLEX:
-        raise unsupported("erf_vml_cpu", input.dtype)
-    return special.times(special.erfc(input * -(0.5**0.5)), 0.5)
 
 
 @public("torch", "Tensor", out=Out("nan_to_num: dtype of out: {O} should be same as input: {R}"))
@@ -235,7 +174,7 @@ def nan_to_num(
     """
     dtype = input.dtype
     if dtype.category < FLOATING:
-        return elementwise.trunc(input)  # which is a copy
+        return ops.trunc(input)  # which is a copy
     largest = _largest_finite(dtype.to_real().name)
     if dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
@@ -244,7 +183,7 @@ def nan_to_num(
         largest if posinf is None else posinf,
         -largest if neginf is None else neginf,
     )
-    return elementwise.nan_to_num(input, *[float(value) for value in chosen])
+    return ops.nan_to_num(input, *[float(value) for value in chosen])
 
 
 def _largest_finite(name: str) -> float:
@@ -259,7 +198,7 @@ def _largest_finite(name: str) -> float:
 @public("torch", "Tensor", out=Out(FOUND))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
-    return elementwise.conj_physical(input) if input.dtype.is_complex else input
+    return ops.conj_physical(input) if input.dtype.is_complex else input
 
 
 _OF_PARTS = Out("Expected object of scalar type {R} but got scalar type {O} for argument 'out'")
@@ -273,7 +212,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
         RuntimeError: the parts are not floating, or not of one dtype.
     """
     _check_parts("complex", real, imag)
-    return elementwise.complex(real, imag)
+    return ops.complex(real, imag)
 
 
 @public("torch", out=_OF_PARTS)
@@ -284,7 +223,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
         RuntimeError: the parts are not floating, or not of one dtype.
     """
     _check_parts("polar", abs, angle)
-    return elementwise.polar(abs, angle)
+    return ops.polar(abs, angle)
 
 
 def _check_parts(function: str, first: Tensor, second: Tensor) -> None:

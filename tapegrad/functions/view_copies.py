@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings import attributes, memory
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
 from tapegrad.dispatch.jvp import apart
-from tapegrad.functions import attributes, joining, memory, retyping, shape, slicing
-from tapegrad.functions.naming import renamed
-from tapegrad.functions.registry import public
+from tapegrad.functions import joining, retyping, shape, slicing
 from tapegrad.tape.node import name_of
 from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.tensor import Tensor, edge_of, value_of, wrap

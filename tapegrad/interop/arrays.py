@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.bindings.registry import public
 from tapegrad.errors import message
 from tapegrad.execution import host
 from tapegrad.execution.devices import device_of
 from tapegrad.execution.host import committed, transfer
 from tapegrad.execution.opaque import Opaque
 from tapegrad.functions.construction import from_numpy
-from tapegrad.functions.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.lifted import fresh

@@ -21,10 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.autograd.differentiate import grad
+from tapegrad.bindings.generator import default_generator
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.host import array_of, from_host, is_traced
-from tapegrad.functions.generator import default_generator
 from tapegrad.interop.first_difference import Difference, Recording, as_wide, differ, largest_difference
 from tapegrad.tape.modes import switched, thread, watching
 from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap

@@ -22,13 +22,13 @@ from typing import Any
 
 import jax
 
+from tapegrad.bindings.attributes import as_instance
+from tapegrad.bindings.registry import overrides
 from tapegrad.errors import message
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import float32
 from tapegrad.execution.host import array_of
 from tapegrad.execution.opaque import Opaque
-from tapegrad.functions.attributes import as_instance
-from tapegrad.functions.registry import overrides
 from tapegrad.interop.arrays import WAY_OUT, from_jax_array
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.spec import Spec

@@ -2,7 +2,7 @@
 
 import sys
 
-from tapegrad.functions.registry import NAMESPACES
+from tapegrad.bindings.registry import NAMESPACES
 
 globals().update(NAMESPACES["nn.functional"])
 __all__ = sorted(NAMESPACES["nn.functional"])  # noqa: PLE0605 - filled by declarations

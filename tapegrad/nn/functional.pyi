@@ -14,9 +14,9 @@ import numpy as np
 
 from tapegrad.execution.devices import device as _device
 from tapegrad.execution.dtypes import dtype as _dtype
-from tapegrad.functions.generator import Generator
-from tapegrad.functions.storages import TypedStorage, UntypedStorage
-from tapegrad.functions import return_types
+from tapegrad.bindings.generator import Generator
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings import return_types
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
 from tapegrad.tensor.layout import layout as _layout

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.overriding import handle_torch_function, has_torch_function_unary
 from tapegrad.functions.creation import arange, empty_like
 from tapegrad.functions.creation import eye as identity_matrix
 from tapegrad.functions.joining import stack
-from tapegrad.functions.overriding import handle_torch_function, has_torch_function_unary
 from tapegrad.functions.qr import qr
 from tapegrad.functions.random import randperm
 from tapegrad.functions.selection import where

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from tapegrad.bindings.protocols import own_attributes, rebuild_tensor, tensor_parts
+from tapegrad.bindings.registry import NAMESPACES, overriding
+from tapegrad.bindings.subclass import _disabled_torch_function_impl, make_subclass
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import empty
-from tapegrad.functions.protocols import own_attributes, rebuild_tensor, tensor_parts
-from tapegrad.functions.registry import NAMESPACES, overriding
-from tapegrad.functions.subclass import _disabled_torch_function_impl, make_subclass
 from tapegrad.interop.pytrees import register
 from tapegrad.tensor.tensor import Tensor
 
@@ -120,10 +120,11 @@ ALLOWED = frozenset(
     NAMESPACES["Tensor"].get(name, getattr(Tensor, name, None))
     for name in (
         "__hash__", "size", "is_complex", "is_floating_point", "half", "float", "double", "char", "short",
-        "int", "long", "cuda", "cpu", "to", "get_device",
+        "int", "long", "cuda", "cpu", "to", "get_device", "_repr_html_",
     )
 ) - {None}  # fmt: skip
-"""What can be done with a tensor whose shape isn't known: all that a module does when it moves or casts its state."""
+"""What can be done with a tensor whose shape isn't known: all that a module does when it moves or casts its state,
+and what a notebook does."""
 
 
 class UninitializedTensorMixin:

@@ -20,10 +20,11 @@ from jax import lax, nn
 
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.conventions import kink
-from tapegrad.ops.elementwise import exp, sigmoid, tanh, where
 from tapegrad.ops.joining import cat, split
 from tapegrad.ops.kinds import conj, elementwise, general, zeros_of
+from tapegrad.ops.selection import where
 from tapegrad.ops.special import erf
+from tapegrad.ops.unary import exp, sigmoid, tanh
 
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)

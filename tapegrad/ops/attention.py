@@ -15,11 +15,11 @@ import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
 from tapegrad.ops.dropout import dropout
-from tapegrad.ops.elementwise import where
 from tapegrad.ops.kinds import Multilinear, cast, declaration, general, sum_to
 from tapegrad.ops.matmul import FULL, matmul
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
+from tapegrad.ops.selection import where
 from tapegrad.ops.shape import permute
 
 

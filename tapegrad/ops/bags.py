@@ -6,8 +6,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.ops.elementwise import underivable
 from tapegrad.ops.embedding import weighted
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 from tapegrad.ops.reductions import widened
 from tapegrad.ops.sorting import no_derivative

@@ -14,7 +14,7 @@ from tapegrad.ops.eigen import diagonal_of, on_diagonal
 from tapegrad.ops.kinds import general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
 from tapegrad.ops.scans import plus
-from tapegrad.ops.shape import tril
+from tapegrad.ops.slicing import tril
 from tapegrad.ops.solving import batch_of, column_major, expanded, solve_triangular
 
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.ops.conventions import rule
-from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 
 

@@ -25,13 +25,14 @@ from tapegrad.execution.host import innermost, is_readable, may_look, to_host
 from tapegrad.execution.late import check_later, found_in
 from tapegrad.ops import conventions
 from tapegrad.ops.einsum import identity_of
-from tapegrad.ops.elementwise import complex, imag, real
 from tapegrad.ops.kinds import conj, general
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
-from tapegrad.ops.shape import diagonal, unsqueeze
+from tapegrad.ops.shape import unsqueeze
+from tapegrad.ops.slicing import diagonal
 from tapegrad.ops.solving import factors, inv, solve_factored
+from tapegrad.ops.unary import complex, imag, real
 from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor, value_of
 

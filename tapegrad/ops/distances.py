@@ -14,10 +14,10 @@ import numpy as np
 
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.elementwise import where
 from tapegrad.ops.kinds import general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
 from tapegrad.ops.reductions import sum
+from tapegrad.ops.selection import where
 
 
 def underivable_twice(name):

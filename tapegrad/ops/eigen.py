@@ -27,12 +27,13 @@ from tapegrad.execution.host import innermost, is_traced, may_look, to_host
 from tapegrad.execution.kernel import Shaped
 from tapegrad.execution.late import check_later
 from tapegrad.ops.einsum import identity_of
-from tapegrad.ops.elementwise import real
 from tapegrad.ops.kinds import General, cast, conj, declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.reductions import sum
-from tapegrad.ops.shape import diag_embed, diagonal, unsqueeze
+from tapegrad.ops.shape import unsqueeze
+from tapegrad.ops.slicing import diag_embed, diagonal
 from tapegrad.ops.solving import column_major, solve_ex
+from tapegrad.ops.unary import real
 from tapegrad.tensor.tensor import Tensor, value_of
 
 # -- the parts of matrices ---------------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ from tapegrad.ops.kinds import general, linear, zeros_of
 from tapegrad.ops.matmul import FULL
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum, widened
-from tapegrad.ops.shape import select, unsqueeze
+from tapegrad.ops.shape import unsqueeze
+from tapegrad.ops.slicing import select
 
 # -- one dimension -----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import math
 
 import jax.numpy as jnp
 
-from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 
 _NONE, _NO_EDGES = underivable("aten::histogram"), underivable("aten::_histogramdd_bin_edges")

@@ -8,9 +8,10 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general, linear, zeros_of
-from tapegrad.ops.shape import Shape, select, slice_
+from tapegrad.ops.shape import Shape
+from tapegrad.ops.slicing import select, slice_
 
 
 @linear(

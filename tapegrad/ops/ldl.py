@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 from tapegrad.ops.solving import batch_of, column_major, expanded
 

@@ -15,13 +15,15 @@ import jax.numpy as jnp
 
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.sizes import as_number
+from tapegrad.ops.arithmetic import logaddexp
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.comparison import isnan, lt
 from tapegrad.ops.conventions import kink, rule
-from tapegrad.ops.elementwise import abs, clamp_min, log, log1p, logaddexp, sigmoid, sign, where
 from tapegrad.ops.kinds import Elementwise, broadcast_shapes, broadcast_to, declaration, elementwise, linear
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import over, sum_all, widened
+from tapegrad.ops.selection import clamp_min, where
+from tapegrad.ops.unary import abs, log, log1p, sigmoid, sign
 
 
 def reduced(values: Any, reduction: str) -> Any:

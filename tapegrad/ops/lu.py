@@ -19,11 +19,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
+from tapegrad.ops.arrangement import constant_pad
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.joining import cat
 from tapegrad.ops.kinds import general, linear, sum_to, zeros_of
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.shape import constant_pad, slice_, tril, triu
+from tapegrad.ops.slicing import slice_, tril, triu
 from tapegrad.ops.solving import column_major, expanded, factors, permuted, solution, solve_triangular
 
 # -- parts of matrices -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 from tapegrad.ops.losses import reduced
 

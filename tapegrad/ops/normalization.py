@@ -23,11 +23,11 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
-from tapegrad.ops.elementwise import rsqrt, sqrt
 from tapegrad.ops.kinds import broadcast_to, cast, general, sum_to
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import mean, sum
 from tapegrad.ops.shape import view
+from tapegrad.ops.unary import rsqrt, sqrt
 
 
 class NormLayout(NamedTuple):

@@ -103,7 +103,7 @@ def variants() -> dict[str, list[str]]:
     """The operators that have variants for some kinds of arguments, and these.
 
     >>> variants()["pow"]
-    ['pow_number', 'number_pow', 'power']
+    ['power', 'pow_number', 'number_pow']
     """
     found: dict[str, list[str]] = {}
     for op in TABLE.values():

@@ -11,13 +11,13 @@ from jax import lax
 
 from tapegrad.execution import dtypes
 from tapegrad.ops.conventions import rule
-from tapegrad.ops.elementwise import real
 from tapegrad.ops.kinds import conj, general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
 from tapegrad.ops.shape import squeeze_axis, unsqueeze
 from tapegrad.ops.solving import batch_of, expanded
+from tapegrad.ops.unary import real
 
 # -- how large is large enough -----------------------------------------------------------------------------------------
 

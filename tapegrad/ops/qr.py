@@ -20,7 +20,7 @@ from tapegrad.ops.kinds import conj, general
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
-from tapegrad.ops.shape import slice_, tril, triu
+from tapegrad.ops.slicing import slice_, tril, triu
 from tapegrad.ops.solving import column_major, solve_triangular
 from tapegrad.ops.svd import first, padded
 

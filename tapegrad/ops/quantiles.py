@@ -6,8 +6,8 @@ import jax.numpy as jnp
 
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.elementwise import where
 from tapegrad.ops.kinds import cast, general, sum_to
+from tapegrad.ops.selection import where
 
 ROUNDINGS = {"lower": jnp.floor, "higher": jnp.ceil, "nearest": jnp.round}
 """How a place between two elements becomes one of them."""

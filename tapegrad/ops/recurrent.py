@@ -25,13 +25,15 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution import dtypes
-from tapegrad.ops.elementwise import sigmoid, tanh, where
 from tapegrad.ops.joining import cat, split, stack
 from tapegrad.ops.kinds import General, cast, zeros_of
 from tapegrad.ops.matmul import matmul, mm
 from tapegrad.ops.operator import Formula
 from tapegrad.ops.reductions import sum
-from tapegrad.ops.shape import permute, select, slice_, transpose, unsqueeze, view
+from tapegrad.ops.selection import where
+from tapegrad.ops.shape import permute, transpose, unsqueeze, view
+from tapegrad.ops.slicing import select, slice_
+from tapegrad.ops.unary import sigmoid, tanh
 from tapegrad.tensor.tensor import Tensor
 
 

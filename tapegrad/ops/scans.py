@@ -19,11 +19,12 @@ from jax import lax
 
 from tapegrad.execution import dtypes
 from tapegrad.ops import conventions
-from tapegrad.ops.elementwise import exp, log, where
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
 from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, sum_all, widened
+from tapegrad.ops.selection import where
 from tapegrad.ops.shape import view
 from tapegrad.ops.sorting import chosen, unchosen
+from tapegrad.ops.unary import exp, log
 
 
 @linear(x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))

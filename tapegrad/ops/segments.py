@@ -7,7 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.ops.elementwise import underivable
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 from tapegrad.ops.reductions import widened
 

@@ -14,7 +14,8 @@ from jax import lax
 from tapegrad.ops.conventions import rule
 from tapegrad.ops.kinds import broadcast_to, general, sum_to
 from tapegrad.ops.matmul import adjoint, matmul
-from tapegrad.ops.shape import permute, squeeze_axis, tril, triu, unsqueeze
+from tapegrad.ops.shape import permute, squeeze_axis, unsqueeze
+from tapegrad.ops.slicing import tril, triu
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.spec import named_strides
 

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
-from tapegrad.ops.elementwise import underivable
-from tapegrad.ops.indexing import gather, scatter_add
+from tapegrad.ops.formulas import underivable
+from tapegrad.ops.gathering import gather, scatter_add
 from tapegrad.ops.kinds import general, zeros_of
 from tapegrad.ops.overloads import by_second
 from tapegrad.ops.reductions import first_index

@@ -11,8 +11,10 @@ import numpy as np
 from jax import lax
 
 from tapegrad.ops import conventions
-from tapegrad.ops.elementwise import abs, exp, exp2, filled_like, log, reciprocal, sign, where
+from tapegrad.ops.arithmetic import filled_like
 from tapegrad.ops.kinds import conj, elementwise, general
+from tapegrad.ops.selection import where
+from tapegrad.ops.unary import abs, exp, exp2, log, reciprocal, sign
 
 
 @elementwise(x=lambda g, x: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)

@@ -20,7 +20,8 @@ from tapegrad.execution.kernel import WIDE, Kernel
 from tapegrad.execution.rows import fills, from_row, positions, row
 from tapegrad.execution.windows import gather, put_in_place, scatter
 from tapegrad.ops.kinds import conj, linear, sum_to
-from tapegrad.ops.shape import as_part, view_as_complex, view_as_real
+from tapegrad.ops.retyping import view_as_complex, view_as_real
+from tapegrad.ops.slicing import as_part
 from tapegrad.tensor.geometry import may_overlap
 
 

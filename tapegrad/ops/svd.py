@@ -15,13 +15,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.ops.arrangement import constant_pad
 from tapegrad.ops.eigen import ENOUGH, Phased, by_gaps, column, diagonal_of, on_diagonal, row
-from tapegrad.ops.elementwise import imag, real
 from tapegrad.ops.kinds import declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
 from tapegrad.ops.scans import plus
-from tapegrad.ops.shape import constant_pad, slice_
+from tapegrad.ops.slicing import slice_
 from tapegrad.ops.solving import column_major
+from tapegrad.ops.unary import imag, real
 
 
 class Svd(Phased):

@@ -19,13 +19,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from tapegrad.autograd.grad_mode import enable_grad, set_grad_enabled
 from tapegrad.autograd.profiler import record_function
-from tapegrad.execution.dtypes import float32, float64, get_default_dtype
-from tapegrad.execution.modes import get_execution
-from tapegrad.functions.attributes import typename
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import zeros_like
-from tapegrad.functions.retyping import view_as_complex, view_as_real
-from tapegrad.functions.together import (
+from tapegrad.bindings.attributes import typename
+from tapegrad.bindings.together import (
     can_join,
     is_same_number,
     may_join,
@@ -34,6 +29,11 @@ from tapegrad.functions.together import (
     parts_made,
     row_of,
 )
+from tapegrad.execution.dtypes import float32, float64, get_default_dtype
+from tapegrad.execution.modes import get_execution
+from tapegrad.functions.construction import tensor
+from tapegrad.functions.creation import zeros_like
+from tapegrad.functions.retyping import view_as_complex, view_as_real
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tensor.tensor import Tensor
 
@@ -426,7 +426,7 @@ class PerParameter(Optimizer):
             self.update(p, grad, state, group)
 
     def _update_row(self, row: Row, group: dict[str, Any]) -> None:
-        """Update parameters behind one another as if they were one: Note [Together] in ``functions/together.py``."""
+        """Update parameters behind one another as if they were one: Note [Together] in ``bindings/together.py``."""
         params, grads, states = row
         first = states[0]
         joined, grad = row_of(params), row_of(grads)

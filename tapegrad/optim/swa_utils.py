@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.execution.dtypes import int64
 from tapegrad.functions.construction import tensor
-from tapegrad.functions.registry import NAMESPACES
 from tapegrad.nn.modules.batchnorm import _BatchNorm
 from tapegrad.nn.modules.module import Module
 from tapegrad.optim.optimizer import Optimizer

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.bindings.cuda import device_count, is_available
+from tapegrad.bindings.storages import UntypedStorage
 from tapegrad.execution.devices import META, device
-from tapegrad.functions.cuda import device_count, is_available
-from tapegrad.functions.storages import UntypedStorage
 
 Tagger = Callable[[Any], str | None]
 Deserializer = Callable[[Any, str], Any]

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
+from tapegrad.bindings.attributes import LEGACY_DTYPES
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import ALL_DTYPES, dtype, uint8
-from tapegrad.functions.attributes import LEGACY_DTYPES
-from tapegrad.functions.storages import TypedStorage, UntypedStorage
 from tapegrad.nn.parameter import Parameter
 from tapegrad.serialization import rebuild
 from tapegrad.tensor.spec import Size

@@ -6,8 +6,8 @@ import pickle
 from types import FunctionType
 from typing import IO, Any
 
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
 from tapegrad.execution.dtypes import dtype, uint8
-from tapegrad.functions.storages import TypedStorage, UntypedStorage
 from tapegrad.nn.parameter import Parameter
 from tapegrad.serialization import rebuild
 from tapegrad.serialization.locations import location_tag

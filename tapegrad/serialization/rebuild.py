@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.attributes import LEGACY_DTYPES, as_instance
+from tapegrad.bindings.placement import empty_strided
+from tapegrad.bindings.protocols import own_attributes
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage, placed_as, tensor_on
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.functions.attributes import LEGACY_DTYPES, as_instance
 from tapegrad.functions.construction import from_numpy
-from tapegrad.functions.placement import empty_strided
-from tapegrad.functions.protocols import own_attributes
-from tapegrad.functions.storages import TypedStorage, UntypedStorage, placed_as, tensor_on
 from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.geometry import Geometry, extent
 from tapegrad.tensor.layout import layout, sparse_coo, sparse_csr, strided

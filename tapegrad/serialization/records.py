@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_host
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.functions.storages import TypedStorage, UntypedStorage, storage_of_host
 from tapegrad.serialization.archive import ArchiveReader, DamagedArchive
 from tapegrad.serialization.locations import is_meta, restorer
 from tapegrad.serialization.names import dtype_of

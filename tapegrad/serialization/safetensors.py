@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.storages import host_bytes, storage_of_host, tensor_on
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.functions.storages import host_bytes, storage_of_host, tensor_on
 from tapegrad.serialization.saving import replacing
 from tapegrad.tensor.geometry import Geometry, contiguous_strides
 from tapegrad.tensor.tensor import Tensor

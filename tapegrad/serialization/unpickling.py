@@ -19,9 +19,9 @@ from pickle import UnpicklingError
 from struct import Struct
 from typing import IO, Any
 
+from tapegrad.bindings.storages import TypedStorage
 from tapegrad.execution.devices import device
 from tapegrad.functions.creation import empty
-from tapegrad.functions.storages import TypedStorage
 from tapegrad.nn.parameter import Parameter
 from tapegrad.serialization import rebuild
 from tapegrad.serialization.names import ALLOWED, BLOCKED, declared_safe

@@ -17,10 +17,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from tapegrad.functions import return_types
-from tapegrad.functions.parser import Overload, SignatureParameter, overloads_of
-from tapegrad.functions.parser_table import NUMBERS_AS_TENSORS
-from tapegrad.functions.registry import NAMESPACES, PREFIXES, PROPERTIES, kind_of
+from tapegrad.bindings import return_types
+from tapegrad.bindings.parser import Overload, SignatureParameter, overloads_of
+from tapegrad.bindings.parser_table import NUMBERS_AS_TENSORS
+from tapegrad.bindings.registry import NAMESPACES, PREFIXES, PROPERTIES, kind_of
 from tapegrad.tensor.tensor import Tensor
 
 FILES = {
@@ -33,7 +33,7 @@ FILES = {
     "nn/functional": "nn.functional",
     "signal/windows": "signal.windows",
     "special": "special",
-    "functions/return_types": "",
+    "bindings/return_types": "",
     "tensor/methods": "Tensor",
 }
 """Each file, and the namespace that it has."""
@@ -54,9 +54,9 @@ import numpy as np
 
 from tapegrad.execution.devices import device as _device
 from tapegrad.execution.dtypes import dtype as _dtype
-from tapegrad.functions.generator import Generator
-from tapegrad.functions.storages import TypedStorage, UntypedStorage
-from tapegrad.functions import return_types
+from tapegrad.bindings.generator import Generator
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings import return_types
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
 from tapegrad.tensor.layout import layout as _layout
@@ -120,7 +120,7 @@ NOT_WRITTEN = {"__new__", "__init_subclass__", "__torch_function__", "_make_subc
 
 def written(file: str) -> str:
     """The text of a stub."""
-    if file == "functions/return_types":
+    if file == "bindings/return_types":
         return HEAD.partition("\n\nimport")[0] + "\n" + "".join(_named_tuples())
     home = FILES[file]
     if home == "Tensor":

@@ -14,9 +14,9 @@ import numpy as np
 
 from tapegrad.execution.devices import device as _device
 from tapegrad.execution.dtypes import dtype as _dtype
-from tapegrad.functions.generator import Generator
-from tapegrad.functions.storages import TypedStorage, UntypedStorage
-from tapegrad.functions import return_types
+from tapegrad.bindings.generator import Generator
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings import return_types
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
 from tapegrad.tensor.layout import layout as _layout
@@ -182,6 +182,8 @@ class TensorMethods:
         """Whether this is a view of another tensor's memory."""
     def _neg_view(self) -> Tensor:
         """The negative, as a view of the same memory."""
+    def _repr_html_(self) -> _str:
+        """A piece of HTML that shows this, whole in itself."""
     def abs(self) -> Tensor:
         """The absolute value; real, of complex numbers too."""
     def abs_(self) -> Self:
@@ -808,6 +810,8 @@ class TensorMethods:
         """The product of every element of one vector with every element of another, (n, m)."""
     def get_device(self) -> _int:
         """The index of the tensor's accelerator; -1 on the CPU, and on ``meta``."""
+    def graph(self, names: Mapping[_str, Tensor] | None = ..., *, inputs: Any = ..., title: _str | None = ..., fold: _bool = ..., most: _int = ...) -> Any:
+        """The picture of this tensor's graph; see ``torch.viz.graph``."""
     @overload
     def greater(self, other: Tensor) -> Tensor:
         """``x > y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""

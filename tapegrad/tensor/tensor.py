@@ -32,7 +32,7 @@ from tapegrad.tensor.shared import is_shared, lent_part, replace_part, withhold
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
 
-if TYPE_CHECKING:  # methods and properties are attached by ``functions/attach.py``
+if TYPE_CHECKING:  # methods and properties are attached by ``bindings/attach.py``
     from tapegrad.tensor.methods import TensorMethods
 else:
     TensorMethods = object

@@ -12,7 +12,7 @@ from drawn.modes import MODES, as_step, at_a_jump, at_once, compiled, deferred
 from drawn.shrinking import smaller, smallest
 from drawn.steps import FEATURES
 from drawn.writer import Writer
-from tapegrad.ops import elementwise
+from tapegrad.ops import unary
 from tapegrad.ops.operator import Formula
 
 pytestmark = pytest.mark.once("each program says when it is computed")
@@ -62,8 +62,8 @@ def first_found(only, number=40):
 @pytest.fixture
 def wrong_formula(monkeypatch):
     """The derivative of the sine has the wrong sign."""
-    sine = elementwise.sin
-    monkeypatch.setitem(sine.formulas, "x", Formula(lambda g, x: -g * elementwise.cos(x)))
+    sine = unary.sin
+    monkeypatch.setitem(sine.formulas, "x", Formula(lambda g, x: -g * unary.cos(x)))
     sine.plan_cache.clear(), sine.kernels.clear()
     yield
     sine.plan_cache.clear(), sine.kernels.clear()

@@ -98,9 +98,6 @@ def same_or_same_error(program, *inputs, **options):
         same_error(program, *inputs)
 
 
-# -- kinks, poles and nan: the traps -----------------------------------------------------------------------------------
-
-
 def at(*numbers, dtype="float64"):
     return np.array(numbers, dtype)
 
@@ -339,35 +336,6 @@ def test_parts_of_complex_numbers():
     same(lambda torch, z: (z.real, z.imag, z.conj(), z.real * 2 + z.imag), Z)
     same(lambda torch, x: x.real, A)
     same_error(lambda torch, x: x.imag, A)
-
-
-# -- selection ---------------------------------------------------------------------------------------------------------
-
-WHERE = {
-    "tensors": (A, B), "broadcast": (A, V), "a number": (A, 2.5), "an int": (A, 2), "a number first": (2, A),
-    "complex": (Z, A), "integers and floats": (N, V), "integers and a float": (N, 2.5), "numbers": (1, 2),
-    "float and int": (1.0, 2),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", WHERE)
-def test_where(case):
-    grads = case != "complex"  # where PyTorch's backward fails
-    same(lambda torch, c, x, y: torch.where(c, x, y), FLAGS, *WHERE[case], grads=grads)
-
-
-def test_where_method():
-    same(lambda torch, x, y: (x.where(x > 0, y), x.where(x > 0, 0)), A, B)
-
-
-def test_masked_fill():
-    same(lambda torch, x, m: x.masked_fill(m, 2), A, FLAGS)
-    same(lambda torch, x, m, v: x.masked_fill(m, v), A, FLAGS[0], POINT)
-    same(lambda torch, x, m: x.masked_fill(m, 2.7), N, FLAGS)
-    same(lambda torch, x, m: x.masked_fill(m, math.nan), A, FLAGS)
-    same(lambda torch, x, m: x.masked_fill(m, -INF), V, FLAGS)
-    same(lambda torch, x, m: x.masked_fill(m, 1j), Z, FLAGS)
-    same(lambda torch, x, m, v: x.masked_fill(m, v.float()), A, FLAGS, POINT)
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from harness import agree, attempt, warned
 from transcripts import MODULES
 
 import tapegrad
-from tapegrad.functions.registry import overriding
-from tapegrad.ops import elementwise
+from tapegrad.bindings.registry import overriding
+from tapegrad.ops import arithmetic
 from tapegrad.tape.modes import Modes, thread
 
 pytestmark = pytest.mark.parity
@@ -353,7 +353,7 @@ def test_nothing_is_paid_for_modes_that_are_off():
     with SPIES[torch][1]():
         assert overriding.active and overriding.contexts == count + 1
         x * x, x * 2.0
-        assert not any(key[0].function_modes for key in elementwise.mul.plans if isinstance(key[0], Modes))
+        assert not any(key[0].function_modes for key in arithmetic.mul.plans if isinstance(key[0], Modes))
     assert (overriding.active, overriding.contexts, thread.modes) == (active, count, before)
 
 

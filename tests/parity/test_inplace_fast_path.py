@@ -7,8 +7,8 @@ import pytest
 from harness import Programs, agree, attempt
 
 import tapegrad
-from tapegrad.functions.inplace_fast_path import FAST, NEVER
-from tapegrad.ops import assignment, elementwise
+from tapegrad.bindings.inplace_fast_path import FAST, NEVER
+from tapegrad.ops import arithmetic, assignment
 from tapegrad.tape.modes import thread
 
 pytestmark = pytest.mark.parity
@@ -163,7 +163,7 @@ def test_program(function):
 
 
 @pytest.mark.parametrize(("method", "op", "other"), [
-    ("add_", elementwise.add, 0.25), ("mul_", elementwise.mul, 0.25), ("copy_", assignment.copy, None),
+    ("add_", arithmetic.add, 0.25), ("mul_", arithmetic.mul, 0.25), ("copy_", assignment.copy, None),
 ])  # fmt: skip
 def test_calls_that_come_again_take_the_short_way(method, op, other):
     x = tapegrad.ones(7)
@@ -176,7 +176,7 @@ def test_what_must_be_cast_never_does():
     x, y = tapegrad.ones(7), tapegrad.ones(7, dtype=tapegrad.float64)
     for _ in range(5):
         x.add_(y)
-    plans, modes = elementwise.add.plans.items(), thread.modes
+    plans, modes = arithmetic.add.plans.items(), thread.modes
     runs = [run for key, run in plans if key[:2] == (FAST, modes) and key[3] is y._spec]
     assert NEVER in runs and not any(runs)
     with pytest.raises(TypeError):

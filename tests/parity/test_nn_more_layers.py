@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from expressions import expression
 from harness import agree, same, same_error
-from test_nn_more import of
+from test_grid_sampling import of
 
 # -- multi-head attention ----------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from test_view_hooks import order_of_running
 from test_view_refusals import which_output_is_named
 from test_view_versions import base_views_and_detached, which_node_is_named
 
+from tapegrad.bindings import inplace, viewing
 from tapegrad.dispatch import views
-from tapegrad.functions import inplace, viewing
 from tapegrad.tensor import storage, tensor
 from tapegrad.tensor.storage import Counter
 

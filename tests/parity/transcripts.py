@@ -26,7 +26,7 @@ MODULES = (pytorch, tapegrad)
 CLASSES = {
     "tapegrad.tensor.tensor.Tensor": "torch.Tensor",
     "tapegrad.tensor.spec.Size": "torch.Size",
-    "tapegrad.functions.return_types": "torch.return_types",
+    "tapegrad.bindings.return_types": "torch.return_types",
     "tapegrad": "torch",
     "privateuseone, tpu": "privateuseone",
 }

@@ -22,9 +22,9 @@ from tapegrad.autograd.gradcheck.messages import (
     batch_mismatch,
 )
 from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, has_derivative, tensor_of
+from tapegrad.bindings.generator import default_generator
 from tapegrad.dispatch import UndefinedGrad
 from tapegrad.functions.conversion import host_array
-from tapegrad.functions.generator import default_generator
 from tapegrad.functions.random import randn_like
 from tapegrad.tensor.level_messages import RANDOM_IN_BATCH
 from tapegrad.tensor.tensor import Tensor

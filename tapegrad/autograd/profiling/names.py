@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions.registry import NAMESPACES
+from tapegrad.bindings.registry import NAMESPACES
 
 _names: dict[str, str] = {}
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Self
 
-from tapegrad.functions.attributes import typename
+from tapegrad.bindings.attributes import typename
 from tapegrad.nn.modules.module import Module, indented
 from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.tensor import Tensor

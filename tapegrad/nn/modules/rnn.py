@@ -7,7 +7,7 @@ import numbers
 import warnings
 from typing import Any, ClassVar
 
-from tapegrad.functions.casting import _is_any_autocast_enabled
+from tapegrad.bindings.casting import _is_any_autocast_enabled
 from tapegrad.functions.creation import empty, zeros
 from tapegrad.functions.recurrent import (
     gru,

@@ -15,7 +15,7 @@ from typing import Any
 
 from tapegrad.__future__ import get_swap_module_params_on_conversion
 from tapegrad.autograd.grad_mode import is_inference_mode_enabled, no_grad
-from tapegrad.functions.overriding import is_tensor_like
+from tapegrad.bindings.overriding import is_tensor_like
 from tapegrad.nn.parameter import Parameter, is_lazy
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.swapping import swap_tensors

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.functions.cuda import is_available
+from tapegrad.bindings.cuda import is_available
 from tapegrad.nn.modules.module import Module
 from tapegrad.tensor.tensor import Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tapegrad.functions.attributes import typename
+from tapegrad.bindings.attributes import typename
 from tapegrad.functions.joining import cat
 from tapegrad.tensor.tensor import Tensor
 

@@ -16,7 +16,7 @@ from tapegrad.autograd.differentiate import backward
 from tapegrad.autograd.function import Function
 from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from tapegrad.autograd.graph_task import is_checkpoint_valid
-from tapegrad.functions.registry import UNSET
+from tapegrad.bindings.registry import UNSET
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.checkpoint.debug import Debugging
 from tapegrad.utils.checkpoint.recomputation import CheckpointError, Frame, GraphExecGroup

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.amp.autocast_mode import AutocastSettings
+from tapegrad.bindings.generator import default_generator, fork_rng, get_rng_state, set_rng_state
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.host import has_accelerator
-from tapegrad.functions.generator import default_generator, fork_rng, get_rng_state, set_rng_state
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from tapegrad.functions.generator import Generator, default_generator
+from tapegrad.bindings.generator import Generator, default_generator
 from tapegrad.functions.random import randperm
 from tapegrad.tensor.tensor import Tensor
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tapegrad.functions.generator import Generator
+from tapegrad.bindings.generator import Generator
 from tapegrad.functions.random import randperm
 from tapegrad.utils.data.sampler import Sampler
 

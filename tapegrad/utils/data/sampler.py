@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from tapegrad.bindings.generator import Generator
 from tapegrad.execution.dtypes import float64, int64
 from tapegrad.functions.construction import as_tensor
 from tapegrad.functions.creation import empty
-from tapegrad.functions.generator import Generator
 from tapegrad.functions.random import multinomial, randint, randperm
 from tapegrad.tensor.tensor import Tensor
 

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.protocols import own_attributes, rebuild_tensor
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import from_numpy
-from tapegrad.functions.protocols import own_attributes, rebuild_tensor
 from tapegrad.tensor.tensor import Tensor
 
 LEAST = 1 << 15

@@ -25,7 +25,7 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from tapegrad.as_torch import is_installed
-from tapegrad.functions.generator import in_use
+from tapegrad.bindings.generator import in_use
 
 SCRIPT = "TAPEGRAD_SCRIPT_OF_WORKER"
 """The variable that names the script to a process where tapegrad stands in for torch."""

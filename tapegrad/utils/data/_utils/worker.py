@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.functions.generator import manual_seed
+from tapegrad.bindings.generator import manual_seed
 
 STARTED = b""
 """The first message of a worker, before any batch."""

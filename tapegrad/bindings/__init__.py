@@ -1,0 +1,27 @@
+"""How PyTorch's names are bound to operators: what the families in ``functions/`` are declared with.
+
+Declarations and checks of arguments (``registry.py``), memory that is shared and written to (``inplace.py``), tensors
+as programs see them (``attributes.py``), and settings. ``attach.py`` puts methods on Tensor.
+"""
+
+from tapegrad.bindings import (
+    accelerator,
+    attributes,
+    bounds,
+    cuda,
+    factory,
+    function_modes,
+    generator,
+    inplace_out,
+    kinds,
+    memory,
+    overriding,
+    placement,
+    protocols,
+    return_types,
+    scalars,
+    settings,
+    storages,
+    subclass,
+    windows,
+)

@@ -1,0 +1,119 @@
+"""What is declared of a function beside what it computes: how it writes, in place and into tensors given as ``out=``.
+
+Note [Declared once]
+All that stands about a function stands at its ``public`` (``registry.py``), and what follows from a rule is not said at
+all. PyTorch's signatures (``parser_table.py``) are such a rule: a function takes ``out=`` if its signature has it, a
+method has an in-place variant if there is a signature of its name with an underscore, and the variant is a function of
+``torch`` if there is one of that. ``Out`` and ``InPlace`` are what is particular about them, with PyTorch's messages.
+What is known of an operator stands at its own declaration: Note [Facts] in ``ops/facts.py``.
+In messages stand ``{R}`` for the dtype of the result and ``{O}`` for that of the target; in small letters C++'s names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
+from tapegrad.execution.dtypes import BOOL
+from tapegrad.ops.checks import cpp_name
+from tapegrad.tensor.tensor import Tensor
+
+Words = str | Callable[[tuple], str | None] | None
+"""A message, or what says of the arguments of a call which it is."""
+
+EXPECTED = "Expected out tensor to have dtype {r}, but got {o} instead"
+FOUND = "Found dtype {O} but expected {R}"
+
+
+class Out(NamedTuple):
+    """What is particular about a function that is called with ``out=``. See Note [Results written into tensors].
+
+    Attributes:
+        dtype: what is said of a target that is not of the result's very dtype; None if it may be cast to the target's.
+        cast: what is said, in words of its own, of a target that the result can't be cast to; and the error.
+        computes: the least category of dtypes in which it computes if the target has one of them.
+        kernel: the kernel that PyTorch says it has not got for other targets.
+        real: whether complex targets are such others.
+        derivative: whether it has one: then its arguments must not require grad.
+        called: the function that PyTorch says forward mode stops at, if another one.
+        apart: whether it may not write into a tensor that it reads from, not even into just the same places.
+        resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
+        random: whether it draws random numbers.
+    """
+
+    dtype: Words = None
+    cast: Words = None
+    error: type[Exception] = RuntimeError
+    computes: int | None = None
+    kernel: str = ""
+    real: bool = False
+    derivative: bool = True
+    called: str | None = None
+    apart: bool = False
+    resizes: bool = False
+    random: bool = False
+
+
+class InPlace(NamedTuple):
+    """What is particular about the in-place variant of a method.
+
+    Attributes:
+        node: the name of its node, if the method has a node of another name.
+        overlapping: whether it takes a tensor that shows a place several times; ``"deprecated"``: with a warning.
+        apart: whether operands are refused that share a part of the memory with it; ``"strictly"``: or all of it.
+        check: refuses a tensor and the result computed for it.
+        underivable: whether its derivative is refused under its own name.
+        recorded: whether autograd looks at it: then a leaf that requires grad is refused.
+        first: refuses a tensor and operands before anything else does.
+        captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.
+        fast: what makes it need not go the long way, and with which operators: Note [The fast path].
+    """
+
+    node: str | None = None
+    overlapping: bool | str = False
+    apart: bool | str = True
+    check: Callable[[Tensor, Tensor], None] | None = None
+    underivable: bool = False
+    recorded: bool = True
+    first: Callable[..., None] | None = None
+    captured: str | None = None
+    fast: tuple[Any, ...] | None = None
+
+
+ORDINARY_OUT, ORDINARY_IN_PLACE = Out(), InPlace()
+
+ARITHMETIC = "inplace arithmetic"
+"""What ``vmap`` calls some in-place variants."""
+
+IN_TARGETS_DTYPE = Out(EXPECTED, computes=BOOL)
+"""Of functions that compute in the dtype of the target, whichever it is."""
+
+
+def takes_out(name: str) -> bool:
+    """Whether PyTorch has a function of this name that takes ``out=``.
+
+    >>> takes_out("add"), takes_out("flip")
+    (True, False)
+    """
+    return " out=" in FUNCTIONS.get(name, "")
+
+
+def is_method(name: str) -> bool:
+    """Whether PyTorch has signatures by which a method of this name could be called."""
+    return name in METHODS or name in FUNCTIONS
+
+
+def refuse_wider(message: str) -> Callable[[Tensor, Tensor], None]:
+    """A check of in-place variants: the result must be of no higher category of dtypes than the tensor."""
+
+    def check(tensor: Tensor, result: Tensor) -> None:
+        if result.dtype.category > tensor.dtype.category:
+            raise RuntimeError(said(message, result.dtype, tensor.dtype))
+
+    return check
+
+
+def said(message: str, result: Any, target: Any) -> str:
+    """A message with the names of two dtypes in it."""
+    return message.format(R=result.scalar_name, O=target.scalar_name, r=cpp_name(result), o=cpp_name(target))

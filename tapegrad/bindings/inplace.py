@@ -1,0 +1,304 @@
+"""In-place variants: ``x.add_(y)`` computes ``add`` on what ``x`` was and makes ``x`` the result.
+
+Arrays are immutable, so a function in place is the function followed by a write: the storage gets the new value and one
+more version, the tensor the new history, and its base too, if it is a view (Note [Views] in ``dispatch/views.py``).
+Which methods have such a variant, and what is particular about it: Note [Declared once] in ``declarations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from tapegrad.bindings.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
+from tapegrad.bindings.dunders import AUGMENTED, accepts
+from tapegrad.bindings.inplace_fast_path import fast_method, no_operand, one_operand
+from tapegrad.bindings.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
+from tapegrad.bindings.naming import renamed, underivable
+from tapegrad.bindings.parser_table import FUNCTIONS
+from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
+from tapegrad.bindings.scalars import cast_number, converted, is_number, no_overload, wrong_type
+from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
+from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.promotion import can_cast
+from tapegrad.ops import assignment
+from tapegrad.ops.kinds import broadcast_shapes, cast
+from tapegrad.tape.modes import thread
+from tapegrad.tape.positions import explain
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import overlaps_itself
+from tapegrad.tensor.paths import fact_of
+from tapegrad.tensor.refusals import refuse_captured
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write, writing
+
+
+def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
+    """Raise if ``tensor`` may not be written to now.
+
+    Args:
+        overlapping: whether it may show one place of its memory several times, as what was expanded does.
+        recorded: whether the write is recorded where gradients are.
+
+    Raises:
+        RuntimeError: in grad mode, a leaf that requires grad, a view of one, or a view whose creation forbids it; an
+            inference tensor outside inference mode; memory that is shown several times. PyTorch's messages.
+    """
+    spec = tensor._spec
+    if recorded and thread.modes.grad and spec.requires_grad:
+        if tensor._view is not None:
+            refuse_view(tensor)
+            if tensor._view.base._edge is None:
+                raise RuntimeError(VIEW_OF_LEAF)
+        if passes_for_leaf(tensor):
+            sentence = "a leaf Variable that requires grad is being used in an in-place operation."
+            raise RuntimeError(explain(sentence, [fact_of(tensor)]))
+    if spec.inference and not thread.modes.inference:
+        raise RuntimeError(INFERENCE_IN_PLACE)
+    if spec.strides is not None and not overlapping and overlaps_itself(spec.shape, spec.strides):
+        raise RuntimeError(SHOWN_TWICE)
+
+
+def before_write(tensor: Tensor) -> Tensor:
+    """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
+    value, spec = value_of(tensor), tensor._spec.fresh
+    before = wrap(value, spec, edge_of(tensor) if thread.modes.grad else None)
+    if thread.modes.saved_hooks:  # which may share it: it must not turn out to share the storage that is written to
+        before._storage = Storage(value, spec.strides)
+        before._storage.admit(before)
+    if spec.dual:
+        before._spec = spec.replace(dual=False)
+        set_tangent(before, unwritten_tangent(tensor))
+    return before
+
+
+def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
+    """Make ``tensor`` the result of an operator: its value, one more version, and its history.
+
+    Raises:
+        RuntimeError: the result has another shape or device, or a dtype that can't be cast to the tensor's; or it is
+            recorded and the tensor is a view whose creation forbids that; or the tensor was captured by a function
+            transform, in which ``name`` writes to it.
+    """
+    base = tensor if tensor._view is None else tensor._view.base
+    if result._spec.level != base._spec.level:
+        refuse_captured(name, tensor, result, _particulars_of(name).captured)
+    check_result(tensor, result)
+    if result.dtype is not tensor.dtype:
+        edge, result = result._edge, cast(result, dtype=tensor.dtype)
+        result._edge = edge  # no node for the cast: that of the operator takes gradients of the dtype that was written
+    if result._edge is not None:
+        refuse_view(tensor)
+    with writing:
+        write(tensor, value_of(result))
+        if result._edge is not None:
+            take_history(tensor, result._edge)
+    if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
+        _become_tangent(tensor, tangent_of(result))
+    return tensor
+
+
+def _particulars_of(name: str) -> InPlace:
+    """What was declared of an in-place method: with it, or with the function whose variant it is."""
+    name = AUGMENTED.get(name, name)
+    return IN_PLACE.get(name) or IN_PLACE.get(name.removesuffix("_"), ORDINARY_IN_PLACE)
+
+
+def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
+    """Let the tangent of a tensor that was written to be that of what was written; it is written to itself."""
+    present = written_tangent(tensor)
+    if present is None:
+        take_tangent(tensor, tangent)  # type: ignore[arg-type]
+        return
+    refuse_in_place(present)
+    before = before_write(present)
+    become(present, assignment.fill(before, 0) if tangent is None else assignment.copy(before, tangent))
+
+
+def check_result(tensor: Tensor, result: Tensor) -> None:
+    """Refuse a result that does not fit into ``tensor``."""
+    if result.shape != tensor.shape:
+        raise RuntimeError(
+            f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
+    if result._spec.device is not tensor._spec.device:
+        raise RuntimeError(f"Tensor on device {result.device} is not on the expected device {tensor.device}!")
+    if not can_cast(result.dtype, tensor.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
+            f"{tensor.dtype.scalar_name}"
+        )
+
+
+def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDINARY_IN_PLACE) -> Callable[..., Tensor]:
+    """The in-place variant of a method.
+
+    Args:
+        name: what it is called.
+        function: the method.
+        variant: what is particular about it.
+    """
+    strict = variant.apart == "strictly"
+    particular = variant.check or variant.node or variant.underivable or variant.overlapping == "deprecated"
+    overlapping, apart, recorded, first = bool(variant.overlapping), variant.apart, variant.recorded, variant.first
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if first is not None:
+            first(self, *args, **kwargs)
+        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
+        if apart and (strict or self._storage is not None):
+            refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
+        before = before_write(self)
+        result = function(before, *args, **kwargs)
+        return become(self, _particular(variant, name, self, before, result) if particular else result, name)
+
+    method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
+    method = wrapped(method, name, kind="method")
+    return method if variant.fast is None else variant.fast[0](method, *variant.fast[1:])
+
+
+def _particular(variant: InPlace, name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
+    """The result of a variant, checked and with a node of the right name."""
+    if variant.check is not None:
+        variant.check(tensor, result)
+    if variant.overlapping == "deprecated":
+        result = last_written(name, tensor, before, result)
+    if variant.underivable:
+        underivable(result, f"aten::{name}")
+    return result if variant.node is None else renamed(result, variant.node)
+
+
+def declare_variants() -> None:
+    """Declare the in-place variants that nobody wrote; called once, when every family has been imported."""
+    methods, functions = NAMESPACES["Tensor"], NAMESPACES["torch"]
+    for name, method in tuple(methods.items()):
+        if is_method(f"{name}_") and f"{name}_" not in methods:
+            unchecked = getattr(method, "unchecked", None)
+            function = method if unchecked is None else wrapped(unchecked, name, kind="method")
+            methods[f"{name}_"] = in_place(f"{name}_", function, IN_PLACE.get(name, ORDINARY_IN_PLACE))
+    for name, called in AUGMENTED.items():
+        own = called.endswith("__")
+        methods[name] = augmented(in_place(name, methods[called], IN_PLACE[called]) if own else methods[called])
+    for name, method in methods.items():
+        if name.endswith("_") and name in FUNCTIONS and name not in functions:
+            functions[name] = as_function(name, method)
+
+
+def augmented(method: Callable[..., Tensor]) -> Callable[..., Any]:
+    """What Python calls for an augmented assignment; operands that it doesn't know are left to the other side."""
+
+    def assign(self: Tensor, other: Any) -> Any:
+        return method(self, other) if accepts(other) else NotImplemented
+
+    assign.__name__ = assign.__qualname__ = method.__name__
+    return assign
+
+
+def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """An in-place method as a function of ``torch``."""
+
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return method(input, *args, **kwargs)
+
+    function.__doc__ = method.__doc__
+    return wrapped(function, name)
+
+
+def not_of_integers(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that gives no integers which require grad; its in-place variant does, and computes it ``unchecked``.
+
+    See Note [Written integers] in ``ops/assignment.py``.
+    """
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Tensor:
+        result = function(*args, **kwargs)
+        if result._spec.misfit and result.dtype.category < FLOATING:
+            raise RuntimeError(f"Autograd not support dtype: {result.dtype.scalar_name}")
+        return result
+
+    checked.unchecked = function  # type: ignore[attr-defined]
+    return checked
+
+
+@public("torch")
+@not_of_integers
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like ``input`` whose every element is ``value``, a number or a 0-dim tensor.
+
+    Raises:
+        RuntimeError: ``value`` has dimensions, or is a number that the dtype can't hold.
+    """
+    if isinstance(value, Tensor):
+        _check_filling(value)
+        return assignment.fill(input, value)
+    if not is_number(value):
+        raise no_overload("fill", (input, value), ("Tensor input, Tensor value", "Tensor input, Number value"))
+    return assignment.fill_number(input, _filling(value, input))
+
+
+def _filling(value: Any, like: Tensor) -> Any:
+    """A number as an element of a tensor; narrow floating ones take all, as infinity if need be."""
+    takes_all = like.dtype.is_floating_point and like.dtype.itemsize < 4
+    return value if takes_all and isinstance(value, float) else converted(value, like.dtype)
+
+
+def _check_filling(value: Tensor) -> None:
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+
+
+@public("Tensor", in_place=InPlace(captured="fill_"))
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Replace every element by ``value``, a number or a 0-dim tensor.
+
+    Raises:
+        RuntimeError: ``value`` has dimensions, or is a number that the dtype can't hold.
+    """
+    if not isinstance(value, Tensor):
+        value = _filling(value, self)
+        refuse_in_place(self, overlapping=True)
+        return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
+    _check_filling(value)
+    refuse_in_place(self)
+    return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
+
+
+@fast_method(no_operand, assignment.zero)
+@public("Tensor", in_place=InPlace(captured="zero_"))
+def zero_(self: Tensor) -> Tensor:
+    """Replace every element by zero."""
+    refuse_in_place(self, overlapping=True)
+    return become(self, assignment.zero(before_write(self)), "zero_")
+
+
+@fast_method(one_operand, assignment.copy)
+@public("Tensor", in_place=InPlace(captured=ARITHMETIC))
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Replace the elements by those of ``src`` (a tensor or a number), broadcast and cast as need be.
+
+    Raises:
+        RuntimeError: ``src`` can't be broadcast to this shape.
+    """
+    if not isinstance(src, Tensor):
+        return _copy_number(self, src)
+    refuse_in_place(self, overlapping=shows_the_same(self, src))
+    if self._storage is not None:
+        refuse_shared_parts(self, (src,))
+    if broadcast_shapes([self.shape, src.shape]) != tuple(self.shape):
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes([self.shape, src.shape]))}"
+        )
+    return become(self, assignment.copy(before_write(self), src))
+
+
+def _copy_number(self: Tensor, number: Any) -> Tensor:
+    if not is_number(number):
+        raise wrong_type("copy_", "other", 1, number)
+    refuse_in_place(self)
+    result = assignment.fill(before_write(self), cast_number(number, self.dtype))
+    return become(self, renamed(result, "torch::autograd::CopyBackwards"))

@@ -1,0 +1,158 @@
+"""In-place methods that come down to one operator, reached without a detour.
+
+Note [The fast path]
+The way through an in-place method is long: what may not be written to is refused; operands are checked and converted;
+the result is compared with the tensor, which takes over its history. Nearly all of that is decided by the modes and the
+specs. So a method that has gone the long way twice does, for calls of the same kind, only what is left: it runs the
+operator and writes the result. That is so where nothing is recorded and nobody watches, where the tensor does not show
+a place of its memory several times, and where the result fits it without a cast. What is looked at each time is
+whether the other operand shows the same memory (Note [Overlapping memory] in ``inplace_memory.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from tapegrad.bindings.registry import NAMESPACES
+from tapegrad.bindings.scalars import EXACT
+from tapegrad.dispatch import Plan, runner
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.ops.operator import Operator
+from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.spec import Spec
+from tapegrad.tensor.tensor import Tensor, write, writing
+
+FAST = "in place"
+"""The first item of the keys by which an operator's plans for this are found among its others."""
+
+SEEN_ONCE: Any = False
+"""In place of a plan: many kinds of calls come once only, and to write a plan costs more than the long way."""
+
+NEVER: Any = ()
+"""The same, for kinds of calls that always go the long way."""
+
+FITS_ALL = 2**15
+"""Floats below this fit into all floating types; of others some methods look whether they do."""
+
+
+Method = Callable[..., Tensor]
+
+
+def fast_method(fast: Callable[..., Method], op: Operator) -> Callable[[Method], Method]:
+    """Put a method of Tensor, made fast, in place of the one that was declared."""
+
+    def replace(method: Method) -> Method:
+        NAMESPACES["Tensor"][method.__name__] = made = fast(method, op)
+        return made
+
+    return replace
+
+
+def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> Method:
+    """An in-place method of one other operand, a tensor or a number, by the shortest way. See Note [The fast path].
+
+    Args:
+        whole: the method as it is, which goes the long way.
+        op: what it comes down to, for tensors and for a tensor and a float.
+        scaled: the same for a method that was given ``alpha``, a float.
+    """
+
+    @wraps(whole)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if len(args) != 1 or (kwargs and (scaled is None or tuple(kwargs) != ("alpha",))):
+            return whole(self, *args, **kwargs)
+        (other,) = args
+        key: tuple
+        operands: tuple
+        kind = other._spec if isinstance(other, Tensor) else type(other)
+        if kind is int and -EXACT < other < EXACT:
+            other, kind = float(other), float
+        if scaled is not None and kwargs:
+            operator, alpha = scaled, kwargs["alpha"]
+            key, operands = (FAST, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
+        else:
+            operator, key, operands = op, (FAST, thread.modes, self._spec, kind), (other,)
+        run, storage = operator.plans.get(key) or operator.plan_cache.get(key), self._storage
+        if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
+            return _long_way(whole, operator, key, self, args, kwargs)
+        return _written(self, run(self, *operands))
+
+    return method
+
+
+def two_operands(whole: Method, op: Operator, *names: str) -> Method:
+    """``one_operand`` for a method of two other operands, and numbers of these ``names``."""
+
+    @wraps(whole)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if len(args) != 2 or tuple(kwargs) != names:
+            return whole(self, *args, **kwargs)
+        operands, storage = (*args, *kwargs.values()), self._storage
+        key = (FAST, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
+        run, plain = op.plans.get(key) or op.plan_cache.get(key), True
+        for x in operands:
+            if isinstance(x, Tensor):
+                plain = plain and (x is self or storage is None or x._storage is not storage)
+            else:
+                plain = plain and type(x) is float and -FITS_ALL < x < FITS_ALL
+        if not run or not plain:
+            return _long_way(whole, op, key, self, args, kwargs)
+        return _written(self, run(self, *operands))
+
+    return method
+
+
+def no_operand(whole: Method, op: Operator) -> Method:
+    """``one_operand`` for a method without one."""
+
+    @wraps(whole)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        key = (FAST, thread.modes, self._spec)
+        run = op.plans.get(key) or op.plan_cache.get(key)
+        if not run or args or kwargs:
+            return _long_way(whole, op, key, self, args, kwargs)
+        return _written(self, run(self))
+
+    return method
+
+
+def _written(tensor: Tensor, result: Tensor) -> Tensor:
+    with writing:
+        write(tensor, result._value)
+    return tensor
+
+
+def _long_way(
+    whole: Method, op: Operator, key: tuple, tensor: Tensor, args: tuple, kwargs: dict[str, Any]
+) -> Tensor:
+    """Call a method as it is; when that went well a second time, the next call of its kind need not go this way."""
+    result = whole(tensor, *args, **kwargs)
+    known = op.plan_cache.get(key)
+    if known is None:
+        op.plan_cache.keep(key, SEEN_ONCE)
+    elif known is SEEN_ONCE:
+        op.plan_cache.replace(key, _shortcut(op, key[1], key[2:]) or NEVER)
+    return result
+
+
+def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
+    """What runs an operator on a tensor and operands of these specs if its result may be written as it is, or None."""
+    watched = modes.intercepted or modes.results_watched or modes.saved_hooks or modes.recording or modes.function_modes
+    if watched or modes.inference or modes.level or modes.forward_level >= 0 or not all(map(_is_simple, specs)):
+        return None
+    if op.promote == "none" and float in specs:  # it may be that not every number fits
+        return None
+    if specs[0].strides is not None or specs[0].dtype.category < FLOATING:
+        return None
+    plan = Plan(op, specs, {}, modes)
+    fits = plan.out_specs[0].bare is specs[0].bare and not any(plan.needed) and not plan.mixed
+    return runner(plan) if fits else None
+
+
+def _is_simple(spec: Any) -> bool:
+    """Whether an operand is a float, or a tensor that needs no other treatment than any."""
+    if not isinstance(spec, Spec):
+        return spec is float
+    return not (spec.overrides or spec.inference or spec.dual or spec.level)

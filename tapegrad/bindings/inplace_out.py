@@ -1,0 +1,171 @@
+"""``out=``: writing a result into a tensor that is given.
+
+Note [Results written into tensors]
+A function called with ``out=`` computes its result without recording it, and writes that into the tensor, which gets
+the result's shape if it has another one. A result may be written to a tensor of another dtype if it can be cast to
+that, as in place; many of PyTorch's functions want just the dtype of the result, and some compute in that of the
+tensor. Which does what is declared with the function: Note [Declared once] in ``declarations.py``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.bindings.declarations import EXPECTED, Out, said
+from tapegrad.bindings.inplace import become, refuse_in_place
+from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
+from tapegrad.bindings.parser_table import FUNCTIONS
+from tapegrad.bindings.registry import out_writer, unprefixed
+from tapegrad.bindings.scalars import unsupported
+from tapegrad.errors import NotDifferentiableError
+from tapegrad.execution.dtypes import COMPLEX, dtype
+from tapegrad.execution.promotion import can_cast
+from tapegrad.tape.modes import switched, thread
+from tapegrad.tensor.refusals import refuse_examples
+from tapegrad.tensor.tensor import Tensor
+
+
+def _refuse_mapped(name: str, out: Out, operands: Sequence[Tensor]) -> None:
+    """Refuse to write a result that depends on examples of a ``vmap``, or random numbers there, into a given tensor."""
+    if out.random and any(level.maps for level in thread.levels):
+        raise RuntimeError(
+            "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out "
+            "variants as a workaround"
+        )
+    rule = f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+    refuse_examples(rule, *operands)
+
+
+def write_out(name: str, out: Out, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
+    """Call a function and write what it gives into ``target``, which is returned: a tensor, or several.
+
+    See Note [Results written into tensors].
+
+    Raises:
+        RuntimeError: an argument requires grad; the result can't be cast to the target's dtype.
+        NotDifferentiableError: an argument is dual.
+        TypeError: there are more or fewer targets than results.
+    """
+    targets, own = _targets(name, target), unprefixed(name)
+    operands = _tensors((*targets, *args, *kwargs.values()))
+    if thread.modes.level:
+        _refuse_mapped(own, out, operands)
+    if out.derivative and thread.modes.grad and any(tensor.requires_grad for tensor in operands):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    if thread.modes.forward_grad and any(tensor._spec.dual for tensor in operands):
+        called = out.called or (own if own in FUNCTIONS else name)
+        raise NotDifferentiableError(
+            f"Trying to use forward AD with {called}_out that does not support it because it is an out= function"
+        )
+    with switched(grad=False):
+        result = function(*args, **_computed_in(out, targets[0].dtype, kwargs))
+        _check_count(name, target, targets, result)
+        results = _placed(result if isinstance(result, tuple) else (result,), targets, operands)
+        for one, given in zip(results, targets, strict=True):
+            _check_dtype(out, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
+        for one, given in zip(results, targets, strict=True):
+            _write(out, one, given, (*args, *kwargs.values()))
+    return getattr(type(result), "_out", tuple)(targets) if isinstance(result, tuple) else target
+
+
+out_writer.fill(write_out)
+
+
+def _targets(name: str, target: Any) -> Sequence[Tensor]:
+    targets = target if isinstance(target, (tuple, list)) else (target,)
+    for one in targets:
+        if not isinstance(one, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(one).__name__}")
+    return targets
+
+
+def _tensors(values: Sequence[Any]) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (tuple, list)):
+            found.extend(_tensors(value))
+    return found
+
+
+def _placed(results: Sequence[Tensor], targets: Sequence[Tensor], operands: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The results on the devices of their targets, where no tensor says that they are to be elsewhere.
+
+    Raises:
+        RuntimeError: PyTorch's message, if one does.
+    """
+    pairs = list(zip(results, targets, strict=True))
+    for one, given in pairs:
+        if one.device is not given.device and len(operands) > len(targets):
+            raise RuntimeError(
+                f"Attempting to copy from device {one.device} to device {given.device}, but cross-device copies are "
+                "not allowed!"
+            )
+    return [one if one.device is given.device else one.to(given.device) for one, given in pairs]
+
+
+def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any) -> None:
+    if isinstance(target, Tensor):
+        if isinstance(result, tuple):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(target).__name__}")
+    elif not isinstance(result, tuple):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+    elif len(targets) != len(result):
+        raise TypeError(f"expected tuple of {len(result)} elements but got {len(targets)}")
+
+
+def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
+    if target._spec.strides is not None and not out.resizes:
+        refuse_in_place(target)
+    if out.apart:
+        refuse_shared_parts(target, operands, strict=True)
+    if result.shape != target.shape:
+        _warn_of_shape(target, result)
+        resize_for(result, target)
+    refuse_in_place(target)
+    if target._storage is not None:
+        refuse_shared_parts(target, operands)
+    become(target, result)
+
+
+def _warn_of_shape(target: Tensor, result: Tensor) -> None:
+    if target._spec.numel:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
+            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=6,
+        )
+
+
+# -- dtypes ------------------------------------------------------------------------------------------------------------
+
+
+def _computed_in(out: Out, target: dtype, kwargs: dict) -> dict:
+    """The keyword arguments of a call, with the dtype of the target if it is to compute in that."""
+    if out.computes is None or kwargs.get("dtype") is not None:
+        return kwargs
+    if target.category < out.computes or (out.real and target.category == COMPLEX):
+        if out.kernel:
+            raise unsupported(out.kernel, target)
+        return kwargs
+    return {**kwargs, "dtype": target}
+
+
+def _check_dtype(out: Out, result: dtype, target: dtype, arguments: tuple, several: bool) -> None:
+    """Refuse a target of the wrong dtype."""
+    if result is target:
+        return
+    exact = EXPECTED if several else out.dtype(arguments) if callable(out.dtype) else out.dtype
+    if exact is not None:
+        raise RuntimeError(said(exact, result, target))
+    cast = out.cast(arguments) if callable(out.cast) else out.cast
+    if cast is not None and not can_cast(result, target):
+        raise out.error(said(cast, result, target))

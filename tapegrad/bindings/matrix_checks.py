@@ -1,0 +1,65 @@
+"""Checks that the functions of matrices share: dimensions, squareness, dtypes."""
+
+from __future__ import annotations
+
+from tapegrad.bindings.arguments import not_implemented
+from tapegrad.bindings.bounds import batch_element
+from tapegrad.errors import LinAlgError
+from tapegrad.execution.dtypes import COMPLEX, FLOATING
+from tapegrad.execution.late import Finding
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.tensor import Tensor
+
+
+def check_matrices(name: str, input: Tensor, argument: str = "A") -> None:
+    """Refuse what has fewer than two dimensions.
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+
+
+def check_square(name: str, input: Tensor) -> None:
+    """Refuse what are no square matrices.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    check_matrices(name, input)
+    rows, columns = input.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+def check_floating(name: str, input: Tensor) -> None:
+    """Refuse integers.
+
+    Raises:
+        RuntimeError: PyTorch's message.
+    """
+    if input.dtype.category < FLOATING:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_name}"
+        )
+
+
+def check_kernel(kernel: str, input: Tensor) -> None:
+    """Refuse the dtypes that LAPACK doesn't have.
+
+    Raises:
+        NotImplementedError: PyTorch's message.
+    """
+    if input.dtype.category < FLOATING or input.dtype.itemsize < (8 if input.dtype.category == COMPLEX else 4):
+        raise not_implemented(kernel, input.dtype)
+
+
+def is_differentiated(input: Tensor) -> bool:
+    """Whether anybody may ask for a derivative of what is computed from a tensor."""
+    return (input._spec.requires_grad and thread.modes.grad) or bool(input._spec.dual)
+
+
+def failure(name: str, found: Finding, what: str) -> LinAlgError:
+    """PyTorch's words for the first matrix of a batch that a routine could not do."""
+    return LinAlgError(f"{name}: {batch_element(found.place, found.ndim)}{what}")

@@ -1,0 +1,242 @@
+"""Where the elements of a tensor lie, as programs ask for it; views by strides; copies in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.bindings.arguments import existing_dim
+from tapegrad.bindings.factory import is_integer, type_name
+from tapegrad.bindings.layouts import checked_format, copy_laid_out, copy_strides, format_strides, has_format, laid_out
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.viewing import as_view, declare_view, geometry_of
+from tapegrad.errors import out_of_storage
+from tapegrad.execution.boxes import box_kinds
+from tapegrad.execution.rows import fills
+from tapegrad.ops import shape as ops
+from tapegrad.ops import strided
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import Geometry, Ints, extent
+from tapegrad.tensor.layout import contiguous_format, preserve_format
+from tapegrad.tensor.placing import address_of, lie_alike, memory_of, nbytes_of
+from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.tensor import Tensor, describe, storage_of, wrap
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor")
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours along each dimension, or along one, lie in memory.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3).t().stride(), torch.ones(2, 3).stride(0)
+    ((1, 3), 3)
+    """
+    strides = self._spec.layout
+    if dim is None:
+        return strides
+    if not is_integer(dim):
+        raise TypeError(f"stride(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
+    return strides[existing_dim(dim, self.ndim)]
+
+
+@public("Tensor")
+def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
+    """Whether elements lie in row-major order without gaps, or as another memory format says."""
+    return has_format(self, checked_format("is_contiguous", memory_format))
+
+
+@public("Tensor")
+def storage_offset(self: Tensor) -> int:
+    """Where in its storage a tensor begins, in elements."""
+    return self._offset
+
+
+@public("Tensor")
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element; 0 if there is none. It tells who shares memory with whom, and stays the same.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, 3)
+    >>> x[1].data_ptr() - x.data_ptr(), x.clone().data_ptr() == x.data_ptr()
+    (12, False)
+    """
+    return address_of(storage_of(self)) + self._offset * self.dtype.itemsize if self._spec.numel else 0
+
+
+@public("Tensor")
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors show the same memory in the same way."""
+    same_memory = self is tensor or storage_of(self) is storage_of(tensor)
+    return same_memory and geometry_of(self) == geometry_of(tensor)
+
+
+# -- copies in an order ------------------------------------------------------------------------------------------------
+
+
+@public("torch", "Tensor")
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy, with gradients flowing back to ``input``; its elements lie as those of ``input``, if no format is given.
+
+    Raises:
+        RuntimeError: the format is one of tensors with another number of dimensions.
+    """
+    if memory_format is None:
+        return ops.clone(input)
+    strides = copy_strides("clone", input, memory_format)
+    return copy_laid_out(input, strides)
+
+
+@public("Tensor")
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its elements lie in row-major order (or as a memory format says), else a copy.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, 3)
+    >>> x.contiguous() is x, x.t().contiguous().stride()
+    (True, (2, 1))
+    """
+    chosen = checked_format("contiguous", memory_format, contiguous_format)
+    if has_format(self, chosen):
+        return self
+    if chosen is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return copy_laid_out(self, format_strides(chosen, tuple(self.shape)))
+
+
+# -- views by strides --------------------------------------------------------------------------------------------------
+
+
+declare_view(strided.as_strided, lambda place, offset, shape, strides: Geometry(shape, strides, offset))
+
+
+@public("torch", "Tensor")
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """The view of a tensor's memory with this shape, strides and offset, whatever part of it the tensor itself shows.
+
+    Args:
+        size, stride: of the view; strides are in elements, and may let elements overlap.
+        storage_offset: where it begins in the memory; where ``input`` does, if not given.
+
+    Raises:
+        RuntimeError: it reaches beyond the memory, or has a negative stride.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(6.0).as_strided((2, 2), (3, 1), 1)
+    tensor([[1., 2.],
+            [4., 5.]])
+    """
+    place = checked_place(input, size, stride, storage_offset)
+    arguments, settings = strided_arguments(input, place)
+    result = strided.as_strided(input, *arguments, **settings)
+    as_view(input, result, named_strides(place.shape, place.strides), place.offset)
+    if input._spec.dual and result._spec.dual:
+        set_tangent(result, tangent_window(input, place, settings))
+    return result
+
+
+def tangent_window(input: Tensor, place: Geometry, settings: dict[str, Any]) -> Tensor:
+    """What a window on the memory of a dual tensor shows of the tangent: zeros of what isn't the tensor's own."""
+    tangent: Any = tangent_of(input)
+    if lie_alike(tangent, input):
+        return as_strided(tangent, *place)
+    return strided.as_strided(tangent, place.offset, input._offset, None, **settings)
+
+
+def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What the operator ``as_strided`` is called with, besides the tensor."""
+    size = nbytes_of(storage_of(input)) // input.dtype.itemsize
+    settings = window_settings(input, place, size)
+    if fills(tuple(input.shape), input._spec.layout, size):
+        return (place.offset, 0, None), settings
+    row = memory_of(input)
+    return (place.offset, input._offset, wrap(row, describe(row, on=input.device))), settings
+
+
+def window_settings(input: Tensor, place: Geometry, size: int) -> dict[str, Any]:
+    """The settings of operators on a window on a tensor's memory, which has so many elements."""
+    own = geometry_of(input)
+    box, x_box = box_kinds(size, place, own)
+    return {"shape": place.shape, "strides": place.strides, "x_strides": own.strides, "size": size, "box": box,
+            "x_box": x_box}  # fmt: skip
+
+
+def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
+    """Where a view by strides lies.
+
+    Raises:
+        TypeError, RuntimeError: PyTorch's messages.
+    """
+    place = Geometry(
+        int_tuple(function, "size", size), int_tuple(function, "stride", stride),
+        input._offset if offset is None else int(offset),
+    )  # fmt: skip
+    if len(place.shape) != len(place.strides):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(step < 0 for step in place.strides):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(place.strides)}"
+        )
+    check_extent(place, input.dtype.itemsize)
+    itemsize, available = input.dtype.itemsize, nbytes_of(storage_of(input))
+    if extent(place) * itemsize > available:
+        raise RuntimeError(out_of_storage(*place, itemsize, available))
+    return place
+
+
+def check_extent(place: Geometry, itemsize: int) -> None:
+    """Refuse a shape, strides and an offset that no memory can have.
+
+    Raises:
+        RuntimeError: PyTorch's messages.
+    """
+    if any(length < 0 for length in place.shape) or any(step < 0 for step in place.strides):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(place.shape)} and strides={list(place.strides)}"
+        )
+    if place.offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {place.offset}")
+
+
+def int_tuple(function: str, name: str, given: Any) -> Ints:
+    """A sequence of ints given to a function.
+
+    Raises:
+        TypeError: PyTorch's message, for anything else.
+    """
+    position = {"size": 1, "stride": 2}[name]
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(given)}"
+        )
+    for place, number in enumerate(given):
+        if not is_integer(number):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of "
+                f"type {type_name(number)} at pos {place}"
+            )
+    return tuple(int(number) for number in given)
+
+
+@public("torch", "Tensor")
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of what ``as_strided`` shows.
+
+    The gradient of ``input`` is zero in the window and passes elsewhere; PyTorch 2.13 has it the other way round.
+
+    Raises:
+        RuntimeError: ``src`` has another shape than that, or the window reaches beyond the memory.
+    """
+    place = checked_place(input, size, stride, storage_offset)
+    if tuple(src.shape) != place.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(place.shape)}"
+        )
+    settings = window_settings(input, place, max(extent(place), extent(geometry_of(input))))
+    result = strided.copy_slices(input, src, place.offset, input._offset, **settings)
+    return renamed(laid_out(result, copy_strides("as_strided_scatter", input, None)), "AsStridedScatterBackward0")

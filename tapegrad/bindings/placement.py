@@ -1,0 +1,399 @@
+"""Tensors that are put elsewhere in memory: ``set_``, ``resize_``, in-place views; tensors made with strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from tapegrad.bindings.arguments import squeeze_axes, wrap_dim
+from tapegrad.bindings.factory import (
+    Target,
+    TensorOptions,
+    checked_size,
+    no_overload,
+    size_of_arguments,
+    target,
+    type_name,
+)
+from tapegrad.bindings.inplace import before_write, refuse_in_place
+from tapegrad.bindings.layouts import checked_format, copy_strides, format_strides, laid_out
+from tapegrad.bindings.memory import check_extent, checked_place, int_tuple, strided_arguments, tangent_window
+from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.registry import public
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_dtype
+from tapegrad.bindings.viewing import MOVES, geometry_of
+from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.error_nodes import Error
+from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
+from tapegrad.execution.host import filled
+from tapegrad.execution.sizes import check_size
+from tapegrad.ops import shape as ops
+from tapegrad.ops import strided
+from tapegrad.ops.shape import alias
+from tapegrad.tape.modes import thread
+from tapegrad.tape.node import Edge
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense
+from tapegrad.tensor.layout import contiguous_format, preserve_format
+from tapegrad.tensor.lifted import fresh
+from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
+from tapegrad.tensor.refusals import refuse_captured
+from tapegrad.tensor.spec import Spec, legacy_type_name
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, count_write, leave, storage_of, value_of
+
+# -- other memory ------------------------------------------------------------------------------------------------------
+
+_SET = (
+    "",
+    "torch.Storage source",
+    "torch.Storage source, int storage_offset, tuple of ints size, tuple of ints stride = None",
+    "Tensor source",
+    "Tensor source, int storage_offset, tuple of ints size, tuple of ints stride = None",
+)
+
+
+class NotImplementedNode(Error):
+    """Stands in the graph for what has no derivative."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+
+@public("Tensor")
+def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any = None, stride: Any = None) -> Tensor:
+    """Let this tensor show the memory of another tensor, or a storage; without a source, no memory at all.
+
+    Args:
+        source: a tensor of the same dtype, whose elements are shown as it shows them, or a storage.
+        storage_offset, size, stride: which elements are shown instead; without strides, in row-major order.
+
+    Raises:
+        RuntimeError: a leaf that requires grad, in grad mode; a source of another dtype.
+        NotDifferentiableError: the tensor or the source is dual.
+
+    >>> import tapegrad as torch
+    >>> x, y = torch.zeros(2), torch.arange(4.0)
+    >>> x.set_(y, 1, (2,))
+    tensor([1., 2.])
+    >>> y[2] = 7
+    >>> x
+    tensor([1., 7.])
+    """
+    if not _is_overload(source, storage_offset, size):
+        given = [arg for arg in (source, storage_offset, size, stride) if arg is not None]
+        raise no_overload("set_", given, {}, _SET)
+    refuse_in_place(self, overlapping=True)
+    if thread.modes.forward_grad and (self._spec.dual or (isinstance(source, Tensor) and source._spec.dual)):
+        raise NotDifferentiableError(NO_FORWARD.format("set_"))
+    _check_source(self, source)
+    spot = _spot(self, source, storage_offset, size, stride)
+    storage = _memory_of_source(self, source)
+    if extent(spot) * self.dtype.itemsize > nbytes_of(storage):
+        resize_memory(storage, extent(spot) * self.dtype.itemsize)
+    recorded = thread.modes.grad and (self._spec.requires_grad or _requires_grad(source))
+    ends = (self, source) if isinstance(source, Tensor) else (self,)
+    edges = [gradient_edge(tensor) for tensor in ends] if recorded else []
+    if size is not None:
+        edges = [edge for edge in edges if edge is not None]
+    edge = (NotImplementedNode("derivative for set_ is not implemented", edges, 1), 0)
+    if recorded and self._view is not None:
+        refuse_view(self)
+        take_history(self, edge)
+    move(self, storage, spot, source._view_bits if isinstance(source, Tensor) else 0)
+    if recorded and self._view is None:
+        _record(self, edge)
+    return self
+
+
+def _is_overload(source: Any, storage_offset: Any, size: Any) -> bool:
+    kinds = (type(None), Tensor, UntypedStorage, TypedStorage)
+    alone = storage_offset is None and size is None
+    return isinstance(source, kinds) and (alone or (source is not None and storage_offset is not None
+                                                    and isinstance(size, (tuple, list))))  # fmt: skip
+
+
+def _check_source(self: Tensor, source: Any) -> None:
+    if source is not None and source.device is not self.device:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on different device '
+            f'"{source.device}".  This is no longer allowed; the devices must match.'
+        )
+    if isinstance(source, Tensor) and source.dtype is not self.dtype:
+        names = [legacy_type_name(x._spec).rpartition(".")[2].removesuffix("Tensor").lower() for x in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}")
+    if isinstance(source, TypedStorage) and source.dtype is not self.dtype:
+        raise RuntimeError(
+            f"Expected a Storage of type {self.dtype.scalar_name.lower()} or an UntypedStorage, but got type "
+            f"{source.dtype.scalar_name} for argument 1 'storage'"
+        )
+
+
+def _spot(self: Tensor, source: Any, storage_offset: Any, size: Any, stride: Any) -> Geometry:
+    """Where in its new memory a tensor is put."""
+    if source is None:
+        return Geometry((0,), (1,), 0)
+    if size is None:
+        if isinstance(source, Tensor):
+            return geometry_of(source)
+        return Geometry((source.nbytes() // self.dtype.itemsize,), (1,), 0)
+    shape = int_tuple("set_", "size", size)
+    strides = contiguous_strides(shape) if stride is None else int_tuple("set_", "stride", stride)
+    if len(shape) != len(strides):
+        raise RuntimeError(f"unequal size length ({len(shape)}) and stride length ({len(strides)})")
+    spot = Geometry(shape, strides, int(storage_offset))
+    check_extent(spot, self.dtype.itemsize)
+    return spot
+
+
+def _memory_of_source(self: Tensor, source: Any) -> Storage:
+    if source is None:
+        return storage_of_dtype(0, self.dtype, self.device)
+    return storage_of(source) if isinstance(source, Tensor) else source.untyped().storage
+
+
+def _requires_grad(source: Any) -> bool:
+    return isinstance(source, Tensor) and source._spec.requires_grad
+
+
+def move(tensor: Tensor, storage: Storage, spot: Geometry, view_bits: int = 0) -> None:
+    """Put a tensor elsewhere, which counts as a write to it."""
+    counter = leave(tensor)
+    place(tensor, storage, spot, tensor.dtype, view_bits)
+    tensor._counter = None if counter is storage.counter else counter
+    counter.bump()
+
+
+def _record(tensor: Tensor, edge: Edge) -> None:
+    """Give a tensor that was moved a place in the graph. A view that gets none looks for one, as after a write."""
+    tensor._edge = edge
+    tensor._spec = tensor._spec.replace(requires_grad=True)
+    if tensor._view is not None:
+        tensor._view.version = tensor._version
+
+
+# -- another size ------------------------------------------------------------------------------------------------------
+
+
+@public("Tensor")
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Give this tensor another shape, in place: its memory is read in row-major order from where it begins.
+
+    Memory that is too small is made larger (here new elements are zeros); other tensors that show it see that.
+
+    Raises:
+        RuntimeError: the tensor requires grad, or is dual.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(4.0).resize_(3)
+    tensor([0., 1., 2.])
+    """
+    chosen = checked_format("resize_", memory_format, contiguous_format)
+    if size and not isinstance(size[0], (tuple, list, int)):
+        raise TypeError(f"resize_(): argument 'size' (position 1) must be tuple of ints, not {type_name(size[0])}")
+    given = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if any(isinstance(length, int) and length < 0 for length in given):
+        raise RuntimeError("numel: integer multiplication overflow")
+    shape = size_of_arguments("resize_", size, {})
+    return resized(self, shape, memory_format and chosen)
+
+
+def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tensor:
+    """``tensor``, with another shape from now on."""
+    check_size(shape, tensor.dtype.itemsize, tensor.device.type, owned=False)
+    check_size(shape, tensor.dtype.itemsize, tensor.device.type)
+    if tensor._spec.level < thread.modes.level and not thread.levels[-1].maps:
+        refuse_captured("resize_", tensor, alias(tensor))
+    if tensor._spec.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if tensor._spec.dual and thread.modes.forward_grad:
+        raise RuntimeError("cannot resize variables that has a forward grad")
+    if tensor._spec.inference and not thread.modes.inference:
+        raise RuntimeError(INFERENCE_IN_PLACE)
+    if chosen is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
+    strides = format_strides(chosen or contiguous_format, shape)
+    if shape == tuple(tensor.shape) and (chosen is None or strides == tensor._spec.layout):
+        return tensor
+    spot, storage = Geometry(shape, strides, tensor._offset), storage_of(tensor)
+    if extent(spot) * tensor.dtype.itemsize > nbytes_of(storage):
+        resize_memory(storage, extent(spot) * tensor.dtype.itemsize)
+    move(tensor, storage, spot, tensor._view_bits)
+    return tensor
+
+
+@public("torch", "Tensor")
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory."""
+    chosen = checked_format("resize_as_", memory_format, contiguous_format)
+    result = resized(input, tuple(the_template.shape))
+    if memory_format is not None:
+        strides = copy_strides("resize_as_", the_template, chosen)
+        if strides != result._spec.layout:
+            move(result, storage_of(result), Geometry(tuple(result.shape), strides, result._offset), result._view_bits)
+    return result
+
+
+# -- views in place ----------------------------------------------------------------------------------------------------
+
+
+def become_view(self: Tensor, name: str, op: Any, *numbers: int, **settings: Any) -> Tensor:
+    """Let a tensor become a view that an operator gives of it; ``name`` is what the node is called then.
+
+    The caller has asked whether it may be changed: that comes before all other checks.
+    """
+    result = op(before_write(self), *numbers, **settings)
+    if result._spec.level != self._spec.level:
+        refuse_captured(f"{op.name}_", self, result)
+    spot = MOVES[op](geometry_of(self), *numbers, **settings)
+    assert spot is not None
+    turned(self, result, spot, name)
+    tangent = tangent_of(self)
+    if tangent is not None:
+        become_view(tangent, name, op, *numbers, **settings)
+    return self
+
+
+def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
+    """Let a tensor show what ``result`` has, elsewhere in its memory."""
+    edge: Edge | None = renamed(result, name)._edge
+    value = value_of(result)
+    count_write(self)
+    storage = storage_of(self)
+    place(self, storage, spot, self.dtype, self._view_bits)
+    self._value, self._seen = value, storage.data_version
+    if edge is not None:
+        _record(self, edge)
+    return self
+
+
+@public("Tensor")
+def t_(self: Tensor) -> Tensor:
+    """Transpose this matrix, in place: its elements stay where they are in memory.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3).t_().shape
+    torch.Size([3, 2])
+    """
+    refuse_in_place(self, overlapping=True)
+    if self.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return become_view(self, "TBackward1", ops.t)
+
+
+@public("Tensor", aliases=("swapdims_",))
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions, in place."""
+    refuse_in_place(self, overlapping=True)
+    axes = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
+    return become_view(self, "TransposeBackward1", ops.transpose, axis0=axes[0], axis1=axes[1])
+
+
+@public("Tensor")
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Exchange two dimensions, in place."""
+    return transpose_(self, axis0, axis1)
+
+
+@public("Tensor")
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """Drop the dimensions of length 1, or those among ``dim``, in place."""
+    refuse_in_place(self, overlapping=True)
+    if dim is None:
+        return become_view(self, "SqueezeBackward3", ops.squeeze)
+    if isinstance(dim, (tuple, list)):
+        return become_view(self, "SqueezeBackward5", ops.squeeze_axes, axis=squeeze_axes(dim, self.ndim))
+    return become_view(self, "SqueezeBackward4", ops.squeeze_axis, axis=wrap_dim(dim, self.ndim))
+
+
+@public("Tensor")
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """Put in a dimension of length 1, in place."""
+    refuse_in_place(self, overlapping=True)
+    return become_view(self, "UnsqueezeBackward1", ops.unsqueeze, axis=wrap_dim(dim, self.ndim + 1))
+
+
+@public("torch", "Tensor")
+def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """``as_strided`` in place: from now on the tensor shows that part of its memory."""
+    refuse_in_place(input, overlapping=True)
+    spot = checked_place(input, size, stride, storage_offset, "as_strided_")
+    arguments, settings = strided_arguments(input, spot)
+    result, tangent = strided.as_strided(before_write(input), *arguments, **settings), tangent_of(input)
+    if tangent is not None:
+        alike = lie_alike(tangent, input)
+        set_tangent(input, as_strided_(tangent, *spot) if alike else tangent_window(input, spot, settings))
+    leave(input)
+    return turned(input, result, spot, "AsStridedBackward1")
+
+
+# -- made with strides -------------------------------------------------------------------------------------------------
+
+
+@public("torch")
+def empty_strided(size: Any, stride: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor of a size whose elements lie in memory as strides say, to be written yet. Here they are zeros.
+
+    >>> import tapegrad as torch
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    return _strided("empty_strided", size, stride, target("empty_strided", options))
+
+
+@public("Tensor")
+def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """``empty_strided``, of this tensor's dtype and device."""
+    made = target("new_empty_strided", options, self.dtype, self.device)
+    return _strided("new_empty_strided", size, stride, made, self)
+
+
+def _strided(function: str, size: Any, stride: Any, made: Target, like: Tensor | None = None) -> Tensor:
+    shape, strides = checked_size(function, int_tuple(function, "size", size)), int_tuple(function, "stride", stride)
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
+        )
+    spot = Geometry(shape, strides)
+    check_extent(spot, made.dtype.itemsize)
+    if is_dense(shape, strides) and all(shape):
+        return laid_out(made.full(shape, 0, like), strides)
+    row = filled((extent(spot),), 0, made.dtype, made.device)
+    result = fresh(None, Spec.of(shape, made.dtype, made.device, made.requires_grad))
+    return place(result, Storage(row), spot, made.dtype)
+
+
+@public("torch")
+def empty_permuted(size: Any, physical_layout: Any, **options: Unpack[TensorOptions]) -> Tensor:
+    """A tensor to be written yet, whose dimensions lie in memory in an order that is given, the outermost first.
+
+    >>> import tapegrad as torch
+    >>> torch.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
+    (15, 1, 3)
+    """
+    shape, order = checked_size("empty_permuted", size), tuple(physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    strides = [0] * len(shape)
+    steps = contiguous_strides(tuple(shape[axis] for axis in _checked_order(order)))
+    for axis, step in zip(order, steps, strict=True):
+        strides[axis] = step
+    return _strided("empty_permuted", shape, tuple(strides), target("empty_permuted", options))
+
+
+def _checked_order(order: tuple[int, ...]) -> tuple[int, ...]:
+    for place_, axis in enumerate(order):
+        if not 0 <= axis < len(order):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(order) - 1}, but got {axis} at index "
+                f"{place_}).  NB: negative dims not currently supported; file an issue if you want it."
+            )
+        if axis in order[:place_]:
+            raise RuntimeError("Duplicate dim not allowed")
+    return order

@@ -1,0 +1,560 @@
+"""How PyTorch's vocabulary is declared: one decorator says where a function lives and checks what all of them check.
+
+Note [What public() does]
+``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: modes, and
+arguments whose class overrides functions (``__torch_function__``), get the call; arguments of types that PyTorch does
+not take are refused in its words (Note [The gate] in ``parser.py``); arguments are cast under autocast (Note [Autocast]
+in ``amp/casting.py``); ``out=`` writes the result into a given tensor.
+The function itself then only translates PyTorch's spelling into operators of the table. Which types have passed is
+remembered, and where the function raises, the gate is asked again: PyTorch would have found what is wrong with an
+argument before.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tapegrad.bindings.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
+from tapegrad.bindings.parser import (
+    NUMPY_NAMES,
+    check_call,
+    check_inner,
+    has_number,
+    is_large,
+    is_outdated,
+    overloads_of,
+    respelled,
+    type_name,
+)
+from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
+from tapegrad.doors import Door
+from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.ops.signatures import parameters_of
+from tapegrad.tape.modes import switched, thread
+from tapegrad.tensor.tensor import Tensor
+
+NAMESPACES: dict[str, dict[str, Callable]] = {}
+"""Namespace ("torch", "Tensor", "nn.functional", "linalg", "special", ...) to name to function."""
+
+PROPERTIES: dict[str, Any] = {}
+"""Properties of Tensor by name, and what else is set on the class as it is: class methods."""
+
+NOT_WRAPPED: set[Any] = set()
+"""Functions whose result a subclass gets as it is, by default."""
+
+BY_CLASSES: set[Any] = set()
+"""The functions that classes can override."""
+
+
+
+NATIVE_IN_NN: set[str] = set()
+"""Functions of ``nn.functional`` that PyTorch has in C++, with signatures; the others are written in Python."""
+
+
+class Unset:
+    """The class of ``UNSET``, for its text in signatures."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+UNSET: Any = Unset()
+"""The default of a parameter whose absence means something else than None."""
+
+
+OWN_NAMES = {numpy: name for name, given in NUMPY_NAMES.items() for numpy in given.split()}
+"""PyTorch's names of parameters by NumPy's."""
+
+
+TRUTHS = frozenset((
+    "sorted", "return_inverse", "return_counts", "pivot", "training", "log_input", "full", "log_target", "ceil_mode",
+    "use_input_stats", "swap",
+))  # fmt: skip
+"""Parameters for which PyTorch takes nothing but truth values."""
+
+LENIENT = frozenset(("multi_head_attention_forward",))
+"""Functions that only ask whether they hold."""
+
+_LASTING = ("builtins", "numpy", "tapegrad")
+"""Modules whose types are there for good, and may be remembered."""
+
+TENSOR = ("Tensor", Tensor)
+"""Annotations of parameters that take tensors only."""
+
+out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="bindings/inplace_out.py")
+"""What calls a function and writes its result into the tensor given as ``out=``."""
+
+caster: Door[Callable[..., Any]] = Door("caster", filled_by="amp/casting.py")
+"""What casts the arguments of a call where ``modes.autocast`` says so."""
+
+IN_PLACE: dict[str, InPlace] = {}
+"""What is particular about in-place variants, by the methods that they belong to; ``inplace.py`` declares them."""
+
+PREFIXES = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
+"""What PyTorch puts before the names of a namespace's functions, in messages and in ``__name__``."""
+
+
+def unprefixed(name: str) -> str:
+    """The name of a function as its namespace has it.
+
+    >>> unprefixed("linalg_norm"), unprefixed("add")
+    ('norm', 'add')
+    """
+    return next((name.removeprefix(prefix) for prefix in PREFIXES.values() if name.startswith(prefix)), name)
+
+
+def public(
+    *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool | Out = False,
+    in_place: InPlace = ORDINARY_IN_PLACE, asks: str = "all", native: bool = False,
+) -> Callable:  # fmt: skip
+    """Declare a function of PyTorch's vocabulary. See Note [Declared once] in ``declarations.py``.
+
+    Args:
+        homes: the namespaces it appears in; in ``"Tensor"`` it is a method, with the tensor as first argument.
+        name: its name there, if it is not the function's own (a trailing ``_`` of the function's name is kept).
+        aliases: further names in the same namespaces.
+        out: what is particular about ``out=``, which it takes if PyTorch's signatures say so; True where there are none
+            and it does.
+        in_place: what is particular about the in-place variant, which it has if PyTorch's signatures say so.
+        asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
+        native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not.
+    """
+
+    def decorate(function: Callable) -> Callable:
+        first = name or function.__name__
+        made: dict[tuple, Callable] = {}
+        NATIVE_IN_NN.update((first, *aliases) if native else ())
+        for home in homes:
+            for key in (first, *aliases):
+                table = NAMESPACES.setdefault(home, {})
+                if key in table:
+                    raise TypeError(f"{home}.{key} is declared twice")
+                called, kind = PREFIXES.get(home, "") + key, kind_of(home, key)
+                if called not in FUNCTIONS and called not in METHODS:
+                    called = PREFIXES.get(home, "") + first
+                if (called, kind) not in made:
+                    written = out_of(called, kind, out)
+                    made[called, kind] = wrapped(function, PREFIXES.get(home, "") + first, kind, called, asks, written)
+                table[key] = made[called, kind]
+                if home == "Tensor" and in_place is not ORDINARY_IN_PLACE:
+                    IN_PLACE[key] = in_place
+        return NAMESPACES[homes[0]][first]
+
+    return decorate
+
+
+def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
+    """How a function writes into what is given as ``out=``, or None if it does not take it."""
+    if kind == "method" or not (out is True or (kind == "function" and takes_out(called))):
+        return None
+    return out if isinstance(out, Out) else ORDINARY_OUT
+
+
+def kind_of(home: str, name: str) -> str:
+    """How PyTorch has a function: as a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``."""
+    if home == "Tensor":
+        return "method"
+    return "python" if home.startswith(("nn", "ops", "masked")) and name not in NATIVE_IN_NN else "function"
+
+
+def wrapped(
+    function: Callable, name: str, kind: str = "function", called: str | None = None, asks: str = "all",
+    out: Out | None = None,
+) -> Callable:  # fmt: skip
+    """``function`` with the checks of every public function around it. See Note [What public() does].
+
+    Args:
+        function: what it does.
+        name: what messages about ``out=`` call it.
+        kind: see ``kind_of``; messages about a method don't count the tensor itself among the arguments.
+        called: its name in messages, which may be an alias.
+        asks: who may override it; see ``public``.
+        out: how it writes into what is given as ``out=`` besides its arguments; None if it takes none.
+    """
+    takes = Signature(function, name, kind, called, out)
+    known, late, overridable, classes = takes.known, takes.late, asks != "nobody", asks == "all"
+    called = takes.called
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        plain: bool | None = True
+        if kwargs or overriding.active or not (late or (*map(type, args),) in known):
+            key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+            plain = known.get(key)
+            if plain is None:
+                if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
+                    return overridden(wrapper, args, kwargs)
+                plain = takes.admit(key, args, kwargs)
+            if overriding.active and overridable:
+                if asked(args if classes else (), kwargs if classes else {}):
+                    return overridden(wrapper, args, kwargs, classes)
+                if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
+                    with switched(torch_function=False):
+                        return wrapper(*args, **kwargs)
+            if overriding.active and thread.modes.autocast:
+                cast = caster.content(called, args, kwargs)
+                if cast is not None:
+                    with switched(autocast=()):
+                        return wrapper(*cast[0], **cast[1])
+        try:
+            if not kwargs:
+                return function(*args)
+            if plain:
+                return function(*args, **kwargs)
+            named = takes.checked(kwargs)
+            target = None if takes.out is None else named.pop("out", None)
+            if target is not None:
+                return out_writer.content(takes.name, takes.out, function, target, args, named)
+            return function(*args, **named)
+        except Exception as error:
+            again = takes.explain(error, args, kwargs)
+            if again is None:
+                raise
+        return wrapper(*again[0], **again[1])
+
+    wrapper.__name__ = wrapper.__qualname__ = takes.called
+    if classes:
+        BY_CLASSES.add(wrapper)
+    return wrapper
+
+
+class Signature:
+    """What the checks around a public function know of it.
+
+    Attributes:
+        function, name, called: as given to ``wrapped``.
+        method, native: whether it is a method; whether PyTorch has signatures of it.
+        tensors: for each argument by position, whether it must be a tensor; empty if none must.
+        out: how it writes into what is given as ``out=``; None if it takes none, or does that itself.
+        by_name: see ``known_by_name``; None until somebody gives an argument by name.
+        late: whether the function finds out by itself what its arguments are, and the gate is asked when it has raised.
+        known: the types of arguments that passed, and the names they had; whether they can be given on as they are.
+        small: the same where ints are among them, which pass if they have no more than 64 bits.
+    """
+
+    __slots__ = (
+        "by_name", "called", "function", "known", "late", "method", "name", "native", "out", "small", "tensors",
+    )  # fmt: skip
+
+    def __init__(
+        self, function: Callable, name: str, kind: str = "function", called: str | None = None, out: Out | None = None
+    ) -> None:
+        parameters, annotations = parameters_of(function), function.__annotations__
+        self.function, self.name, self.called = function, name, called or name
+        self.method, self.native = kind == "method", kind != "python"
+        self.by_name: tuple[dict[str, str], frozenset[str]] | None = None
+        by_position = (*parameters.positional, parameters.variadic) if parameters.variadic else parameters.positional
+        tensors = tuple([annotations.get(key) in TENSOR for key in by_position])
+        self.tensors = tensors if any(tensors) else ()
+        self.out = None if "out" in parameters.keyword or "out" in parameters.positional else out
+        self.known: dict[tuple, bool] = {}
+        self.small: dict[tuple, bool] = {}
+        self.late = not self.tensors and len(parameters.positional) == 2 and not parameters.variadic  # x + y
+
+    def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Refuse a call with arguments that PyTorch does not take; remember their types if they are all that counts.
+
+        Returns whether the arguments can be given on as they are.
+
+        Raises:
+            TypeError, ValueError, OverflowError: PyTorch's message.
+        """
+        given = (*args, *kwargs.values())
+        if key in self.small and not any(map(is_large, given)):
+            return self.small[key]
+        lasting = self.check(args, kwargs)
+        renamed, tensors = self.by_name or self.known_by_name()
+        plain = not kwargs or (renamed.keys().isdisjoint(kwargs) and "out" not in kwargs)
+        if not plain or not tensors.isdisjoint(kwargs):
+            self.checked(kwargs)
+        if lasting and all(isinstance(kind, str) or kind.__module__.startswith(_LASTING) for kind in key):
+            table = self.small if int in key and self.takes_number(args, kwargs) else self.known
+            table[key] = plain
+        return plain
+
+    def takes_number(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether an int stands among these arguments for any number: whether it passes is seen by its value."""
+        if self.in_python():
+            annotations = self.function.__annotations__
+            given = self.bound(args, kwargs)
+            return any(type(arg) is int and annotations.get(name) != "int" for name, arg in given.items())
+        return has_number(self.called, self.method, args[self.method :], kwargs)
+
+    def check(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Refuse a call as PyTorch's parser does; whether all calls with arguments of these types would pass."""
+        flags = zip(args, self.tensors)  # noqa: B905 - fewer arguments may be given
+        fits = all(isinstance(arg, Tensor) or not is_tensor for arg, is_tensor in flags)
+        lasting = True
+        if self.in_python():
+            self.check_names(args, kwargs)
+        if self.native and not (self.method and (not args or not isinstance(args[0], Tensor))):
+            lasting = check_call(self.called, self.method, args[self.method :], kwargs)
+        if not fits and not (self.native and is_outdated(self.called, self.method, args[self.method :], kwargs)):
+            raise self.refusal(args)
+        if self.in_python():
+            self.check_truths(args, kwargs)
+            if any(map(is_large, (*args, *kwargs.values()))):
+                check_inner(self.called, self.bound(args, kwargs))
+        return lasting
+
+    def bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """What each parameter of the function is given; ``out`` is none of them where it is taken besides."""
+        return inspect.signature(self.function).bind(*args, **self.without_out(kwargs)).arguments
+
+    def without_out(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, without ``out`` where that is taken besides them."""
+        return kwargs if self.out is None else {key: arg for key, arg in kwargs.items() if key != "out"}
+
+    def in_python(self) -> bool:
+        """Whether PyTorch's function is written in Python, and gives its arguments on to others."""
+        return not self.native or not overloads_of(self.called, self.method)
+
+    def check_names(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Refuse too many arguments, too few, and unknown ones, as Python does before anything else."""
+        if not self.known_by_name()[0].keys().isdisjoint(kwargs):
+            return
+        try:
+            self.bound(args, kwargs)
+        except TypeError:
+            called, own = self.called, self.function.__code__.co_qualname
+            try:
+                self.function(*args, **self.without_out(kwargs))
+            except TypeError as error:
+                raise TypeError(str(error).replace(own, f"Tensor.{called}" if self.method else called)) from None
+
+    def check_truths(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Refuse numbers for truth values where PyTorch's function is written in Python, and gives them on."""
+        names = parameters_of(self.function).positional
+        for position, (name, arg) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
+            if name in TRUTHS and not isinstance(arg, bool) and self.function.__name__ not in LENIENT:
+                where = f"'{name}' (position {position + 1})" if position < len(args) else f"'{name}'"
+                raise TypeError(f"{self.called}(): argument {where} must be bool, not {type_name(arg)}")
+
+    def explain(self, error: Exception, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
+        """Raise what PyTorch's parser says of a call that failed, if it has a say; or that there was no memory.
+
+        Returns the arguments with which to try again, if PyTorch takes what they are for something else.
+        """
+        if isinstance(error, MEMORY_ERRORS):
+            raise out_of_memory(error) from None
+        try:
+            self.check(args, kwargs)
+        except (TypeError, ValueError, OverflowError) as better:
+            if str(better) != str(error):
+                raise better from None
+            return None
+        if not self.native:
+            if not isinstance(error, ValueError):  # those PyTorch's own function raises, before it calls another one
+                self.check_optional(args, kwargs)
+                check_inner(self.called, self.bound(args, kwargs))
+            return None
+        parameters = parameters_of(self.function)
+        most = len(args) if parameters.variadic else len(parameters.positional) - self.method
+        rest, named = respelled(self.called, self.method, args[self.method :], kwargs, most)
+        return None if rest is None else ((*args[: self.method], *rest), named)
+
+    def check_optional(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Refuse what is no tensor where there may be one or None."""
+        annotations, names = self.function.__annotations__, parameters_of(self.function).positional
+        for position, (name, arg) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
+            if annotations.get(name) == "Tensor | None" and arg is not None and not isinstance(arg, Tensor):
+                where = f"'{name}' (position {position + 1})" if position < len(args) else f"'{name}'"
+                raise TypeError(f"{self.called}(): argument {where} must be Tensor, not {type_name(arg)}") from None
+
+    def overridden(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether the classes of arguments get a call: tensors only if that is not switched off."""
+        found = overriders(args, kwargs)
+        return bool(found) and (thread.modes.torch_function or any(not isinstance(arg, Tensor) for arg in found))
+
+    def refusal(self, args: tuple) -> TypeError:
+        """PyTorch's message about the first of these arguments that should be a tensor and is none."""
+        flags = zip(args, self.tensors)  # noqa: B905 - fewer arguments may be given
+        position, given = next(
+            (i, arg) for i, (arg, is_tensor) in enumerate(flags) if is_tensor and not isinstance(arg, Tensor)
+        )
+        if self.method and not position:
+            return TypeError(f"descriptor '{self.called}' for 'torch._C.TensorBase' objects doesn't apply to a "
+                             f"'{type(given).__name__}' object")  # fmt: skip
+        return TypeError(
+            f"{self.called}(): argument '{parameters_of(self.function).names[position]}' (position "
+            f"{position + 1 - self.method}) must be Tensor, not {type_name(given)}"
+        )
+
+    def checked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments that are given by name, by the names that PyTorch has for NumPy's.
+
+        Raises:
+            TypeError: one that should be a tensor and is none.
+        """
+        renamed, tensors = self.by_name or self.known_by_name()
+        kwargs = dict(kwargs)
+        if not renamed.keys().isdisjoint(kwargs):
+            kwargs = {key if renamed.get(key, key) in kwargs else renamed[key]: arg for key, arg in kwargs.items()}
+        for key, arg in kwargs.items():
+            if key in tensors and not isinstance(arg, Tensor):
+                raise TypeError(f"{self.called}(): argument '{key}' must be Tensor, not {type_name(arg)}")
+        return kwargs
+
+    def otherwise_named(self, names: tuple[str, ...]) -> dict[str, str]:
+        """PyTorch's names of parameters that have others here, as those that are called differently in overloads."""
+        own = parameters_of(self.function).positional[self.method :]
+        found: dict[str, str] = {}
+        for overload in overloads_of(self.called, self.method) if self.native else ():
+            theirs = [parameter.name for parameter in overload.parameters if not parameter.by_name]
+            found |= {name: mine for name, mine in zip(theirs, own, strict=False) if name not in names}
+        return found
+
+    def known_by_name(self) -> tuple[dict[str, str], frozenset[str]]:
+        """NumPy's names of parameters and PyTorch's, and the names of those that must be tensors."""
+        names = parameters_of(self.function).names
+        renamed = {alias: own for alias, own in OWN_NAMES.items() if own in names and alias not in names}
+        renamed |= self.otherwise_named(names)
+        tensors = frozenset(key for key, kind in self.function.__annotations__.items() if kind in TENSOR)
+        self.by_name = renamed, tensors
+        return self.by_name
+
+
+def refusal(name: str) -> Callable:
+    """What answers an attempt to set or to delete a property that can only be read."""
+
+    def refuse(self: Tensor, value: Any = None) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return refuse
+
+
+class Overriding:
+    """Who may override functions; as long as nobody does, nobody looks for one.
+
+    Attributes:
+        classes: whether a class with a ``__torch_function__`` of its own exists.
+        contexts: how many contexts are on, in all threads, in which something else does: modes, captured calls.
+        active: whether there is any of them.
+    """
+
+    def __init__(self) -> None:
+        self.classes, self.contexts, self.active = False, 0, False
+        self._lock = threading.Lock()
+
+    def admit(self, *, classes: bool = False, contexts: int = 0) -> None:
+        """Note that there are such classes, or that contexts were entered or left."""
+        with self._lock:
+            self.classes |= classes
+            self.contexts += contexts
+            self.active = self.classes or self.contexts > 0
+
+
+overriding = Overriding()
+
+
+def overrides(cls: type) -> bool:
+    """Whether a class takes part in functions. Those of PyTorch itself don't: they would only call them again."""
+    if getattr(cls, "__torch_function__", None) is None or cls is Tensor:
+        return False
+    if issubclass(cls, Tensor):
+        return not getattr(cls, "_torch_function_disabled", False)
+    return not any(base.__module__.partition(".")[0] == "torch" for base in cls.__mro__)
+
+
+def overriders(args: tuple, kwargs: dict) -> list[Any]:
+    """The arguments whose class overrides functions, subclasses before their bases, each class once."""
+    found: list[Any] = []
+    for arg in _flat((*args, *kwargs.values())):
+        cls = type(arg)
+        if not overrides(cls) or any(type(other) is cls for other in found):
+            continue
+        index = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
+        found.insert(index, arg)
+    return found
+
+
+def _flat(args: tuple) -> list[Any]:
+    flat: list[Any] = []
+    for arg in args:
+        if isinstance(arg, (tuple, list)):
+            flat.extend(arg)
+        else:
+            flat.append(arg)
+    return flat
+
+
+def asked(args: tuple, kwargs: dict) -> bool:
+    """Whether a mode, or the class of one of these arguments, gets a call."""
+    modes = thread.modes
+    return modes.function_modes or (modes.torch_function and bool(overriders(args, kwargs)))
+
+
+@contextmanager
+def without_innermost() -> Iterator[Any]:
+    """The innermost mode, which is off the stack meanwhile. See Note [Function modes] in ``tape/modes.py``."""
+    stack = thread.function_modes
+    thread.function_modes = stack[:-1]
+    thread.modes = thread.modes.replace(function_modes=len(stack) > 1)
+    try:
+        yield stack[-1]
+    finally:
+        thread.function_modes = (*thread.function_modes, stack[-1])
+        thread.modes = thread.modes.replace(function_modes=True)
+
+
+def overridden(
+    function: Callable, args: tuple, kwargs: dict, classes: bool = True, relevant: tuple | None = None
+) -> Any:
+    """Give a call to the innermost mode, then to the overriding classes, until one doesn't answer NotImplemented.
+
+    Args:
+        classes: whether any class is asked.
+        relevant: the arguments whose classes are, if not all.
+
+    Raises:
+        TypeError: PyTorch's message, if none answers.
+    """
+    handlers: list[Any] = []
+    if classes:
+        handlers = overriders(args, kwargs) if relevant is None else overriders(relevant, {})
+        if not thread.modes.torch_function:
+            handlers = [arg for arg in handlers if not isinstance(arg, Tensor)]
+    types = tuple(type(arg) for arg in handlers)
+    names = [f"  - tensor subclass {cls}" for cls in types]
+    if thread.modes.function_modes:
+        with without_innermost() as mode:
+            result = mode.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        names.insert(0, f"  - mode object {mode!r}")
+    for arg in handlers:
+        result = type(arg).__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"Multiple dispatch failed for 'torch.{function.__name__}'; all __torch_function__ handlers returned "
+        "NotImplemented:\n\n" + "\n".join(names) + "\n\nFor more information, try re-running with "
+        "TORCH_LOGS=not_implemented"
+    )
+
+
+def default_torch_function(
+    cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+) -> Any:
+    """What a subclass gets that does not write a ``__torch_function__``: the result, as the subclass."""
+    if not all(issubclass(cls, other) for other in types):
+        return NotImplemented
+    with switched(torch_function=False):
+        result = func(*args, **(kwargs or {}))
+        return result if func in NOT_WRAPPED else _as_class(result, cls)
+
+
+def _as_class(result: Any, cls: type) -> Any:
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        converted = [_as_class(item, cls) for item in result]
+        return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
+    return result

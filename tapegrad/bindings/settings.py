@@ -1,0 +1,126 @@
+"""Settings of PyTorch's process that say how it computes. XLA decides most of it here: what is set is kept, and told
+again; each docstring says what it does."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from tapegrad.bindings.parser import type_name
+from tapegrad.bindings.registry import public
+from tapegrad.execution.tiering import be_deterministic
+
+_PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+_kept: dict[str, Any] = {
+    "threads": _PROCESSORS, "interop": _PROCESSORS, "interop_set": False, "precision": "highest",
+    "deterministic": "default",
+}  # fmt: skip
+"""What was set."""
+
+
+def _positive(function: str, number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise RuntimeError(f"{function} expects an int, but got {type(number).__name__}")
+    if number <= 0:
+        raise RuntimeError(f"{function} expects a positive integer")
+    return number
+
+
+@public("torch", asks="nobody")
+def get_num_threads() -> int:
+    """The number given to ``set_num_threads``; before, of the processors that this process may use."""
+    return _kept["threads"]
+
+
+@public("torch", asks="nobody")
+def set_num_threads(num: Any, /) -> None:
+    """Keep a number for ``get_num_threads``. It changes no speed: XLA's threads are made when it starts, one for each
+    processor that the process may use then. To use fewer of them start Python under ``taskset``.
+
+    Raises:
+        RuntimeError: no positive int.
+    """
+    _kept["threads"] = _positive("set_num_threads", num)
+
+
+@public("torch", asks="nobody")
+def get_num_interop_threads() -> int:
+    """The number given to ``set_num_interop_threads``; before, of the processors that this process may use."""
+    return _kept["interop"]
+
+
+@public("torch", asks="nobody")
+def set_num_interop_threads(num: Any, /) -> None:
+    """Keep a number for ``get_num_interop_threads``, once. It changes no speed, as ``set_num_threads`` doesn't.
+
+    Raises:
+        RuntimeError: no positive int, or it was set before.
+    """
+    number = _positive("set_num_interop_threads", num)
+    if _kept["interop_set"]:
+        raise RuntimeError(
+            "Error: cannot set number of interop threads after parallel work has started or set_num_interop_threads "
+            "called"
+        )
+    _kept.update(interop=number, interop_set=True)
+
+
+PRECISIONS = ("highest", "high", "medium")
+
+
+@public("torch", asks="nobody")
+def get_float32_matmul_precision() -> str:
+    """What was set by ``set_float32_matmul_precision``; ``"highest"`` before."""
+    return _kept["precision"]
+
+
+@public("torch", asks="nobody")
+def set_float32_matmul_precision(precision: str) -> None:
+    """Keep ``"highest"``, ``"high"`` or ``"medium"``. Products are computed as precisely as for ``"highest"``, always.
+
+    Raises:
+        RuntimeError: no string. Another one is warned of, and changes nothing.
+    """
+    if not isinstance(precision, str):
+        raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
+    if precision in PRECISIONS:
+        _kept["precision"] = precision
+        return
+    warnings.warn(
+        f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no "
+        "effect.",
+        stacklevel=3,
+    )
+
+
+@public("torch", asks="nobody")
+def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
+    """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
+
+    Otherwise the last digit may differ between the first calls of a kernel and later ones, as ``execution.tiers`` says.
+    """
+    if not isinstance(mode, bool):
+        what = f"must be bool, not {type_name(mode)}"
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) {what}")
+    _kept["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
+    be_deterministic(mode)
+
+
+@public("torch", asks="nobody")
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether ``use_deterministic_algorithms`` was switched on."""
+    return _kept["deterministic"] != "default"
+
+
+@public("torch", asks="nobody")
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether ``use_deterministic_algorithms`` was switched on with ``warn_only``."""
+    return _kept["deterministic"] == "warn"
+
+
+@public("torch", asks="nobody")
+def set_flush_denormal(mode: bool) -> bool:
+    """False: how the processor treats denormal numbers is not changed here."""
+    return False

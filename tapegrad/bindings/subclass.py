@@ -1,0 +1,131 @@
+"""Subclasses of Tensor, and ``__torch_function__``: how a class takes part in every function.
+
+Note [Overriding functions]
+A function of the vocabulary asks the classes of its arguments first. A subclass that says nothing gets the function's
+result as an instance of itself (an alias, as ``AliasBackward0`` in the graph shows); one with a ``__torch_function__``
+gets the call. ``Parameter`` opts out with ``_disabled_torch_function_impl``: operators on it give plain tensors. Nobody
+is asked as long as no such class exists (``registry.overriding``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.bindings.attributes import as_instance, set_flag, sharing
+from tapegrad.bindings.registry import (
+    NAMESPACES,
+    PROPERTIES,
+    default_torch_function,
+    overrides,
+    overriding,
+)
+from tapegrad.ops.shape import alias
+from tapegrad.tape.modes import thread
+from tapegrad.tensor.dual import set_tangent
+from tapegrad.tensor.tensor import Tensor
+
+
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """This tensor as an instance of a subclass of Tensor: an alias, through which gradients flow.
+
+    Raises:
+        TypeError: ``cls`` is no subclass of Tensor.
+    """
+    check_subclass(cls)
+    shared = sharing(self)
+    if self._spec.requires_grad and thread.modes.grad:
+        shared._edge = alias(self)._edge
+        shared._spec = shared._spec.replace(requires_grad=True)
+    result = as_instance(cls, shared)
+    if self._spec.dual and thread.modes.forward_grad:
+        set_tangent(result, self._tangent)
+    return result
+
+
+NAMESPACES.setdefault("Tensor", {})["as_subclass"] = as_subclass  # as it is: no class overrides it
+
+
+def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
+    """A leaf of class ``cls`` that shares the data and the version counter of a tensor.
+
+    Raises:
+        TypeError: ``cls`` is no subclass of Tensor, or ``data`` is no tensor.
+        RuntimeError: ``require_grad`` for an integral dtype, or for an inference tensor outside inference mode.
+    """
+    check_subclass(cls)
+    if not isinstance(data, Tensor):
+        raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+    if require_grad and data._spec.dtype.category < 2:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    result = as_instance(cls, sharing(data))
+    set_flag(result, bool(require_grad))
+    return result
+
+
+PROPERTIES["_make_subclass"] = staticmethod(make_subclass)
+
+
+def check_subclass(cls: Any) -> None:
+    """Refuse what is no subclass of Tensor."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure "
+            "your class inherits from Tensor."
+        )
+
+
+# Classes that override ----------------------------------------------------------------------------------------------
+
+
+def _disabled_torch_function_impl(func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """As a class's ``__torch_function__``: the class takes no part, functions give plain tensors."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def _init_subclass(cls: type, **options: Any) -> None:
+    """Note whether a new subclass of Tensor overrides functions."""
+    super(Tensor, cls).__init_subclass__(**options)  # type: ignore[misc]
+    own = cls.__dict__.get("__torch_function__")
+    if own is not None:
+        cls._torch_function_disabled = own is _disabled_torch_function_impl  # type: ignore[attr-defined]
+    if overrides(cls):
+        overriding.admit(classes=True)
+
+
+PROPERTIES["__init_subclass__"] = classmethod(_init_subclass)
+PROPERTIES["__torch_function__"] = classmethod(default_torch_function)
+
+
+class _Switched:
+    """A context in which some modes are off."""
+
+    off: dict[str, bool]
+
+    def __enter__(self) -> None:
+        self._previous = thread.modes
+        thread.modes = thread.modes.replace(**self.off)
+
+    def __exit__(self, *exception: object) -> None:
+        thread.modes = self._previous
+
+
+class DisableTorchFunctionSubclass(_Switched):
+    """A context in which no class is asked to override functions; modes are.
+
+    >>> import tapegrad as torch
+    >>> class Marked(torch.Tensor):
+    ...     pass
+    >>> with DisableTorchFunctionSubclass():
+    ...     type(Marked([1.0]) + 1) is torch.Tensor
+    True
+    """
+
+    off = {"torch_function": False}
+
+
+class DisableTorchFunction(_Switched):
+    """A context in which neither classes nor modes are asked to override functions."""
+
+    off = {"torch_function": False, "function_modes": False}

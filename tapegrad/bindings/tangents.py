@@ -1,0 +1,92 @@
+"""The tangents of tensors that share memory: that of a view shows the tangent of its base, and is written to with it.
+
+See Note [Duals] in ``tensor/dual.py``.
+"""
+
+from __future__ import annotations
+
+from tapegrad.bindings.inplace_memory import SHOWN_TWICE
+from tapegrad.bindings.layouts import laid_out
+from tapegrad.bindings.memory import as_strided
+from tapegrad.bindings.viewing import view_of
+from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.host import filled
+from tapegrad.ops.kinds import cast
+from tapegrad.ops.shape import alias
+from tapegrad.ops.shape import clone as cloned
+from tapegrad.tensor.dual import set_tangent, tangent_of
+from tapegrad.tensor.geometry import is_dense, overlaps_itself
+from tapegrad.tensor.placing import lie_alike
+from tapegrad.tensor.tensor import Tensor, value_of, views_of, wrap
+
+
+def embedded(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """The tangent that a user gives to a tensor: itself, if it lies in its memory as the tensor does, or else a copy.
+
+    Raises:
+        RuntimeError: a copy would have to show one place of its memory several times.
+    """
+    if lie_alike(tangent, tensor) and strides_that_matter(tangent) == strides_that_matter(tensor):
+        return tangent
+    strides = tensor._spec.strides
+    if strides is not None and overlaps_itself(tensor._spec.shape, strides):
+        raise RuntimeError(SHOWN_TWICE)
+    laid = laid_like(tangent if tangent.dtype is tensor.dtype else cast(tangent, dtype=tensor.dtype), tensor)
+    return cloned(laid) if laid is tangent else laid
+
+
+def strides_that_matter(tensor: Tensor) -> list[int]:
+    """The strides of a tensor along its dimensions of other lengths than 1."""
+    return [stride for length, stride in zip(tensor.shape, tensor._spec.layout, strict=True) if length != 1]
+
+
+def laid_like(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """A tangent that lies in memory as its primal does, so that views can show the same part of both."""
+    strides = tensor._spec.strides
+    if tangent._spec.strides == strides and not tensor._view_bits:
+        return tangent
+    fits = strides is None or is_dense(tuple(tensor.shape), strides)
+    return laid_out(cloned(tangent), tensor._spec.layout if fits else tangent._spec.fresh.layout)
+
+
+def written_tangent(tensor: Tensor) -> Tensor | None:
+    """The tangent that a write to a tensor has to change: its own, or a part of its base's, zeros if that has none."""
+    if not tensor._spec.dual and tensor._view is not None:
+        base = tensor._view.base
+        if not base._spec.dual and base.dtype.category >= FLOATING:
+            zeros = filled(tuple(base.shape), 0, base.dtype, base.device)
+            show_tangent(base, wrap(zeros, base._spec.bare))
+    return tangent_of(tensor)
+
+
+def unwritten_tangent(tensor: Tensor) -> Tensor:
+    """A handle on what the tangent of a dual tensor is now, that a write to the tensor will not touch."""
+    tangent = tensor._tangent
+    assert tangent is not None
+    return wrap(value_of(tangent), tangent._spec.fresh, gradient_edge(tangent))
+
+
+def take_tangent(tensor: Tensor, tangent: Tensor) -> None:
+    """Give a tensor that had none the tangent of what was written to it, as memory of its own."""
+    show_tangent(tensor, alias(tangent))
+
+
+def show_tangent(tensor: Tensor, tangent: Tensor) -> None:
+    """Give a tensor a tangent, and to its views what they show of it."""
+    set_tangent(tensor, laid_like(tangent, tensor))
+    for member in views_of(tensor):
+        if not member._spec.dual and member.dtype.category >= FLOATING:
+            set_tangent(member, _shown(member))
+
+
+def _shown(view: Tensor) -> Tensor:
+    """What a view shows of the tangent of its base."""
+    made = view._view.reinterpretation  # type: ignore[union-attr]
+    origin = view._view.base if made is None else made.origin  # type: ignore[union-attr]
+    tangent = tangent_of(origin)
+    if tangent is None:
+        tangent = _shown(origin)
+    if made is not None and made.op is not None:
+        return view_of(tangent, made.op, *made.numbers, **made.settings)
+    return as_strided(tangent, view.shape, view._spec.layout, view._offset - origin._offset + tangent._offset)

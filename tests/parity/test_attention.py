@@ -1,0 +1,116 @@
+"""Attention, of one head and of several, beside PyTorch's."""
+
+import numpy as np
+import pytest
+from harness import agree, same, same_error
+from samples import array
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+
+
+def of(*shape, seed=0, dtype="float64"):
+    return array(*shape, seed=seed, dtype=dtype)
+
+
+def case_of(table):
+    """Parametrize a test over a table of (program, *inputs)."""
+    return pytest.mark.parametrize("case", table)
+
+
+QUERIES, KEYS, VALUES = of(1, 2, 3, 2), of(1, 2, 4, 2, seed=1), of(1, 2, 4, 2, seed=2)
+SOME = np.array([[True, True, False, True], [False] * 4, [True, False, False, True]])
+
+ATTENTION = {
+    "plain": ({}, QUERIES, KEYS, VALUES),
+    "causal": ({"is_causal": True}, QUERIES, KEYS, VALUES),
+    "scale": ({"scale": 0.3}, QUERIES, KEYS, VALUES),
+    "mask": ({}, QUERIES, KEYS, VALUES, SOME),
+    "added mask": ({}, QUERIES, KEYS, VALUES, of(3, 4)),
+    "no batch": ({}, QUERIES[0, 0], KEYS[0, 0], VALUES[0, 0]),
+    "one batch": ({}, QUERIES[0], KEYS[0], of(2, 4, 3)),
+    "grouped": ({"enable_gqa": True}, of(1, 4, 3, 2), KEYS, VALUES),
+}
+
+
+@case_of(ATTENTION)
+def test_attention(case):
+    settings, q, k, v, *mask = ATTENTION[case]
+
+    def program(torch, q, k, v, *mask):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, *mask, **settings)
+
+    fused = case in ("plain", "causal", "scale", "mask", "grouped")
+    same(program, q, k, v, *mask, names=case != "no batch", second=not fused)
+    if fused:  # PyTorch has no second derivative of its fused kernel, but of the formula
+        with sdpa_kernel(SDPBackend.MATH):
+            same(program, q, k, v, *mask, names=False)
+
+
+@pytest.mark.parametrize("settings", [{"is_causal": True}, {"scale": 0.3}], ids=str)
+def test_attention_beyond_reverse_mode(settings):
+    """Forward mode, forward over reverse, second derivatives inside ``vmap``; PyTorch by the formula."""
+
+    def program(torch):
+        q, k, v = (torch.tensor(x) for x in (QUERIES, KEYS, VALUES))
+
+        def loss(q, k, v):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, **settings).pow(2).sum()
+
+        def penalty(q, k, v):
+            return sum(part.pow(2).sum() for part in torch.func.grad(loss, argnums=(0, 1, 2))(q, k, v))
+
+        three = (0, 1, 2)
+        batched = [torch.stack([x, 2 * x]) for x in (q, k, v)]
+        return (
+            torch.func.jvp(loss, (q, k, v), (k[:, :, :3], q[:, :, [0, 1, 2, 0]], v)),
+            torch.func.jvp(torch.func.grad(loss, argnums=three), (q, k, v), (q, k, v)),
+            torch.func.vmap(torch.func.grad(penalty, argnums=three))(*batched),
+        )
+
+    with sdpa_kernel(SDPBackend.MATH):
+        agree(program, rtol=1e-9)
+
+
+def test_attention_of_several_heads_twice():
+    """The second derivatives of ``multi_head_attention_forward``, by which a gradient penalty goes through layers."""
+
+    def program(torch, x, weight, bias, out_weight):
+        return torch.nn.functional.multi_head_attention_forward(
+            x, x, x, 4, 2, weight, bias, None, None, False, 0.0, out_weight, None, need_weights=False, is_causal=True,
+            attn_mask=torch.ones(3, 3).tril() == 0,
+        )[0]  # fmt: skip
+
+    with sdpa_kernel(SDPBackend.MATH):
+        same(program, of(3, 2, 4), of(12, 4, seed=1), of(12, seed=2), of(4, 4, seed=3), names=False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_attention_dtypes(dtype):
+    def program(torch, q, k, v):
+        q, k, v = (one.to(getattr(torch, dtype)) for one in (q, k, v))
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    same(program, QUERIES, KEYS, VALUES, second=False, rtol=3e-2, atol=1e-2)
+
+
+def sdpa(torch, *args, **settings):
+    return torch.nn.functional.scaled_dot_product_attention(*args, **settings)
+
+
+ATTENTION_ERRORS = {
+    "dtypes": lambda torch, q, k, v: sdpa(torch, q, k.float(), v),
+    "mask dtype": lambda torch, q, k, v: sdpa(torch, q, k, v, torch.ones(3, 4).long()),
+    "mask half": lambda torch, q, k, v: sdpa(torch, q, k, v, torch.ones(3, 4).half()),
+    "mask shape": lambda torch, q, k, v: sdpa(torch, q, k, v, torch.ones(3, 3).double()),
+    "vectors": lambda torch, q, k, v: sdpa(torch, q[0, 0, 0], k[0, 0, 0], v[0, 0, 0]),
+    "heads": lambda torch, q, k, v: sdpa(torch, torch.cat([q, q], 1), k, v),
+    "groups": lambda torch, q, k, v: sdpa(torch, torch.cat([q, q[:, :1]], 1), k, v, enable_gqa=True),
+    "dropout": lambda torch, q, k, v: sdpa(torch, q, k, v, dropout_p=1.5),
+    "width": lambda torch, q, k, v: sdpa(torch, q, k[..., :1], v),
+}
+
+
+@case_of(ATTENTION_ERRORS)
+def test_attention_errors(case):
+    same_error(ATTENTION_ERRORS[case], QUERIES, KEYS, VALUES)

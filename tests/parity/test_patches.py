@@ -1,0 +1,51 @@
+"""Windows as columns, beside PyTorch's."""
+
+import numpy as np
+import pytest
+from harness import same, same_error
+from samples import array
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+
+
+def of(*shape, seed=0, dtype="float64"):
+    return array(*shape, seed=seed, dtype=dtype)
+
+
+def case_of(table):
+    """Parametrize a test over a table of (program, *inputs)."""
+    return pytest.mark.parametrize("case", table)
+
+
+PLANE = of(1, 2, 4, 5)
+PATCHES = {
+    "unfold": (lambda F, x: F.unfold(x, 2), PLANE),
+    "unfold, all": (lambda F, x: F.unfold(x, (2, 3), (2, 1), (1, 0), (1, 2)), PLANE),
+    "unfold, no batch": (lambda F, x: F.unfold(x, 2), PLANE[0]),
+    "fold": (lambda F, x: F.fold(x, (4, 5), 2), of(1, 8, 12)),
+    "fold, all": (lambda F, x: F.fold(x, (4, 5), (2, 3), (2, 1), (1, 0), (1, 2)), of(1, 12, 8)),
+    "fold, no batch": (lambda F, x: F.fold(x, (4, 5), 2), of(8, 12)),
+}
+
+
+@case_of(PATCHES)
+def test_patches(case):
+    program, x = PATCHES[case]
+    same(lambda torch, x: program(torch.nn.functional, x), x)
+
+
+PATCH_ERRORS = {
+    "no window": (lambda F, x: F.unfold(x, 6), PLANE),
+    "kernel 0": (lambda F, x: F.unfold(x, 0), PLANE),
+    "kernels": (lambda F, x: F.unfold(x, (2, 2, 2)), PLANE),
+    "int": (lambda F, x: F.unfold(x, 2), np.ones((1, 1, 2, 2), "int64")),
+    "fold, windows": (lambda F, x: F.fold(x, (4, 5), 2), of(1, 8, 11)),
+    "fold, depth": (lambda F, x: F.fold(x, (4, 5), 2), of(1, 7, 12)),
+    "fold, dimensions": (lambda F, x: F.fold(x, (4, 5), 2), of(8)),
+}
+
+
+@case_of(PATCH_ERRORS)
+def test_patch_errors(case):
+    program, x = PATCH_ERRORS[case]
+    same_error(lambda torch, x: program(torch.nn.functional, x), x)

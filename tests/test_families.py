@@ -1,0 +1,103 @@
+"""One name for each family: in ``ops/``, in ``functions/``, of its samples and of its programs beside PyTorch.
+
+Whoever knows one of the four files finds the other three. What has no pair is listed here, with the reason.
+"""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tapegrad.ops.operator import TABLE
+
+pytestmark = pytest.mark.once("reads the names of files")
+
+TESTS = Path(__file__).resolve().parent
+PACKAGE = TESTS.parent / "tapegrad"
+
+HOW_OPERATORS_ARE_DECLARED = {
+    "checks", "conventions", "facts", "fallbacks", "foreign", "formulas", "levels", "operator", "overloads", "page",
+    "saved_fields", "signatures",
+}  # fmt: skip
+"""Files of ``ops/`` in which no operators of a family are."""
+
+WITHOUT_FUNCTIONS = {
+    "assignment": "what ``bindings/inplace.py`` writes with",
+    "convolving": "how convolutions are computed: ``convolution`` has the operators",
+    "kinds": "operators that the kinds themselves speak",
+    "strided": "views whose history is made again: ``bindings/memory.py``, ``bindings/placement.py``",
+}
+
+WITHOUT_OPERATORS = {
+    "construction": "made from data on the host",
+    "core_losses": "``losses`` as ``torch`` has them",
+    "creation": "computed on the host",
+    "dlpack": "shared with other libraries",
+    "foreach": "other functions, for lists",
+    "identities": "finds the functions of all families",
+    "inplace_elements": "writes, of functions of several families",
+    "legacy": "classes of tensors that are made",
+    "linear_loss": "made of ``matmul`` and ``losses``",
+    "lowrank": "made of ``qr``, ``svd`` and ``matmul``",
+    "masked": "made of ``reductions``, ``scans`` and ``softmax``",
+    "multihead": "made of ``attention`` and ``matmul``",
+    "random_inplace": "``random``, in place",
+    "sampled": "made of ``slicing`` and ``reductions``",
+    "signal_windows": "made of ``arithmetic``",
+    "similarities": "made of ``reductions`` and ``losses``",
+    "spectral": "made of ``fft``",
+    "statistics": "made of ``matmul`` and ``reductions``",
+    "view_copies": "``shape``, ``slicing`` and others, copied",
+}
+
+PROGRAMS = {
+    "test_decompositions": ["cholesky", "eigen", "pseudoinverse", "qr", "svd"],
+    "test_elementwise": ["arithmetic", "comparison", "unary"],
+    "test_indexing": ["gathering"],
+    "test_lu": ["ldl"],
+    "test_matmul": ["einsum"],
+    "test_matrix_functions": ["distances"],
+    "test_nn_more_layers": ["native", "segments", "unpooling"],
+    "test_nn_rnn": ["packing", "recurrent"],
+    "test_reductions": ["norms", "scans", "softmax"],
+    "test_shape": ["arrangement", "retyping", "slicing"],
+    "test_solving": ["determinants"],
+    "test_special": ["bessel", "polynomials"],
+}
+"""Programs that stand in a file of several families: they are in one table, or try one after the other."""
+
+
+def stems(folder, prefix=""):
+    return {path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.py")} - {"__init__", "__main__"}
+
+
+OPERATORS, FUNCTIONS = stems(PACKAGE / "ops"), stems(PACKAGE / "functions")
+FAMILIES = sorted(OPERATORS & FUNCTIONS)
+
+
+def test_operators_have_functions_of_the_same_name():
+    listed = HOW_OPERATORS_ARE_DECLARED | WITHOUT_FUNCTIONS.keys()
+    assert (OPERATORS - FUNCTIONS) ^ listed == set()
+
+
+def test_functions_have_operators_of_the_same_name():
+    assert (FUNCTIONS - OPERATORS) ^ WITHOUT_OPERATORS.keys() == set()
+
+
+def test_samples_stand_in_the_file_of_their_family():
+    homes = {name: op.__module__.rpartition(".")[2] for name, op in TABLE.items()}
+    families = stems(TESTS, "samples_")
+    assert families <= OPERATORS
+    for family in families:
+        samples = importlib.import_module(f"samples_{family}").SAMPLES
+        strangers = {sample.op for sample in samples if homes[sample.op] != family}
+        assert strangers == set(), f"samples_{family}.py"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_has_samples_and_programs(family):
+    programs = stems(TESTS / "parity", "test_")
+    elsewhere = [file for file, families in PROGRAMS.items() if family in families]
+    assert (TESTS / f"samples_{family}.py").exists()
+    assert (family in programs) != bool(elsewhere), "programs of a family stand in its own file, or in those listed"
+    assert all((TESTS / "parity" / f"{file}.py").exists() for file in elsewhere)
