@@ -82,6 +82,7 @@ __getattr__, __dir__ = on_demand(
     __name__,
     GradScaler="tapegrad.amp.grad_scaler",
     __future__="tapegrad.__future__",
+    _dynamo="tapegrad._dynamo",
     amp="tapegrad.amp",
     autocast="tapegrad.amp.autocast_mode",
     autocast_decrement_nesting="tapegrad.amp.autocast_mode",
