@@ -1,10 +1,16 @@
 """Several processes that compute together, started on a free port, with a time-out, and ended."""
 
 import os
+import pickle
+import socket
+import struct
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
+
+from tapegrad.distributed import TCPStore
 
 HERE = os.path.dirname(__file__)
 
@@ -58,3 +64,18 @@ def test_processes_that_part_are_told_where(tmp_path):
     done = run(str(script), timeout=120)
     assert done.stdout.count("about to compute different programs") == 2, done
     assert done.stdout.count("rank 0: CosBackward0 [(2, 4)], got rank 1: SinBackward0 [(2, 4)]") == 2, done
+
+
+@pytest.mark.once("nothing is computed")
+def test_who_reaches_the_port_can_make_nothing_but_entries():
+    store = TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=5))
+    for said in (pickle.dumps(("set", "key", b"x", 0.0)), b'["set"]', b'{"bytes": "?"}', b"\xff" * 100):
+        with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+            stranger.sendall(struct.pack("!Q", len(said)) + said)
+            assert stranger.recv(1) == b""  # it hangs up
+    with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+        stranger.sendall(struct.pack("!Q", 1 << 62))
+        assert stranger.recv(1) == b""
+    store.set("bytes", bytes(range(256)))
+    assert store.get("bytes") == bytes(range(256)) and store.add("count", 2) == 2
+    store.close()

@@ -6,12 +6,13 @@ It carries addresses, barriers and objects; arrays travel by XLA. Whoever waits 
 from __future__ import annotations
 
 import contextlib
-import pickle
+import json
 import socket
 import socketserver
 import struct
 import threading
 import time
+from base64 import b64decode, b64encode
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +21,8 @@ from tapegrad.errors import message
 __all__ = ["TCPStore"]
 
 _LENGTH = struct.Struct("!Q")
+LONGEST = 1 << 30
+"""Bytes of the longest entry."""
 
 
 class _Entries:
@@ -55,9 +58,10 @@ class _Server(socketserver.ThreadingTCPServer):
 class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         server: Any = self.server
-        with contextlib.suppress(OSError, EOFError):
+        with contextlib.suppress(OSError, EOFError, TypeError, ValueError, KeyError):  # no client of ours
             while True:
-                _send(self.request, server.table.do(*_receive(self.request)))
+                what, key, value, seconds = _receive(self.request)
+                _send(self.request, server.table.do(what, key, value, seconds))
 
 
 class TCPStore:
@@ -151,21 +155,36 @@ class TCPStore:
             self._server.server_close()
 
 
-def _send(to: socket.socket, what: Any) -> None:
-    data = pickle.dumps(what)
-    to.sendall(_LENGTH.pack(len(data)) + data)
+def _send(connection: socket.socket, said: Any) -> None:
+    """Send a list or a value: JSON, in which bytes are told by their numbers' text, behind its length."""
+    data = json.dumps(said, default=_from_bytes).encode()
+    connection.sendall(_LENGTH.pack(len(data)) + data)
 
 
-def _receive(source: socket.socket) -> Any:
-    (length,) = _LENGTH.unpack(_exactly(source, _LENGTH.size))
-    return pickle.loads(_exactly(source, length))
+def _receive(connection: socket.socket) -> Any:
+    """What was sent. Nothing but texts, numbers, bytes and lists can be made by whoever reaches the port."""
+    (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
+    if length > LONGEST:
+        raise EOFError(f"{length} bytes")
+    try:
+        return json.loads(_read(connection, length), object_hook=_to_bytes)
+    except ValueError as error:
+        raise EOFError(str(error)) from None
 
 
-def _exactly(source: socket.socket, count: int) -> bytes:
+def _from_bytes(value: Any) -> dict[str, str]:
+    return {"bytes": b64encode(value).decode()}
+
+
+def _to_bytes(value: dict[str, Any]) -> bytes:
+    return b64decode(value["bytes"], validate=True)
+
+
+def _read(connection: socket.socket, count: int) -> bytes:
     data = bytearray()
     while len(data) < count:
-        more = source.recv(min(count - len(data), 1 << 20))
-        if not more:
-            raise EOFError("the connection was closed")
-        data += more
+        part = connection.recv(min(count - len(data), 1 << 20))
+        if not part:
+            raise EOFError
+        data += part
     return bytes(data)
