@@ -19,7 +19,7 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, programs, targets, under_jit
+from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, programs, scale, targets, under_jit
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
@@ -61,6 +61,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cold-start", action="store_true", help="the first step of fresh processes, and nothing else")
     parser.add_argument("--loading", action="store_true", help="loaders of data, and nothing else")
     parser.add_argument("--programs", action="store_true", help="the programs in examples/, and nothing else")
+    parser.add_argument("--scale", action="store_true", help="steps on several devices, and nothing else")
     parser.add_argument("--dynamic", action="store_true", help="programs that always change, and nothing else")
     parser.add_argument(
         "--lengths",
@@ -135,6 +136,8 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
     if options.programs:
         modes = [mode for mode in available(found) if not (mode == TORCH_COMPILE and options.no_torch_compile)]
         return of_programs(modes, min(rounds, 3), options.quick, options.only or "")
+    if options.scale:
+        return {"scale": scale.scale(options.quick, options.only or "")}
     if options.memory:
         return of_memory(found, options.quick)
     if options.cold_start:
