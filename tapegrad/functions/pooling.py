@@ -341,10 +341,8 @@ def avg_pool3d(
         RuntimeError: shapes or numbers that don't fit.
 
     >>> import tapegrad as torch
-    >>> torch.nn.functional.avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 2, 2))
-    tensor([[[[1.5000]],
-
-             [[5.5000]]]])
+    >>> torch.nn.functional.avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 2, 2)).flatten()
+    tensor([1.5000, 5.5000])
     """
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 

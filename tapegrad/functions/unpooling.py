@@ -125,7 +125,7 @@ def fractional_max_pool2d(
         input: floats, (batch, channels, height, width), or without the batch.
         kernel_size: the size of a window: an int, or a pair.
         output_size: how many windows there are: an int, or a pair.
-        output_ratio: their number as a ratio to the input's size, in (0, 1), instead: a float, or a pair.
+        output_ratio: their numbers as ratios to the input's lengths, a pair, instead of them.
         return_indices: return (values, indices), the indices int64, counting the elements of a plane row by row.
         _random_samples: (batch, channels, 2), from [0, 1), decide where windows lie; drawn, if they are not given.
 
@@ -133,6 +133,7 @@ def fractional_max_pool2d(
 
     Raises:
         ValueError: neither size nor ratio.
+        IndexError: too few dimensions.
         RuntimeError: windows or samples that don't fit.
 
     >>> import tapegrad as torch
@@ -170,7 +171,16 @@ def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """The greatest of ``output_size`` windows along the last three dimensions. See ``fractional_max_pool2d``."""
+    """The greatest of ``output_size`` windows along the last three dimensions of ``input``, which begin at random.
+
+    ``kernel_size`` and ``output_size`` are ints, or three of them, ``output_ratio`` three numbers, and
+    ``_random_samples`` is (batch, channels, 3). With ``return_indices`` the result is (values, indices). See
+    ``fractional_max_pool2d``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.fractional_max_pool3d(torch.zeros(1, 4, 4, 4), 2, output_ratio=(0.5, 0.5, 0.5)).shape
+    torch.Size([1, 2, 2, 2])
+    """
     result = _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return result if return_indices else result[0]
 
