@@ -50,7 +50,7 @@ def _checked(function: str, device_type: Any) -> str:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a type of device.
+    """Whether there is autocast for a ``device_type``.
 
     >>> is_autocast_available("cpu"), is_autocast_available("meta")
     (True, False)
@@ -59,7 +59,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether arguments on devices of this type are cast now, in this thread.
+    """Whether arguments on devices of this ``device_type`` are cast now, in this thread.
 
     Raises:
         RuntimeError: there is no autocast for it.
@@ -99,7 +99,10 @@ def _enable(kind: str, enabled: bool) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """The lower precision for a type of device.
+    """The lower precision for a ``device_type``.
+
+    Raises:
+        RuntimeError: there is no autocast for it.
 
     >>> get_autocast_dtype("cpu")
     torch.bfloat16
@@ -131,7 +134,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Keep weights that were cast, in this thread, or not."""
+    """Keep weights that were cast, in this thread, if ``enabled``, or not."""
     state().cache_enabled = enabled
 
 
@@ -377,6 +380,9 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dt
 
 def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
     """Decorate the ``backward`` of a custom function, so that it runs with autocast as ``forward`` did.
+
+    ``bwd`` is that function, if the decorator is used without a call of its own; ``device_type`` is as in
+    ``custom_fwd``.
 
     Raises:
         ValueError: ``device_type`` is no string.

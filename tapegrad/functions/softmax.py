@@ -100,11 +100,17 @@ def functional_softmax(
 def functional_softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """``softmax`` of the negative; ``dim`` should be given.
+    """``softmax`` of the negative of ``input`` along ``dim``, which should be given: a guess is deprecated.
+
+    It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
 
     Raises:
         RuntimeError: booleans, which can't be negated.
         NotImplementedError: other than floating elements.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.softmin(torch.tensor([0.0, 1.0]), dim=0)
+    tensor([0.7311, 0.2689])
     """
     dim = implicit_dim("softmin", dim, input.ndim, _stacklevel)
     if input.dtype is dtypes.bool:
