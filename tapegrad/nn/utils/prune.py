@@ -118,7 +118,13 @@ class BasePruningMethod(ABC):
 
 
 def composite(module: Any, name: str, method: Any) -> Any:
-    """A method together with those that a parameter has been pruned by, whose hook is taken off."""
+    """A pruning ``method`` together with those that the parameter ``name`` of ``module`` has been pruned by.
+
+    Their hook is taken off.
+
+    Raises:
+        AssertionError: the parameter has several such hooks.
+    """
     method._tensor_name = name
     hooks = module._forward_pre_hooks
     found = [key for key, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
@@ -182,7 +188,13 @@ class PruningContainer(BasePruningMethod):
 
 
 def part_seen(method: Any, t: Any, mask: Any) -> Any:
-    """The index of the part of a tensor that a method looks at."""
+    """The index of the part of a tensor ``t`` that a ``method`` looks at, ``mask`` being what is left of it so far.
+
+    Raises:
+        ValueError: an unknown ``PRUNING_TYPE``.
+        AttributeError: a structured method without ``dim``.
+        IndexError: no such dimension.
+    """
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "global":
@@ -201,7 +213,7 @@ def part_seen(method: Any, t: Any, mask: Any) -> Any:
 
 
 def along(t: Any, dim: int, index: Any) -> tuple:
-    """The index of those slices of a tensor along a dimension that an index chooses."""
+    """The index of those slices of a tensor ``t`` along ``dim`` that ``index`` chooses."""
     slices: list[Any] = [slice(None)] * t.ndim
     slices[dim] = index
     return tuple(slices)
@@ -548,7 +560,10 @@ def check_amount(amount: Any) -> None:
 
 
 def count_of(amount: Any, size: int) -> int:
-    """How many of ``size`` elements are to go.
+    """How many of ``size`` elements are to go: ``amount`` of them, or that share.
+
+    Raises:
+        ValueError: more than there are.
 
     >>> count_of(0.5, 6), count_of(2, 6)
     (3, 2)

@@ -40,6 +40,11 @@ class SpectralNorm:
 
     Raises:
         ValueError: the number of steps is not positive.
+
+    >>> import tapegrad as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> [type(hook).__name__ for hook in layer._forward_pre_hooks.values()], layer.weight_u.shape
+    (['SpectralNorm'], torch.Size([3]))
     """
 
     _version: int = 1

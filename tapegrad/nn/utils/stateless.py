@@ -27,9 +27,9 @@ def functional_call(
 
     >>> import tapegrad as torch
     >>> import warnings
+    >>> others = {"weight": torch.ones(1, 1), "bias": torch.ones(1)}
     >>> with warnings.catch_warnings(action="ignore"):
-    ...     call = torch.nn.utils.stateless.functional_call
-    ...     call(torch.nn.Linear(1, 1), {"weight": torch.ones(1, 1), "bias": torch.ones(1)}, torch.tensor([2.0])).detach()
+    ...     torch.nn.utils.stateless.functional_call(torch.nn.Linear(1, 1), others, torch.tensor([2.0]))
     tensor([3.])
     """
     warnings.warn(
