@@ -89,6 +89,7 @@ COMPLETE = {
     "distributions.kl",
     "distributions.transforms",
     "distributions.utils",
+    "nn",
     "nn.functional",
     "nn.init",
     "nn.utils",
