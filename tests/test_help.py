@@ -158,16 +158,17 @@ def arguments(item):
 
 
 def unnamed(item):
-    """Arguments that the docstring is silent about; the only one of a function is what its first line is about."""
+    """Arguments that the docstring is silent about, private ones aside; a single one is what the first line is about."""
     names = arguments(item)
     said = told(item)
-    return [name for name in names[len(names) == 1 :] if name not in ALIKE and not re.search(rf"\b{name}\b", said)]
+    names = [name for name in names[len(names) == 1 :] if name not in ALIKE and not name.startswith("_")]
+    return [name for name in names if not re.search(rf"\b{name}\b", said)]
 
 
 def raises(item):
-    """Whether there is a ``raise`` in a function, or in the making of an instance of a class."""
+    """Whether there is a ``raise`` in a function, or in the making of an instance of a class that it writes itself."""
     function = vars(item).get("__init__") if isinstance(item, type) else inspect.unwrap(item)
-    if not inspect.isfunction(function):
+    if not inspect.isfunction(function) or function.__code__.co_filename.startswith("<"):  # of settings, say
         return False
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     return any(isinstance(node, ast.Raise) for node in ast.walk(tree))

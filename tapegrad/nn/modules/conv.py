@@ -197,7 +197,7 @@ class _Convolution(OfDimensions, _ConvNd):
 class Conv1d(_Convolution):
     """A convolution of sequences: (N, in_channels, L) to (N, out_channels, L').
 
-    ``kernel_size``, ``stride`` and ``dilation`` are an int, or a tuple of one, and so is ``padding``, which may be
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or tuples of one, and so is ``padding``, which may be
     ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
 
@@ -335,7 +335,7 @@ class ConvTranspose1d(_Transposed):
     """A transposed convolution of sequences: (N, in_channels, L) to (N, out_channels, L').
 
     ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are an int, or a tuple of one. ``groups`` is into how many groups channels are cut,
+    one side) and ``dilation`` are ints, or tuples of one. ``groups`` is into how many groups channels are cut,
     ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``.
 
     >>> import tapegrad as torch
@@ -456,7 +456,7 @@ class _LazyTransposed(_LazyConvXdMixin):
 class LazyConv1d(_LazyConvolution, Conv1d):
     """A ``Conv1d`` that learns ``in_channels`` from its first input.
 
-    ``kernel_size``, ``stride`` and ``dilation`` are an int, or a tuple of one, and so is ``padding``, which may be
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or tuples of one, and so is ``padding``, which may be
     ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
     the first call; ``out_channels`` come out.
@@ -506,7 +506,7 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input.
 
     ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are an int, or a tuple of one. ``groups`` is into how many groups channels are cut,
+    one side) and ``dilation`` are ints, or tuples of one. ``groups`` is into how many groups channels are cut,
     ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call;
     ``out_channels`` come out.
 

@@ -84,7 +84,7 @@ class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of sequences.
 
     ``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window to the
-    next) are an int, or a tuple of one. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
+    next) are ints, or tuples of one. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
     (values, indices), as ``MaxUnpool1d`` takes them.
 
     >>> import tapegrad as torch
@@ -227,6 +227,9 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
     ``kernel_size`` and ``output_size``, the number of windows, are ints or pairs; ``output_ratio`` says it as a ratio
     to the input's size, a number or a pair. ``return_indices`` gives (values, indices).
+
+    Raises:
+        ValueError: both or neither of size and ratio; a ratio outside (0, 1).
 
     >>> import tapegrad as torch
     >>> FractionalMaxPool2d(2, output_ratio=0.5)(torch.zeros(1, 8, 6)).shape

@@ -379,6 +379,9 @@ class GRU(RNNBase):
 
     It is called as ``RNN`` is.
 
+    Raises:
+        ValueError: ``proj_size``, which only an LSTM has; or what ``RNNBase`` refuses.
+
     >>> import tapegrad as torch
     >>> y, h = torch.nn.GRU(2, 3, bidirectional=True)(torch.ones(5, 1, 2))
     >>> y.shape, h.shape
