@@ -166,7 +166,7 @@ def unnamed(item):
 
 
 def raises(item):
-    """Whether there is a ``raise`` in a function, or in the making of an instance of a class that it writes itself."""
+    """Whether there is a ``raise`` in a function, or in the ``__init__`` that a class has of its own."""
     function = vars(item).get("__init__") if isinstance(item, type) else inspect.unwrap(item)
     if not inspect.isfunction(function) or function.__code__.co_filename.startswith("<"):  # of settings, say
         return False

@@ -30,7 +30,7 @@ NUMBER = (int, float, bool)
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors and numbers, ``values``, as tensors of one shape; numbers get the dtype and the device of the first tensor.
+    """Tensors and numbers, ``values``, as tensors of one shape; numbers get dtype and device of the first tensor.
 
     Raises:
         ValueError: one is neither.
@@ -129,7 +129,7 @@ def _below(size: int, diag: int, device: Any) -> Tensor:
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The lower triangles of matrices ``mat``, row by row, up to diagonal ``diag``: ``(..., n, n)`` to ``(..., count)``.
+    """The lower triangles of matrices, ``mat``, row by row, up to ``diag``: ``(..., n, n)`` to ``(..., count)``.
 
     Raises:
         ValueError: the matrices have no diagonal ``diag``.

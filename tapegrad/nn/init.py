@@ -338,9 +338,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill ``tensor`` with uniform numbers of the variance ``gain**2 * 2 / (fan_in + fan_out)``; ``generator`` draws them.
+    """Fill ``tensor`` with uniform numbers of the variance ``gain**2 * 2 / (fan_in + fan_out)``.
 
-    From Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks" (2010).
+    ``generator`` draws them. From Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural
+    networks" (2010).
 
     Raises:
         ValueError: fewer than two dimensions.
@@ -356,9 +357,10 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill ``tensor`` with normal numbers of the variance ``gain**2 * 2 / (fan_in + fan_out)``; ``generator`` draws them.
+    """Fill ``tensor`` with normal numbers of the variance ``gain**2 * 2 / (fan_in + fan_out)``.
 
-    From Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks" (2010).
+    ``generator`` draws them. From Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural
+    networks" (2010).
 
     Raises:
         ValueError: fewer than two dimensions.
