@@ -158,7 +158,7 @@ def arguments(item):
 
 
 def unnamed(item):
-    """Arguments that the docstring is silent about, private ones aside; a single one is what the first line is about."""
+    """Arguments that are not told of, private ones aside; a single one is what the first line is about."""
     names = arguments(item)
     said = told(item)
     names = [name for name in names[len(names) == 1 :] if name not in ALIKE and not name.startswith("_")]
