@@ -189,7 +189,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Let a weight of ``module``, that called ``name``, be a parameter again: what it was in the last call.
+    """Let a weight of ``module``, that called ``name``, be a parameter again, divided by the last estimate.
 
     Raises:
         ValueError: it is none that ``spectral_norm`` has changed.
