@@ -75,7 +75,11 @@ def interpolate(
     name = f"{'upsample_' + mode if mode != 'nearest-exact' else '_upsample_nearest_exact'}{dims}d"
     if mode.startswith("nearest") and dims == 2:
         name += "_channels_last"
-    refuse_dtypes(name, input._spec, bool=True, integral=input.dtype.name != "uint8", complex=True)
+    if mode in ("linear", "trilinear"):
+        name = "compute_indices_weights_linear"
+    bytes_too = dims == 2 or mode.startswith("nearest")
+    integral = not (bytes_too and input.dtype.name == "uint8")
+    refuse_dtypes(name, input._spec, bool=True, integral=integral, complex=True)
     check_size((*input.shape[:2], *sizes), input.dtype.itemsize, input.device.type)
     kind += "-antialias" if antialias else ""
     samplings = tuple(
