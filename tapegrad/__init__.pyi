@@ -603,7 +603,7 @@ def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of ``acosh``."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Sequence[_int] | _int) -> Tensor:
-    """The mean of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_avg_pool2d``."""
+    """The mean of each of ``output_size`` windows of (nearly) equal length: floats (batch, channels, length)."""
 def adaptive_max_pool1d(input: Tensor, output_size: Sequence[_int] | _int) -> Tensor:
     """``nn.functional.adaptive_max_pool1d``, and the indices in any case."""
 def add(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Scalar = ..., out: Tensor | _Number | None = ...) -> Tensor:
@@ -750,7 +750,7 @@ def atleast_2d(*tensors: Any) -> Any:
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least three dimensions: vectors become (1, N, 1), matrices (M, N, 1)."""
 def avg_pool1d(input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int | None = ..., padding: Sequence[_int] | _int = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor:
-    """The mean of each window: (batch, channels, length), or (channels, length). See ``avg_pool2d``."""
+    """The mean of each window of ``input``: (batch, channels, length), or (channels, length)."""
 @overload
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Scalar = ..., alpha: _Scalar = ..., out: Tensor | None = ...) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)``, of batches of matrices."""
@@ -865,11 +865,11 @@ def ceil_(input: Tensor) -> Tensor:
 def celu(input: Tensor, alpha: _Scalar = ...) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
 def celu_(input: Tensor, alpha: _Scalar = ...) -> Tensor:
-    """In-place version of ``celu``."""
+    """In-place version of ``celu``, with the same arguments."""
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
 def channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 channels_last: _memory_format
 channels_last_3d: _memory_format
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -963,18 +963,18 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Seq
     """The cross-correlation of (batch, in, height, width) with a weight (out, in / groups, *kernel). See ``conv1d``."""
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., dilation: Sequence[_int] | _int = ..., groups: _int | Tensor = ...) -> Tensor:
-    """The cross-correlation of (batch, in, depth, height, width) with a weight. See ``conv1d``."""
+    """The cross-correlation of (batch, in, depth, height, width) with a weight (out, in / groups, *kernel). See"""
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: _str = ..., dilation: Sequence[_int] | _int = ..., groups: _int | Tensor = ...) -> Tensor:
-    """The cross-correlation of (batch, in, depth, height, width) with a weight. See ``conv1d``."""
+    """The cross-correlation of (batch, in, depth, height, width) with a weight (out, in / groups, *kernel). See"""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int | Tensor = ...) -> Tensor:
-    """``conv1d`` with the dimensions in another order: (time, batch, in), (kernel, in, out), to (time, batch, out)."""
+    """``conv1d`` with the dimensions in another order."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., output_padding: Sequence[_int] | _int = ..., groups: _int | Tensor = ..., dilation: Sequence[_int] | _int = ...) -> Tensor:
-    """The transpose of ``conv1d``, with a weight (in, out / groups, kernel): (batch, in, length) to (batch, out, ...)."""
+    """The transpose of ``conv1d``: what takes its outputs' gradients to its input's."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., output_padding: Sequence[_int] | _int = ..., groups: _int | Tensor = ..., dilation: Sequence[_int] | _int = ...) -> Tensor:
-    """The transpose of ``conv2d``, with a weight (in, out / groups, *kernel)."""
+    """The transpose of ``conv2d``: ``input`` (batch, in, height, width), with a weight (in, out / groups, *kernel)."""
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., output_padding: Sequence[_int] | _int = ..., groups: _int | Tensor = ..., dilation: Sequence[_int] | _int = ...) -> Tensor:
-    """The transpose of ``conv3d``, with a weight (in, out / groups, *kernel)."""
+    """The transpose of ``conv3d``: ``input`` (batch, in, depth, height, width), a weight (in, out / groups, *kernel)."""
 @overload
 def copysign(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``input`` with the sign of ``other``, a tensor or a number; integers become floats."""
@@ -1617,13 +1617,13 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.max:
     """The largest element; with ``dim``, a named tuple of the largest ``values`` and their ``indices`` over it; with"""
 def max_pool1d(input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int | None = ..., padding: Sequence[_int] | _int = ..., dilation: Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> Tensor:
-    """The greatest of each window: (batch, channels, length), or (channels, length). See ``max_pool2d``."""
+    """The greatest of each window, and, if wanted, the index of each (int64)."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int | None = ..., padding: Sequence[_int] | _int = ..., dilation: Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> tuple[Tensor, Tensor]:
-    """``max_pool1d``, and the indices in any case."""
+    """``max_pool1d``, and the indices in any case, whatever ``return_indices`` says."""
 def max_pool2d(input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int | None = ..., padding: Sequence[_int] | _int = ..., dilation: Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> Tensor:
     """The greatest of each window along the last two dimensions, and, if wanted, the flat index of each (int64)."""
 def max_pool3d(input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int | None = ..., padding: Sequence[_int] | _int = ..., dilation: Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> Tensor:
-    """The greatest of each window along the last three dimensions. See ``max_pool2d``."""
+    """The greatest of each window along the last three dimensions of (batch, channels, depth, height, width)."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The greater of two, nan if either is; a tie's gradient is shared."""
 @overload
@@ -1719,7 +1719,7 @@ def narrow_copy(input: Tensor, dim: _int, start: _int | Tensor, length: _int | T
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float | Tensor, eps: _float | Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """``batch_norm``, and, in training, the mean and the inverse standard deviation of each channel."""
 def native_channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 def native_dropout(input: Tensor, p: _float | Tensor, train: _bool | None) -> tuple[Tensor, Tensor]:
     """``dropout``, and which elements were kept."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int | Tensor, C: _int | Tensor, HxW: _int | Tensor, group: _int, eps: _float | Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -1785,7 +1785,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., tran
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The product of every element of one vector with every element of another, (n, m)."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float | Tensor = ..., eps: _float | Tensor = ..., keepdim: _bool = ...) -> Tensor:
-    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which stays, with length 1, if ``keepdim``."""
 def pca_lowrank(A: Tensor, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> tuple:
     """``(U, S, V)``: the principal components V of the rows of ``A`` (m, n), of which the mean is subtracted if"""
 def pdist(input: Tensor, p: _float | Tensor = ...) -> Tensor:
@@ -1797,9 +1797,9 @@ def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = ..
 def pinverse(input: Tensor, rcond: _float | Tensor = ...) -> Tensor:
     """``linalg.pinv`` with ``rcond``."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
-    """(..., C r^2, H, W) to (..., C, H r, W r): blocks of pixels from channels."""
+    """(..., C r^2, H, W) to (..., C, H r, W r), ``upscale_factor`` being r: the channels of ``input`` become blocks."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
-    """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of ``pixel_shuffle``."""
+    """(..., C, H r, W r) to (..., C r^2, H, W), ``downscale_factor`` being r: the inverse of ``pixel_shuffle``."""
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Poisson numbers with the means ``input``, of its dtype. Gradients are zeros."""
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool, full: _bool, eps: _float | Tensor, reduction: _int) -> Tensor:
@@ -1969,7 +1969,7 @@ def result_type(tensor: Tensor, other: _Scalar) -> _dtype:
 def result_type(scalar1: _Scalar, scalar2: _Scalar) -> _dtype:
     """The dtype of a result of arithmetic on two operands, tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | Tensor | None = ...) -> Tensor:
-    """The input over the root mean square of its last dimensions, times ``weight``. Without ``eps`` it is the dtype's."""
+    """The input over the root mean square of its last dimensions, times ``weight``."""
 @overload
 def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float | Tensor, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]:
     """A stack of layers of Elman's kind with relu; called as ``gru`` is. See ``torch.nn.RNN``."""
@@ -2007,7 +2007,7 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
 def rrelu(input: Tensor, lower: _Scalar = ..., upper: _Scalar = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """``input`` where positive, else ``slope * input``, with the mean of the bounds for the slope."""
 def rrelu_(input: Tensor, lower: _Scalar = ..., upper: _Scalar = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
-    """In-place version of ``rrelu``."""
+    """In-place version of ``rrelu``: negative elements of ``input`` times a slope between ``lower`` and ``upper``."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``1 / sqrt(x)``."""
 def rsqrt_(input: Tensor) -> Tensor:
@@ -2055,7 +2055,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int | Tensor) 
 def selu(input: Tensor) -> Tensor:
     """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
 def selu_(input: Tensor) -> Tensor:
-    """In-place version of ``selu``."""
+    """In-place version of ``selu``, with the same arguments."""
 def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of a type class (or its name, ``"torch.DoubleTensor"``) the default dtype."""
 def set_float32_matmul_precision(precision: _str) -> None:
@@ -2217,9 +2217,9 @@ def tensor_split(input: Tensor, sections: _int | Tensor, dim: _int = ...) -> tup
 def tensordot(a: Tensor, b: Tensor, dims: Any = ...) -> Tensor:
     """The sums of products along pairs of dimensions: the last ``dims`` of ``a`` with the first of ``b``, or two lists."""
 def threshold(input: Tensor, threshold: _Scalar, value: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """``input`` where above the threshold, ``value`` elsewhere."""
+    """``input`` where above the threshold, ``value`` elsewhere. ``inplace`` writes it to ``input``."""
 def threshold_(input: Tensor, threshold: _Scalar, value: _Scalar) -> Tensor:
-    """In-place version of ``threshold``."""
+    """In-place version of ``threshold``, with the same arguments."""
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """``input`` laid side by side; counts belong to the last dimensions, missing ones are 1."""
 def to_dlpack(data: Any) -> Any:

@@ -1,9 +1,12 @@
 """What ``help()`` shows of public names stands on its own: no addresses for defaults, no titles of notes that only the
-source has."""
+source has. In the modules named in ``COMPLETE`` it also says what each argument is, shows an example where there are
+many of them, and tells of the errors that are raised."""
 
+import ast
 import importlib
 import inspect
 import re
+import textwrap
 from types import ModuleType
 
 import pytest
@@ -72,3 +75,121 @@ def test_docstrings_send_nobody_to_notes_in_the_source():
 
 def test_everything_public_has_a_docstring():
     assert {name for name, item in NAMES.items() if not (inspect.getdoc(item) or "").strip()} == set()
+
+
+# -- modules whose docstrings say everything ---------------------------------------------------------------------------
+
+COMPLETE = {
+    "amp",
+    "amp.autocast_mode",
+    "amp.grad_scaler",
+    "distributions",
+    "distributions.constraint_registry",
+    "distributions.constraints",
+    "distributions.kl",
+    "distributions.transforms",
+    "distributions.utils",
+    "nn",
+    "nn.functional",
+    "nn.init",
+    "nn.utils",
+    "nn.utils.clip_grad",
+    "nn.utils.convert_parameters",
+    "nn.utils.fusion",
+    "nn.utils.init",
+    "nn.utils.memory_format",
+    "nn.utils.parametrizations",
+    "nn.utils.parametrize",
+    "nn.utils.prune",
+    "nn.utils.rnn",
+    "nn.utils.spectral_norm",
+    "nn.utils.stateless",
+    "nn.utils.weight_norm",
+    "optim",
+    "optim.lr_scheduler",
+    "optim.swa_utils",
+    "utils.data",
+    "utils.data.distributed",
+}
+
+ALIKE = {
+    "cache_size": "the same for all transforms: ``Transform`` says it",
+    "device": "the same for all functions that make tensors",
+    "dtype": "the same for all functions that make tensors",
+    "generator": "the same for all functions that draw",
+    "inplace": "the same for all functions that can write their result to their input",
+    "out": "the same for all functions",
+    "reduce": "deprecated in all losses: ``mse_loss`` says it",
+    "requires_grad": "the same for all functions that make tensors",
+    "size_average": "deprecated in all losses: ``mse_loss`` says it",
+}
+"""Arguments that need not be named, and why."""
+
+ENUMERATIONS = {"tapegrad.amp.grad_scaler.OptState"}
+"""Classes that nobody calls with arguments of their own."""
+
+
+def callables(home):
+    """The public functions and classes of a module."""
+    module = importlib.import_module(f"tapegrad.{home}")
+    own = [name for name, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__]
+    for name in getattr(module, "__all__", own):
+        item = getattr(module, name)
+        if not name.startswith("_") and inspect.isroutine(item) | isinstance(item, type):
+            yield f"tapegrad.{home}.{name}", item
+
+
+TOLD = {name: item for home in COMPLETE for name, item in callables(home) if name not in ENUMERATIONS}
+
+
+def told(item):
+    """The docstring, with that of ``__init__`` if a class has one there too."""
+    more = vars(item).get("__init__") if isinstance(item, type) else None
+    return f"{inspect.getdoc(item) or ''}\n{getattr(more, '__doc__', None) or ''}"
+
+
+def arguments(item):
+    """The names of a function's arguments, without those that it only hands on, all together."""
+    try:
+        parameters = inspect.signature(item).parameters.values()
+    except ValueError:
+        return []
+    return [one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+
+
+def unnamed(item):
+    """Arguments that are not told of, private ones aside; a single one is what the first line is about."""
+    names = arguments(item)
+    said = told(item)
+    names = [name for name in names[len(names) == 1 :] if name not in ALIKE and not name.startswith("_")]
+    return [name for name in names if not re.search(rf"\b{name}\b", said)]
+
+
+def raises(item):
+    """Whether there is a ``raise`` in a function, or in the ``__init__`` that a class has of its own."""
+    function = vars(item).get("__init__") if isinstance(item, type) else inspect.unwrap(item)
+    if not inspect.isfunction(function) or function.__code__.co_filename.startswith("<"):  # of settings, say
+        return False
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return any(isinstance(node, ast.Raise) for node in ast.walk(tree))
+
+
+def test_arguments_are_told_of():
+    assert {name: unnamed(item) for name, item in TOLD.items() if unnamed(item)} == {}
+
+
+def test_where_there_are_many_arguments_there_is_an_example():
+    assert {name for name, item in TOLD.items() if len(arguments(item)) > 3 and ">>>" not in told(item)} == set()
+
+
+def test_errors_are_told_of():
+    assert {name for name, item in TOLD.items() if raises(item) and "Raises:" not in told(item)} == set()
+
+
+def test_what_docstrings_lack_is_found():
+    def silent(one, two, three, four):
+        """Nothing of one."""
+        raise ValueError
+
+    assert unnamed(silent) == ["two", "three", "four"]
+    assert raises(silent) and not raises(silent.__call__)

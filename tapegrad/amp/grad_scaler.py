@@ -72,6 +72,9 @@ class GradScaler:
         growth_interval: see above.
         enabled: False lets losses, gradients and steps be as they are.
 
+    Raises:
+        AssertionError: factors that don't let the scale grow and shrink.
+
     >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), GradScaler("cpu", init_scale=8.0)

@@ -92,7 +92,10 @@ def _all_of_events(result: Tensor, kept: int) -> Tensor:
 
 
 class _Dependent(Constraint):
-    """A constraint that isn't known before there are parameters: see Note [Dependent constraints]."""
+    """A constraint that isn't known before there are parameters: see Note [Dependent constraints].
+
+    ``is_discrete`` and ``event_dim`` are what is known already.
+    """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete = is_discrete
@@ -134,6 +137,8 @@ def is_dependent(constraint: Any) -> bool:
 class _DependentProperty(property, _Dependent):
     """A property that is a dependent constraint on the class: see Note [Dependent constraints].
 
+    ``fn`` gives the constraint of an instance; ``is_discrete`` and ``event_dim`` are what is known of all of them.
+
     >>> class Die:
     ...     sides = 6
     ...     @dependent_property(is_discrete=True, event_dim=0)
@@ -159,7 +164,14 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint that holds if another one does along all of the last dimensions."""
+    """A constraint that holds if another one does along all of the last dimensions.
+
+    ``base_constraint`` is the other one, ``reinterpreted_batch_ndims`` says how many dimensions more are judged
+    together.
+
+    Raises:
+        AssertionError: no constraint; no number of dimensions.
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: Any) -> None:
         _check_is_constraint(base_constraint)
@@ -191,7 +203,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What a mixture is over: values that are in the support of all components."""
+    """What a mixture is over: values that are in the support of all components, ``base_constraint``."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         _check_is_constraint(base_constraint)
@@ -439,7 +451,11 @@ class _Several(Constraint):
 
 
 class _Cat(_Several):
-    """What is concatenated along ``dim``: ``lengths`` say how much is each constraint's."""
+    """What is concatenated along ``dim``: ``lengths`` say how much is each constraint's, of those in ``cseq``.
+
+    Raises:
+        AssertionError: something else than constraints; not as many lengths.
+    """
 
     def __init__(self, cseq: Iterable[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -455,7 +471,7 @@ class _Cat(_Several):
 
 
 class _Stack(_Several):
-    """What is stacked along ``dim``: a constraint for each place."""
+    """What is stacked along ``dim``: a constraint for each place, in ``cseq``."""
 
     def __init__(self, cseq: Iterable[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)

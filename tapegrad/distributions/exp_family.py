@@ -15,7 +15,8 @@ class ExponentialFamily(Distribution):
     """The base of distributions whose log normalizer, as a function of natural parameters, says everything.
 
     Its gradient is the mean of the statistics, from which follow the entropy and divergences from others of the family.
-    A subclass defines ``_natural_params``, ``_log_normalizer`` and ``_mean_carrier_measure``.
+    A subclass defines ``_natural_params``, ``_log_normalizer`` and ``_mean_carrier_measure``; ``batch_shape``,
+    ``event_shape`` and ``validate_args`` are as in ``Distribution``.
     """
 
     @property

@@ -58,7 +58,9 @@ _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
-    """A decorator: the function that computes the divergence of these classes, and of what is derived from them.
+    """A decorator: the function that computes the divergence of a ``type_p`` from a ``type_q``, both distributions.
+
+    It is taken for what is derived from them, too, where nothing nearer is declared.
 
     Raises:
         TypeError: they are no distributions.

@@ -101,7 +101,15 @@ class OneHotCategorical(OfCategorical):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """One-hot vectors through which gradients flow as if they were the probabilities.
 
-    See Bengio et al. 2013, *Estimating or propagating gradients through stochastic neurons*.
+    ``probs``, ``logits`` and ``validate_args`` are those of ``OneHotCategorical``. See Bengio et al. 2013, *Estimating
+    or propagating gradients through stochastic neurons*.
+
+    >>> import tapegrad as torch
+    >>> probs = torch.tensor([0.5, 0.5], requires_grad=True)
+    >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
+    >>> (sample * torch.tensor([0.0, 4.0])).sum().backward()
+    >>> probs.grad
+    tensor([-2.,  2.])
     """
 
     has_rsample = True

@@ -881,6 +881,9 @@ class CatTransform(_OfParts):
         lengths: how much each of them gets; by default 1.
         cache_size: that of each.
 
+    Raises:
+        AssertionError: something else than transforms; not as many lengths.
+
     >>> import tapegrad as torch
     >>> CatTransform([ExpTransform(), identity_transform], lengths=[1, 2])(torch.zeros(3))
     tensor([1., 0., 0.])

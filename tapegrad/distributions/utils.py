@@ -30,7 +30,7 @@ NUMBER = (int, float, bool)
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors and numbers as tensors of one shape; numbers get the dtype and the device of the first tensor.
+    """Tensors and numbers, ``values``, as tensors of one shape; numbers get dtype and device of the first tensor.
 
     Raises:
         ValueError: one is neither.
@@ -58,7 +58,7 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities of logits: their softmax along the last dimension, or their sigmoid, if there are two events.
+    """Probabilities of ``logits``: their softmax along the last dimension; their sigmoid, if ``is_binary``.
 
     >>> import tapegrad as torch
     >>> logits_to_probs(torch.zeros(2))
@@ -68,7 +68,7 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities that are neither zero nor one, but next to it.
+    """Probabilities, floats, that are neither zero nor one, but next to it: ``probs`` kept the dtype's ``eps`` away.
 
     >>> import tapegrad as torch
     >>> bool(clamp_probs(torch.zeros(())) > 0)
@@ -79,7 +79,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Logits of probabilities: their logarithms, or the log-odds, if there are two events.
+    """Logits of ``probs``: their logarithms; the log-odds, if ``is_binary``.
 
     >>> import tapegrad as torch
     >>> probs_to_logits(torch.tensor([0.5]), is_binary=True)
@@ -129,7 +129,7 @@ def _below(size: int, diag: int, device: Any) -> Tensor:
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The lower triangles of matrices, row by row: ``(..., n, n)`` to ``(..., count)``.
+    """The lower triangles of matrices, ``mat``, row by row, up to ``diag``: ``(..., n, n)`` to ``(..., count)``.
 
     Raises:
         ValueError: the matrices have no diagonal ``diag``.
@@ -145,7 +145,8 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """The matrices whose lower triangles are given, row by row: ``(..., count)`` to ``(..., n, n)``.
+    """The matrices whose lower triangles ``vec`` gives, row by row, up to diagonal ``diag``: ``(..., count)`` to
+    ``(..., n, n)``.
 
     Raises:
         ValueError: no matrix has as many places there.

@@ -61,16 +61,20 @@ def relu(input: Tensor) -> Tensor:
 
 @public("nn.functional", name="relu")
 def _relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input`` where positive, else 0; the gradient at 0 is 0."""
+    """``input`` where positive, else 0; the gradient at 0 is 0. ``inplace`` writes it to ``input``."""
     return _apply(input, inplace, relu)
 
 
 @public("nn.functional")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` limited to ``[min_val, max_val]``; no gradient at the bounds.
+    """``input`` limited to ``[min_val, max_val]``; no gradient at the bounds. ``inplace`` writes it to ``input``.
 
     Raises:
         ValueError: ``min_val`` is greater than ``max_val``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.hardtanh(torch.tensor([-3.0, 0.5, 3.0]), min_val=-1.0, max_val=2.0)
+    tensor([-1.0000,  0.5000,  2.0000])
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -79,7 +83,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 @public("nn.functional", native=True)
 def hardtanh_(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
-    """In-place version of ``hardtanh``; bounds that are crossed give the upper one."""
+    """In-place version of ``hardtanh``: ``input`` limited to ``[min_val, max_val]``. Crossed bounds give the upper one.
+    """
     return _hardtanh(input, True, min_val, max_val)
 
 
@@ -95,13 +100,13 @@ def _hardtanh(input: Tensor, inplace: bool, min_val: Any, max_val: Any) -> Tenso
 
 @public("nn.functional")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input`` limited to ``[0, 6]``; no gradient at the bounds."""
+    """``input`` limited to ``[0, 6]``; no gradient at the bounds. ``inplace`` writes it to ``input``."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 @public("nn.functional")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``input`` where positive, else ``negative_slope * input``."""
+    """``input`` where positive, else ``negative_slope * input``. ``inplace`` writes it to ``input``."""
     _floating_only(input, "leaky_relu_cpu")
     slope = computed_with(negative_slope, input.dtype)
     return _apply(input, inplace, activations.leaky_relu, negative_slope=slope, node="LeakyReluBackward1")
@@ -125,7 +130,14 @@ def rrelu(
 def rrelu_(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
-    """In-place version of ``rrelu``."""
+    """In-place version of ``rrelu``: negative elements of ``input`` times a slope between ``lower`` and ``upper``.
+
+    In ``training`` each has a slope of its own, which ``generator`` draws; else it is the mean of the bounds.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.rrelu_(torch.tensor([-4.0, 2.0]), lower=0.0, upper=0.5)
+    tensor([-1.,  2.])
+    """
     return _rrelu(input, True, lower, upper, training, generator)
 
 
@@ -133,7 +145,15 @@ def rrelu_(
 def _functional_rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """``torch.rrelu``, also in place."""
+    """``input`` where positive, else times a slope: in ``training`` drawn from [``lower``, ``upper``) for each element.
+
+    Otherwise the slope is the mean of both. ``inplace`` writes the result to ``input``. From Xu et al., "Empirical
+    Evaluation of Rectified Activations in Convolutional Network" (2015).
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.rrelu(torch.tensor([-4.0, 2.0]), lower=0.0, upper=0.5)
+    tensor([-1.,  2.])
+    """
     return _rrelu(input, inplace, lower, upper, training, None)
 
 
@@ -191,7 +211,12 @@ def _check_weights(input: Tensor, weight: Tensor) -> None:
 
 @public("torch", "nn.functional")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """``input`` where above the threshold, ``value`` elsewhere."""
+    """``input`` where above the threshold, ``value`` elsewhere. ``inplace`` writes it to ``input``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.threshold(torch.tensor([0.0, 1.0, 2.0]), threshold=1.0, value=-5.0)
+    tensor([-5., -5.,  2.])
+    """
     check(input, {BOOL: "threshold_cpu", COMPLEX: "threshold_cpu"})
     threshold, value = converted(threshold, input.dtype), converted(value, input.dtype)
     return _apply(input, inplace, activations.threshold, threshold=threshold, value=value, node="ThresholdBackward1")
@@ -223,14 +248,16 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @public("nn.functional")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input / 6 + 1/2``, limited to ``[0, 1]``."""
+    """``input / 6 + 1/2``, limited to ``[0, 1]``. ``inplace`` writes it to ``input``."""
     _floating_only(input, "hardsigmoid_cpu")
     return _apply(input, inplace, activations.hardsigmoid)
 
 
 @public("nn.functional")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * hardsigmoid(input)``."""
+    """``input * hardsigmoid(input)`` (Howard et al., "Searching for MobileNetV3", 2019). ``inplace`` writes it to
+    ``input``.
+    """
     _floating_only(input, "hardswish_cpu")
     return _apply(input, inplace, activations.hardswish)
 
@@ -242,13 +269,20 @@ SELU = {"alpha": 1.6732632423543772848170429916717, "scale": 1.05070098735548049
 
 @public("nn.functional")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where positive, else ``alpha * (exp(input) - 1)``."""
+    """``input`` where positive, else ``alpha * (exp(input) - 1)``. ``inplace`` writes it to ``input``."""
     return _elu(input, inplace, alpha)
 
 
 @public("nn.functional", native=True)
 def elu_(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
-    """In-place version of ``elu``, of ``input_scale * input`` where that is negative, times ``scale``."""
+    """In-place version of ``elu``, of ``input_scale * input`` where that is negative, times ``scale``.
+
+    Where ``input`` is negative it becomes ``scale * alpha * (exp(input_scale * input) - 1)``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.elu_(torch.tensor([-1.0, 1.0]), alpha=2.0)
+    tensor([-1.2642,  1.0000])
+    """
     return _elu(input, True, alpha, scale, input_scale)
 
 
@@ -268,7 +302,10 @@ def selu(input: Tensor) -> Tensor:
 
 @public("nn.functional", name="selu")
 def _selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
+    """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017).
+
+    ``inplace`` writes it to ``input``.
+    """
     return _apply(input, inplace, selu, node="EluBackward1")
 
 
@@ -288,7 +325,11 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @public("nn.functional", name="celu")
 def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
+    """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``. ``inplace`` writes it to ``input``.
+
+    Raises:
+        RuntimeError: ``alpha`` is 0.
+    """
     return _apply(input, inplace, celu, alpha, node="CeluBackward1")
 
 
@@ -311,7 +352,11 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 @public("nn.functional")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)``, also called swish."""
+    """``input * sigmoid(input)``, also called swish. ``inplace`` writes it to ``input``.
+
+    Raises:
+        RuntimeError: complex numbers that require grad.
+    """
     check(input, {BOOL: "silu_cpu", INTEGRAL: "silu_cpu"})
     if input.dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
@@ -320,7 +365,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public("nn.functional")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * tanh(softplus(input))``."""
+    """``input * tanh(softplus(input))`` (Misra, 2019). ``inplace`` writes it to ``input``."""
     _floating_only(input, "mish_cpu")
     return _apply(input, inplace, activations.mish)
 
@@ -347,10 +392,10 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 @public("nn.functional")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along ``dim`` times the sigmoid of the second.
+    """The first half of ``input`` along ``dim`` times the sigmoid of the second.
 
     Raises:
-        RuntimeError: the length is odd.
+        RuntimeError: the length is odd, or there are no dimensions.
     """
     if input.ndim == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
@@ -395,7 +440,7 @@ def _declare_variant(name: str, *homes: str) -> None:
         return function(input, *args, **kwargs, inplace=True)
 
     variant.__name__ = variant.__qualname__ = f"{name}_"
-    variant.__doc__ = f"In-place version of ``{name}``."
+    variant.__doc__ = f"In-place version of ``{name}``, with the same arguments."
     public("nn.functional", *homes, native=True)(variant)
 
 

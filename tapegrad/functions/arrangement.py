@@ -134,6 +134,12 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     Raises:
         RuntimeError: an odd number of widths, or widths the mode can't fill.
         NotImplementedError: an unknown mode, or one that doesn't know this number of dimensions.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, -1), value=9.0)
+    tensor([[9., 9., 1., 2.]])
+    >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, 0), mode="reflect")
+    tensor([[3., 2., 1., 2., 3.]])
     """
     pad = shape_of_arguments((pad,))
     if len(pad) % 2:
@@ -208,7 +214,18 @@ def _check_widths(input: Tensor, widths: tuple, mode: str) -> None:
 
 @public("torch", "nn.functional", native=True)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C r^2, H, W) to (..., C, H r, W r): blocks of pixels from channels."""
+    """(..., C r^2, H, W) to (..., C, H r, W r), ``upscale_factor`` being r: the channels of ``input`` become blocks.
+
+    From Shi et al., "Real-Time Single Image and Video Super-Resolution" (2016).
+
+    Raises:
+        RuntimeError: fewer than three dimensions; channels that r^2 doesn't divide; a factor that is not positive.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
     _check_pixels("pixel_shuffle", input, "upscale_factor", upscale_factor)
     if input.shape[-3] % upscale_factor**2:
         raise RuntimeError(
@@ -220,7 +237,16 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @public("torch", "nn.functional", native=True)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of ``pixel_shuffle``."""
+    """(..., C, H r, W r) to (..., C r^2, H, W), ``downscale_factor`` being r: the inverse of ``pixel_shuffle``.
+
+    Raises:
+        RuntimeError: fewer than three dimensions in ``input``; lengths that r doesn't divide; a factor that is not
+            positive.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).flatten()
+    tensor([0., 1., 2., 3.])
+    """
     _check_pixels("pixel_unshuffle", input, "downscale_factor", downscale_factor)
     for name, axis in (("height", -2), ("width", -1)):
         if input.shape[axis] % downscale_factor:
@@ -242,7 +268,16 @@ def _check_pixels(name: str, input: Tensor, argument: str, factor: int) -> None:
 
 @public("torch", "nn.functional", native=True, name="channel_shuffle", aliases=("native_channel_shuffle",))
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn.
+
+    Raises:
+        RuntimeError: fewer than three dimensions; channels that ``groups`` doesn't divide; groups that are not
+            positive.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.channel_shuffle(torch.arange(6.0).view(1, 6, 1), groups=2).flatten()
+    tensor([0., 3., 1., 4., 2., 5.])
+    """
     if input.ndim <= 2:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:

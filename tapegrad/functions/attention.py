@@ -51,13 +51,28 @@ def scaled_dot_product_attention(
 ) -> Tensor:  # fmt: skip
     """``softmax(query @ key.mT * scale + mask) @ value``: (..., n, d), (..., m, d) and (..., m, e) to (..., n, e).
 
-    ``attn_mask`` broadcasts to (..., n, m): booleans say which keys count, numbers are added. A query for which no key
-    counts gets zeros. ``is_causal`` lets query i see keys up to i; ``scale`` is ``1 / sqrt(d)`` by default. With
-    ``enable_gqa`` heads (dimension -3) of keys and values serve several of the query. It has derivatives of all orders,
-    and forward mode, where PyTorch's fused kernel for CPUs has a first derivative only.
+    Args:
+        query: floats (..., n, d), best (batch, heads, n, d).
+        key: (..., m, d).
+        value: (..., m, e).
+        attn_mask: broadcasts to (..., n, m): booleans say which keys count, numbers are added. A query for which no key
+            counts gets zeros.
+        dropout_p: the probability with which a weight becomes 0. It is not told of training: give 0 outside.
+        is_causal: let query i see keys up to i. There may be a mask too only where the fused kernel is used: with four
+            dimensions, without dropout.
+        scale: ``1 / sqrt(d)`` by default.
+        enable_gqa: let heads (dimension -3) of keys and values serve several of the query.
+
+    It has derivatives of all orders, and forward mode, where PyTorch's fused kernel for CPUs has a first derivative
+    only.
 
     Raises:
-        RuntimeError: shapes or dtypes that don't fit; ``dropout_p`` outside [0, 1].
+        RuntimeError: shapes or dtypes that don't fit; ``dropout_p`` outside [0, 1]; both ``is_causal`` and a mask.
+
+    >>> import tapegrad as torch
+    >>> query, key = torch.zeros(1, 2), torch.zeros(3, 2)
+    >>> torch.nn.functional.scaled_dot_product_attention(query, key, torch.tensor([[1.0], [2.0], [6.0]]))
+    tensor([[3.]])
     """
     _check(query, key, value, attn_mask, dropout_p)
     if enable_gqa:
@@ -74,7 +89,12 @@ def scaled_dot_product_attention(
         query.ndim == 4 and drawn is None
         and not (attn_mask is not None and attn_mask.requires_grad and thread.modes.grad)
     )  # fmt: skip
-    operator = attention.attention if _is_fused(query, fits) else attention.attention_by_parts
+    fused = _is_fused(query, fits)
+    if is_causal and attn_mask is not None and not fused:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    operator = attention.attention if fused else attention.attention_by_parts
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale or 1.0
     return operator(
         query, key, value, attn_mask, drawn, scale=float(factor), causal=bool(is_causal), p=float(dropout_p)

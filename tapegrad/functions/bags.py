@@ -111,9 +111,18 @@ def embedding_bag(
 ) -> Tensor:  # fmt: skip
     """The sum, the mean or the greatest of the rows of ``weight`` in each bag of numbers: (bags, width).
 
-    Bags are the rows of ``input`` (bags, length), or, in an ``input`` of one dimension, begin at ``offsets`` (of which
-    the last is an end, with ``include_last_offset``). Sums can be weighted by ``per_sample_weights``. The row
-    ``padding_idx`` doesn't count. ``max_norm`` and ``scale_grad_by_freq`` are as in ``embedding``; gradients are dense.
+    Args:
+        input: numbers of rows, int64 or int32: (bags, length), or one dimension that ``offsets`` cut up.
+        weight: floats (rows, width).
+        offsets: where bags begin, if ``input`` has one dimension.
+        max_norm: as in ``embedding``: rows that are looked up and longer are shortened to this, in place.
+        norm_type: the norm that is meant.
+        scale_grad_by_freq: as in ``embedding``: divide the gradient of a row by how often it was looked up.
+        mode: ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: as in ``embedding``; gradients are dense all the same.
+        per_sample_weights: factors for the rows, of the input's shape, with ``"sum"``.
+        include_last_offset: whether the last offset is the end of the last bag.
+        padding_idx: a row that doesn't count.
 
     Raises:
         ValueError: shapes or modes that don't fit.

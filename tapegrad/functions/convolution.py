@@ -211,10 +211,25 @@ def conv1d(
 ) -> Tensor:  # fmt: skip
     """The cross-correlation of (batch, in, length), or (in, length), with a weight (out, in / groups, kernel).
 
-    ``padding`` is a number of zeros at both ends, ``"valid"`` (none) or ``"same"`` (so that the length stays).
+    Args:
+        input: (batch, in, length), or without the batch.
+        weight: (out, in / groups, kernel), of the input's dtype.
+        bias: (out,), added to each channel.
+        stride: how far the windows are apart: an int, or a tuple of one, like ``dilation``.
+        padding: how many zeros are put at both ends; ``"valid"`` (none), or ``"same"`` (so that the length stays, which
+            asks for a stride of 1).
+        dilation: how far a window's elements are apart.
+        groups: into how many groups the channels are cut; each group of outputs sees its group of inputs only.
+
+    The result has ``(length + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1`` elements in its last
+    dimension.
 
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.conv1d(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[[1.0, -1.0]]]))
+    tensor([[-1., -1.]])
     """
     return _convolved("conv1d", 1, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
@@ -225,6 +240,9 @@ def conv2d(
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """The cross-correlation of (batch, in, height, width) with a weight (out, in / groups, *kernel). See ``conv1d``.
+
+    The batch may be left out of ``input``; ``bias`` is (out,). ``stride``, ``padding`` and ``dilation`` are ints, or
+    pairs for height and width; ``padding`` may be ``"valid"`` or ``"same"``.
 
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
@@ -241,10 +259,18 @@ def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """The cross-correlation of (batch, in, depth, height, width) with a weight. See ``conv1d``.
+    """The cross-correlation of (batch, in, depth, height, width) with a weight (out, in / groups, *kernel). See
+    ``conv1d``.
+
+    The batch may be left out of ``input``; ``bias`` is (out,). ``stride``, ``padding`` and ``dilation`` are ints, or
+    three of them; ``padding`` may be ``"valid"`` or ``"same"``.
 
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(2, 1, 2, 2, 2), padding="same").shape
+    torch.Size([1, 2, 3, 3, 3])
     """
     return _convolved("conv3d", 3, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
@@ -254,10 +280,27 @@ def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """The transpose of ``conv1d``, with a weight (in, out / groups, kernel): (batch, in, length) to (batch, out, ...).
+    """The transpose of ``conv1d``: what takes its outputs' gradients to its input's.
+
+    Args:
+        input: (batch, in, length), or without the batch.
+        weight: (in, out / groups, kernel), of the input's dtype.
+        bias: (out,), added to each channel.
+        stride: how far the windows lie apart in the result: an int, or a tuple of one, like the numbers below.
+        padding: how many elements are cut off at both ends.
+        output_padding: how many more elements the result has at its end; fewer than ``stride`` or ``dilation``.
+        groups: into how many groups the channels are cut.
+        dilation: how far a window's elements are apart.
+
+    The last dimension of the result has
+    ``(length - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`` elements.
 
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 10.0]]]), stride=2)
+    tensor([[ 1., 10.,  2., 20.]])
     """
     arguments = (stride, padding, output_padding, groups, dilation)
     return _convolved("conv_transpose1d", 1, input, weight, bias, arguments, transposed=True)
@@ -268,10 +311,17 @@ def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """The transpose of ``conv2d``, with a weight (in, out / groups, *kernel).
+    """The transpose of ``conv2d``: ``input`` (batch, in, height, width), with a weight (in, out / groups, *kernel).
+
+    ``bias`` is (out,). ``stride``, ``padding``, ``output_padding`` and ``dilation`` are ints, or pairs, with the
+    meanings that they have in ``conv_transpose1d``.
 
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 3, 3), torch.ones(1, 2, 2, 2), stride=2).shape
+    torch.Size([1, 2, 6, 6])
     """
     arguments = (stride, padding, output_padding, groups, dilation)
     return _convolved("conv_transpose2d", 2, input, weight, bias, arguments, transposed=True)
@@ -282,10 +332,17 @@ def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """The transpose of ``conv3d``, with a weight (in, out / groups, *kernel).
+    """The transpose of ``conv3d``: ``input`` (batch, in, depth, height, width), a weight (in, out / groups, *kernel).
+
+    ``bias`` is (out,). ``stride``, ``padding``, ``output_padding`` and ``dilation`` are ints, or three of them, with
+    the meanings that they have in ``conv_transpose1d``.
 
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).shape
+    torch.Size([1, 1, 3, 3, 3])
     """
     arguments = (stride, padding, output_padding, groups, dilation)
     return _convolved("conv_transpose3d", 3, input, weight, bias, arguments, transposed=True)
@@ -296,10 +353,20 @@ CONVOLUTIONS = (conv.convolution, conv.complex_convolution)
 
 @public("torch", "nn.functional", native=True)
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """``conv1d`` with the dimensions in another order: (time, batch, in), (kernel, in, out), to (time, batch, out).
+    """``conv1d`` with the dimensions in another order.
+
+    Args:
+        input: (time, batch, in).
+        weight: (kernel, in, out).
+        bias: (out,).
+        pad: how many zeros are put at both ends.
 
     Raises:
         RuntimeError: shapes that don't fit; more zeros taken off than there are.
+
+    >>> import tapegrad as torch
+    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
+    tensor([2., 2.])
     """
     if input.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")

@@ -77,7 +77,7 @@ def refuse_halves(kernel: str, x: Tensor) -> None:
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The ``p``-norms of the differences of all pairs of rows of a matrix (n, k), in order: (n (n - 1) / 2,).
 
-    The gradient is 0 where rows are equal; there is no second derivative.
+    The gradient is 0 where rows of ``input`` are equal; there is no second derivative.
 
     Raises:
         RuntimeError: no matrix, integers, a negative ``p``.

@@ -55,11 +55,17 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """The input with elements set to 0 with probability ``p``, the others divided by ``1 - p``.
 
-    Not in training, or with ``p=0``, the input itself.
+    Not in ``training``, or with ``p=0``, the input itself. ``inplace`` writes the result to ``input``, which are
+    floats.
 
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: integers.
+
+    >>> import tapegrad as torch
+    >>> kept = torch.nn.functional.dropout(torch.ones(100), p=0.5)
+    >>> kept.unique()
+    tensor([0., 2.])
     """
     _check_probability(p)
     return _dropped(input, p, training, inplace, channels=False, alpha=False)
@@ -73,11 +79,18 @@ def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 @public("nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels of (batch, channels, length), or (channels, length).
+    """``dropout`` of whole channels of ``input``: (batch, channels, length), or (channels, length).
+
+    Each channel is set to 0 with probability ``p``; outside ``training`` none is. ``inplace`` writes to ``input``.
 
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: another number of dimensions; integers.
+
+    >>> import tapegrad as torch
+    >>> kept = torch.nn.functional.dropout1d(torch.ones(100, 2, 5))
+    >>> kept.mean(-1).unique()
+    tensor([0., 2.])
     """
     _check_probability(p)
     if input.ndim not in (2, 3):
@@ -91,11 +104,19 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @public("nn.functional")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels of (batch, channels, height, width).
+    """``dropout`` of whole channels of ``input``: (batch, channels, height, width).
+
+    Each channel is set to 0 with probability ``p``; outside ``training`` none is. ``inplace`` writes to ``input``.
+    Three dimensions count as (batch, channels, length), and other numbers of them than four are warned of.
 
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: fewer than two dimensions; integers.
+
+    >>> import tapegrad as torch
+    >>> kept = torch.nn.functional.dropout2d(torch.ones(100, 2, 3, 3), p=0.75)
+    >>> kept.mean((-2, -1)).unique()
+    tensor([0., 4.])
     """
     _check_probability(p)
     if input.ndim not in (3, 4):
@@ -119,11 +140,19 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @public("nn.functional")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels of (batch, channels, depth, height, width), or without the batch.
+    """``dropout`` of whole channels of ``input``: (batch, channels, depth, height, width), or without the batch.
+
+    Each channel is set to 0 with probability ``p``; outside ``training`` none is. ``inplace`` writes to ``input``.
+    Other numbers of dimensions are warned of.
 
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: fewer than two dimensions; integers.
+
+    >>> import tapegrad as torch
+    >>> kept = torch.nn.functional.dropout3d(torch.ones(100, 2, 2, 2, 2))
+    >>> kept.mean((-3, -2, -1)).unique()
+    tensor([0., 2.])
     """
     _check_probability(p)
     if input.ndim not in (4, 5):
@@ -153,9 +182,18 @@ def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, *, unba
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance of standard normal inputs: dropped elements get the floor of SELU.
 
+    With probability ``p`` an element of ``input`` becomes ``-1.7580993``, and all are scaled and shifted then, so that
+    mean and variance are again 0 and 1 (Klambauer et al., "Self-Normalizing Neural Networks", 2017). Outside
+    ``training``, which is the default here, it is the input itself. ``inplace`` writes to ``input``.
+
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: integers.
+
+    >>> import tapegrad as torch
+    >>> x = torch.randn(100000)
+    >>> torch.nn.functional.alpha_dropout(x, 0.2, training=True).std().round(decimals=1)
+    tensor(1.)
     """
     _check_probability(p)
     return _dropped(input, p, training, inplace, channels=False, alpha=True)
@@ -163,11 +201,18 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 @public("nn.functional")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """``alpha_dropout`` of whole channels.
+    """``alpha_dropout`` of whole channels (dimension 1) of ``input``, each with probability ``p``.
+
+    Outside ``training``, which is the default here, it is the input itself. ``inplace`` writes to ``input``.
 
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: fewer than two dimensions; integers.
+
+    >>> import tapegrad as torch
+    >>> dropped = torch.nn.functional.feature_alpha_dropout(torch.ones(8, 4, 3), p=0.5, training=True)
+    >>> (dropped == dropped[..., :1]).all()
+    tensor(True)
     """
     _check_probability(p)
     return _dropped(input, p, training, inplace, channels=True, alpha=True)

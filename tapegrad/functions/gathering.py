@@ -574,10 +574,18 @@ def _as_mask(mask: Tensor) -> Tensor:
 
 @public("nn.functional", native=True)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 zeros with a one at each class, along a new last dimension as long as there are classes (-1: as needed).
+    """int64 zeros with a one at each class, along a new last dimension as long as there are classes.
+
+    ``tensor`` holds the classes, int64 of any shape, and ``num_classes`` says how many there are (-1: one more than the
+    greatest).
 
     Raises:
         RuntimeError: classes that are not int64, negative, or too large.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([2, 0]))
+    tensor([[0, 0, 1],
+            [1, 0, 0]])
     """
     if tensor.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

@@ -146,13 +146,21 @@ def _check_affine(theta: Tensor, size: Sequence[int]) -> None:
 
 @public("nn.functional")
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The points to which affine maps (batch, dims, dims + 1) take those of a plane or volume of this ``size``.
+    """The points to which affine maps take those of a plane or volume of this ``size``.
 
-    ``size`` is (batch, channels, *space); the result, (batch, *space, dims), is a grid for ``grid_sample``.
+    ``theta`` holds the maps, floats (batch, dims, dims + 1), ``size`` is (batch, channels, *space); the result, (batch,
+    *space, dims), is a grid for ``grid_sample``. With ``align_corners`` -1 and 1 are the middles of the first and last
+    element, otherwise (by default, with a warning) their outer edges.
 
     Raises:
         ValueError: maps or sizes that don't fit, integers.
         NotImplementedError: neither planes nor volumes.
+
+    >>> import tapegrad as torch
+    >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
     """
     _check_affine(theta, size)
     if align_corners is None:

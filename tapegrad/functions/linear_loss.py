@@ -17,12 +17,26 @@ def linear_cross_entropy(
     weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
     label_smoothing: float = 0.0, options: Any = None,
 ) -> Tensor:  # fmt: skip
-    """``cross_entropy`` of ``linear(input, linear_weight, linear_bias)``: (N, F) or (F,) and (C, *space, F).
+    """``cross_entropy`` of ``linear(input, linear_weight, linear_bias)``.
 
-    ``options`` say how PyTorch saves memory; here they change nothing.
+    Args:
+        input: floats (N, F) or (F,).
+        linear_weight: (C, *space, F).
+        target: as in ``cross_entropy``: classes (N, *space), or probabilities.
+        linear_bias: (C, *space).
+        weight: (C,), a weight for each class.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        ignore_index: targets that are equal to it don't count; None for none such.
+        label_smoothing: how much of each target is spread evenly over all classes.
+        options: how PyTorch saves memory; here they change nothing.
 
     Raises:
         RuntimeError: shapes that don't fit; ``ignore_index`` with probabilities.
+
+    >>> import tapegrad as torch
+    >>> x, weight = torch.zeros(2, 3), torch.zeros(4, 3)
+    >>> torch.nn.functional.linear_cross_entropy(x, weight, torch.tensor([1, 3]))
+    tensor(1.3863)
     """
     _check_linear(input, linear_weight, linear_bias)
     classes, *space, width = linear_weight.shape

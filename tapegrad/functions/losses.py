@@ -110,12 +110,19 @@ def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The squared differences, or their mean (weighted by ``weight``) or sum.
+    """The squared differences of ``input`` and ``target``, or their mean (weighted by ``weight``) or sum.
+
+    Args:
+        input: floats of any shape.
+        target: floats, best of the same shape: others broadcast, with a warning.
+        reduction: ``"none"`` for the losses of the elements, ``"mean"`` or ``"sum"``. The deprecated ``size_average``
+            and ``reduce`` say the same in two booleans.
+        weight: a factor for each element, of the input's shape; ``"mean"`` divides by their sum.
 
     Raises:
         RuntimeError: shapes that don't broadcast.
         NotImplementedError: integers or complex numbers.
-        ValueError: an unknown ``reduction``.
+        ValueError: an unknown ``reduction``; a weight of another shape.
 
     >>> import tapegrad as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
@@ -133,11 +140,18 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The absolute differences, or their mean (weighted by ``weight``) or sum; the gradient is 0 where they are 0.
+    """The absolute differences of ``input`` and ``target``, or their mean or sum; the gradient is 0 where they are 0.
+
+    The arguments are those of ``mse_loss``: ``weight`` weighs the elements, ``reduction`` is ``"none"``, ``"mean"`` or
+    ``"sum"``. Here numbers of all dtypes will do; complex ones give real losses.
 
     Raises:
         RuntimeError: shapes that don't broadcast; the mean of integers.
-        ValueError: an unknown ``reduction``.
+        ValueError: an unknown ``reduction``; a weight of another shape.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), reduction="none")
+    tensor([0., 2.])
     """
     input, target = together(input, target)
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -152,9 +166,17 @@ def smooth_l1_loss(
 ) -> Tensor:  # fmt: skip
     """Quadratic where the distance ``d`` is less than ``beta`` (``d**2 / (2 beta)``), ``d - beta / 2`` elsewhere.
 
+    ``input`` and ``target`` are floats of shapes that broadcast; ``reduction`` is as in ``mse_loss``. The loss is from
+    Girshick, "Fast R-CNN" (2015).
+
     Raises:
         RuntimeError: a negative ``beta``; shapes that don't broadcast.
         NotImplementedError: integers or complex numbers.
+        ValueError: an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
     """
     input, target = together(input, target)
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -171,10 +193,18 @@ def huber_loss(
 ) -> Tensor:
     """Quadratic where the distance ``d`` is at most ``delta`` (``d**2 / 2``), ``delta (d - delta / 2)`` elsewhere.
 
+    ``input`` and ``target`` are floats of shapes that broadcast; ``reduction`` is as in ``mse_loss``. ``weight``, of
+    the input's shape, multiplies the losses, and does not count in the mean.
+
     Raises:
         RuntimeError: a ``delta`` that is not positive; shapes that don't broadcast; a target of a kind of numbers that
             the input's dtype can't hold.
         NotImplementedError: integers or complex numbers.
+        ValueError: an unknown ``reduction``; a weight of another shape.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), delta=2.0, reduction="none")
+    tensor([0.1250, 4.0000])
     """
     input, target = together(input, target)
     reduction = resolve_reduction(reduction)
@@ -204,10 +234,20 @@ def binary_cross_entropy(
 ) -> Tensor:  # fmt: skip
     """``-(target log(input) + (1 - target) log(1 - input))`` of probabilities, logarithms cut at -100.
 
+    Args:
+        input: probabilities, floats of any shape.
+        target: probabilities of the same shape and dtype.
+        weight: a factor for each element, of a shape that broadcasts to the input's. It does not count in the mean.
+        reduction: as in ``mse_loss``.
+
     Raises:
         ValueError: shapes that differ; an unknown ``reduction``.
         RuntimeError: dtypes that differ; an input or target outside [0, 1]; a weight that doesn't fit or requires grad.
         NotImplementedError: integers or complex numbers.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 0.0]), torch.tensor([1.0, 1.0]), reduction="none")
+    tensor([  0.6931, 100.0000])
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -247,14 +287,25 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """``binary_cross_entropy`` of ``sigmoid(input)``, accurate far out; targets of 1 count ``pos_weight`` times.
+    """``binary_cross_entropy`` of ``sigmoid(input)``, accurate far out.
 
-    The result has the dtype of ``target``.
+    Args:
+        input: logits, floats of any shape.
+        target: probabilities of the same shape. The result has their dtype.
+        weight: a factor for each element, of a shape that broadcasts. It does not count in the mean.
+        reduction: as in ``mse_loss``.
+        pos_weight: how often targets of 1 count: one number for each class (the last dimension), or any shape that
+            broadcasts.
 
     Raises:
         ValueError: shapes that differ; an unknown ``reduction``.
         RuntimeError: integral targets; weights that don't broadcast or require grad.
         NotImplementedError: integers or complex numbers.
+
+    >>> import tapegrad as torch
+    >>> logits, target = torch.tensor([0.0, 200.0]), torch.tensor([1.0, 0.0])
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    tensor([  0.6931, 200.0000])
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -274,11 +325,21 @@ def kl_div(
 ) -> Tensor:  # fmt: skip
     """``target (log(target) - input)``: the divergence of probabilities (or their logarithms) from log-probabilities.
 
-    ``reduction="batchmean"`` is the sum over the length of the first dimension.
+    Args:
+        input: log-probabilities, floats.
+        target: probabilities, of a shape that broadcasts; log-probabilities with ``log_target``.
+        reduction: as in ``mse_loss``. ``"batchmean"`` is the sum over the length of the first dimension, as the
+            divergence of distributions is defined; ``"mean"``, over all elements, is not.
+        log_target: whether ``target`` holds logarithms.
 
     Raises:
         RuntimeError: integers or complex numbers; shapes that don't broadcast.
         ValueError: an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> p, q = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]])
+    >>> torch.nn.functional.kl_div(q.log(), p, reduction="batchmean")
+    tensor(0.1438)
     """
     by_batch = reduction == "batchmean"
     reduction = "sum" if by_batch else resolve_reduction(reduction, size_average, reduce)
@@ -308,10 +369,21 @@ def poisson_nll_loss(
 ) -> Tensor:  # fmt: skip
     """``exp(input) - target * input``: the negative log likelihood of counts, whose (log) rate is ``input``.
 
-    ``full`` adds Stirling's approximation of ``log(target!)`` where the target is more than 1.
+    Args:
+        input: logarithms of rates, floats; the rates themselves with ``log_input=False``, the loss then being ``input -
+            target * log(input + eps)``.
+        target: the counts, of a shape that broadcasts.
+        log_input: whether ``input`` holds logarithms.
+        full: add Stirling's approximation of ``log(target!)`` where the target is more than 1.
+        eps: keeps the logarithm of a rate of 0 finite.
+        reduction: as in ``mse_loss``.
 
     Raises:
         ValueError: an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 3.0]), reduction="none")
+    tensor([ 1.0000, -0.2817])
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if log_input:
@@ -337,9 +409,22 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """``(log(var) + (input - target)**2 / var) / 2``, ``var`` at least ``eps`` (which its gradient does not notice).
 
+    Args:
+        input: the means, floats.
+        target: the numbers that were observed, of the same shape.
+        var: their variances: of the input's shape, of that without the last dimension or with one of 1, or a number.
+        full: add the constant ``log(2 pi) / 2``.
+        eps: the least variance.
+        reduction: as in ``mse_loss``.
+
     Raises:
         ValueError: a negative variance; a ``var`` of another shape than the input's, that with a last dimension of 1,
             or without the last dimension; an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> mean, target, var = torch.tensor([0.0, 0.0]), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0])
+    >>> torch.nn.functional.gaussian_nll_loss(mean, target, var, reduction="none")
+    tensor([0.5000, 1.1931])
     """
     if not isinstance(var, Tensor):
         if var < 0:
@@ -378,14 +463,24 @@ def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Minus the log-probability of each target class: input (N, C, ...) or (C,), target (N, ...) or () of int64.
+    """Minus the log-probability of each target class.
 
-    Targets equal to ``ignore_index`` don't count; ``weight`` (C,) weighs the classes, also in the mean.
+    Args:
+        input: log-probabilities of the classes, floats (N, C, ...) or (C,).
+        target: the classes, int64 (N, ...) or ().
+        weight: (C,), a weight for each class; ``"mean"`` divides by the weights of the targets.
+        ignore_index: targets that are equal to it don't count, in the mean neither.
+        reduction: as in ``mse_loss``.
 
     Raises:
         ValueError: a 0-dim input; another number of targets; an unknown ``reduction``.
         RuntimeError: a target of another dtype or shape; a weight that doesn't fit or requires grad.
         IndexError: a target that is no class.
+
+    >>> import tapegrad as torch
+    >>> logs = torch.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
+    >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
+    tensor([0.6931, 0.2877])
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     return _nll_loss(input, target, weight, ignore_index, reduction)
@@ -420,7 +515,16 @@ def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of logits (N, C, ...) or (C,) and classes (N, ...), or probabilities of the input's shape.
+    """The cross entropy of logits and classes, or probabilities of classes: ``nll_loss`` of ``log_softmax``.
+
+    Args:
+        input: logits, floats (N, C, ...) or (C,).
+        target: the classes, int64 (N, ...) or (); or floats of the input's shape, their probabilities.
+        weight: (C,), a weight for each class; ``"mean"`` divides by the weights of the targets, if those are classes.
+        ignore_index: targets that are equal to it don't count, in the mean neither.
+        reduction: as in ``mse_loss``.
+        label_smoothing: how much of each target is spread evenly over all classes (Szegedy et al., "Rethinking the
+            Inception Architecture", 2015).
 
     Raises:
         RuntimeError: a ``label_smoothing`` outside [0, 1]; probabilities of integers, or with ``ignore_index``.

@@ -17,9 +17,23 @@ def multi_margin_loss(
 ) -> Tensor:  # fmt: skip
     """``max(0, margin - x[t] + x[i])**p`` of all classes but ``t``, the target, over their number: (N, C), (N,).
 
+    Args:
+        input: scores of the classes, float32 or float64, (N, C) or (C,).
+        target: int64, (N,) or ().
+        p: 1 or 2.
+        margin: how much higher than all others the target's score should be.
+        weight: (C,), of which the target's multiplies each example's loss.
+        reduction: as in ``mse_loss``.
+
+    The number of classes, by which the sum is divided, counts the target too.
+
     Raises:
-        ValueError: a ``p`` other than 1 and 2; an unknown ``reduction``.
+        ValueError: a ``p`` other than 1 and 2; a weight that is no vector; an unknown ``reduction``.
         RuntimeError: shapes or dtypes that don't fit; a target that is no class; a weight that requires grad.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.9]]), torch.tensor([1]))
+    tensor(0.8667)
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     refuse_gradient("multi_margin_loss", "weight", weight)
@@ -48,11 +62,17 @@ def multilabel_margin_loss(
 ) -> Tensor:  # fmt: skip
     """``max(0, 1 - x[j] + x[i])`` of all labels ``j`` and all classes ``i`` that are none, over the number of classes.
 
-    ``target`` has the shape of ``input``, (N, C) or (C,): the labels of each example, and -1 behind the last.
+    ``input`` holds the scores ``x``, float32 or float64, (N, C) or (C,). ``target`` has the same shape: the labels of
+    each example, int64, and -1 behind the last. ``reduction`` is as in ``mse_loss``.
 
     Raises:
         ValueError: an unknown ``reduction``.
         RuntimeError: shapes or dtypes that don't fit; a target that is no class.
+
+    >>> import tapegrad as torch
+    >>> scores, labels = torch.tensor([[0.1, 0.2, 0.9]]), torch.tensor([[2, -1, -1]])
+    >>> torch.nn.functional.multilabel_margin_loss(scores, labels)
+    tensor(0.1667)
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     _, classes = _check_scores(input)

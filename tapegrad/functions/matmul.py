@@ -434,8 +434,15 @@ LINEAR_WITHOUT_BIAS = {1: ops.linear_1d_without_bias, 2: ops.linear_2d_without_b
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[o] @ input2 + bias[o]`` for each output o, with a weight (out, in1, in2).
 
+    ``input1`` is (..., in1) and ``input2`` (..., in2), with the same dimensions before; ``bias`` is (out,).
+
     Raises:
         RuntimeError: shapes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> x, y = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]])
+    >>> torch.nn.functional.bilinear(x, y, torch.ones(1, 2, 1), torch.tensor([0.5]))
+    tensor([[9.5000]])
     """
     _check_bilinear(input1, input2, weight, bias)
     flat = [reshaped(x, (math.prod(x.shape[:-1]), x.shape[-1])) for x in (input1, input2)]

@@ -67,8 +67,16 @@ def _canonical_mask(
     """A mask to be added: -inf where one of booleans is True, in ``target_type``. A warning, if another mask is there,
     of another type.
 
+    ``mask`` is None, booleans or floats, which stay; ``mask_name`` is what messages call it. ``other_type`` and
+    ``other_name`` are those of the other mask (None: there is none), compared with if ``check_other``.
+
     Raises:
         AssertionError: integers.
+
+    >>> import tapegrad as torch
+    >>> mask = torch.tensor([True, False])
+    >>> torch.nn.functional._canonical_mask(mask, "mask", None, "", torch.float32)
+    tensor([-inf, 0.])
     """
     if mask is None:
         return None
@@ -86,7 +94,7 @@ def _canonical_mask(
 
 @public("nn.functional")
 def _none_or_dtype(input: Tensor | None) -> dtype | None:
-    """The dtype of a mask that there is.
+    """The dtype of ``input``, a mask; None for none.
 
     Raises:
         RuntimeError: it is no tensor.
@@ -212,14 +220,49 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """What ``num_heads`` heads, each of an equal share of the width E, attend to; and with what weights, if wanted.
 
-    ``query`` is (L, batch, E), ``key`` and ``value`` (S, batch, E), or all without the batch. They are projected by
-    ``in_proj_weight`` (3 E, E), or each by its own weight; ``bias_k`` and ``bias_v`` add a key, ``add_zero_attn`` one
-    of zeros. ``attn_mask`` is (L, S) or (batch * num_heads, L, S), ``key_padding_mask`` (batch, S): True, or -inf,
-    leaves a key out. The weights are (batch, L, S), the mean over heads, or (batch, num_heads, L, S).
+    Args:
+        query: (L, batch, E), or without the batch.
+        key: (S, batch, E), or without the batch.
+        value: (S, batch, E), or without the batch.
+        embed_dim_to_check: E.
+        num_heads: a divisor of E.
+        in_proj_weight: (3 E, E), what projects query, key and value.
+        in_proj_bias: (3 E,), or None.
+        bias_k: (1, 1, E), a key that is put behind the others, or None.
+        bias_v: (1, 1, E), its value, or None.
+        add_zero_attn: put a key and a value of zeros behind the others.
+        dropout_p: the probability with which, in ``training``, a weight becomes 0.
+        out_proj_weight: (E, E), what projects the result.
+        out_proj_bias: (E,), or None.
+        training: whether there is dropout.
+        key_padding_mask: (batch, S): True, or -inf, leaves a key out.
+        need_weights: return the weights too: (batch, L, S), the mean over heads; None otherwise.
+        attn_mask: (L, S) or (batch * num_heads, L, S): True, or -inf, leaves a key out for a query.
+        use_separate_proj_weight: project by the three weights that follow, so that keys and values may have other
+            widths.
+        q_proj_weight: (E, E).
+        k_proj_weight: (E, width of key).
+        v_proj_weight: (E, width of value).
+        static_k: (batch * num_heads, S, E / num_heads), keys that are used in the place of those projected.
+        static_v: their values.
+        average_attn_weights: False for weights (batch, num_heads, L, S).
+        is_causal: a hint that ``attn_mask`` lets a query see the keys up to its own place, and no others.
+
+    From Vaswani et al., "Attention Is All You Need" (2017).
 
     Raises:
         AssertionError: shapes that don't fit.
-        RuntimeError: masks that don't fit.
+        RuntimeError: masks that don't fit; ``is_causal`` without a mask.
+
+    >>> import tapegrad as torch
+    >>> x, eye = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.eye(2)
+    >>> weight = torch.cat([eye, eye, eye])
+    >>> out, weights = torch.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 2, 1, weight, None, None, None, False, 0.0, eye, None, is_causal=False
+    ... )
+    >>> weights
+    tensor([[0.6698, 0.3302],
+            [0.3302, 0.6698]])
     """
     batched = _check_dims(query, (key, value), key_padding_mask, attn_mask)
     if not batched:

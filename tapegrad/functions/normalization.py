@@ -44,13 +44,32 @@ def batch_norm(
 ) -> Tensor:  # fmt: skip
     """Each channel (dimension 1) less its mean, over its standard deviation, times ``weight``, plus ``bias``.
 
-    In training the statistics are those of this batch, and the running ones, if given, move towards them by
-    ``momentum`` (the variance unbiased); otherwise the running ones are used.
+    Args:
+        input: floats (batch, channels, *space).
+        running_mean: (channels,); used instead of the batch's mean outside training.
+        running_var: (channels,); used instead of the batch's variance outside training.
+        weight: (channels,); 1 by default.
+        bias: (channels,); 0 by default.
+        training: whether to use the batch's statistics. The running ones, if given, move towards them in place (the
+            variance unbiased).
+        momentum: how far they move, from 0 to 1.
+        eps: added to the variance.
+
+    The method is from Ioffe and Szegedy, "Batch Normalization" (2015).
 
     Raises:
         ValueError: training on one value per channel; a negative ``eps``, or 0 in training; one running statistic
             without the other.
         RuntimeError: no running statistics outside training; shapes or dtypes that don't fit.
+        TypeError: a ``momentum`` that is no number.
+
+    >>> import tapegrad as torch
+    >>> x, mean, var = torch.tensor([[0.0], [2.0]]), torch.zeros(1), torch.ones(1)
+    >>> torch.nn.functional.batch_norm(x, mean, var, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    >>> mean, var
+    (tensor([0.1000]), tensor([1.1000]))
     """
     if training:
         _refuse_single_values(_values_per_channel(input.shape), str(input.shape))
@@ -102,12 +121,25 @@ def instance_norm(
     """Each channel of each element of the batch less its mean, over its standard deviation, times ``weight``, plus
     ``bias``.
 
-    The running statistics, if given, move towards the mean over the batch of these statistics; with
-    ``use_input_stats=False`` they are used instead.
+    Args:
+        input: floats (batch, channels, *space).
+        running_mean: (channels,), or None.
+        running_var: (channels,), or None.
+        weight: (channels,); 1 by default.
+        bias: (channels,); 0 by default.
+        use_input_stats: use the input's statistics. The running ones, if given, move towards their means over the
+            batch. With False, the running ones are used.
+        momentum: how far the running ones move, from 0 to 1.
+        eps: added to the variance.
 
     Raises:
         ValueError: one element of space only.
         RuntimeError: no running statistics, where they are needed; shapes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[0.0, 2.0], [0.0, 20.0]]]), eps=0.0)
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
     """
     if use_input_stats:
         space = 1
@@ -194,11 +226,19 @@ def torch_layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The input over the root mean square of its last dimensions, times ``weight``. Without ``eps`` it is the dtype's.
+    """The input over the root mean square of its last dimensions, times ``weight``.
+
+    ``normalized_shape`` are the lengths of these dimensions, and the shape of ``weight``. ``eps`` is added to the mean
+    of the squares; without it, it is the dtype's. From Zhang and Sennrich, "Root Mean Square Layer Normalization"
+    (2019).
 
     Raises:
         RuntimeError: shapes that don't fit.
         NotImplementedError: integers or complex numbers.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0]]), (2,), eps=0.0)
+    tensor([[0.8485, 1.1314]])
     """
     axes = normalized_axes(input, normalized_shape, "rms_norm")
     if eps is None:
@@ -218,9 +258,16 @@ def group_norm(
     """The input less its mean, over its standard deviation, both over each of ``num_groups`` groups of channels and
     over space, times ``weight``, plus ``bias``, of one number for each channel.
 
+    ``input`` is (batch, channels, *space), ``weight`` and ``bias`` are (channels,); ``eps`` is added to the variance.
+    From Wu and He, "Group Normalization" (2018).
+
     Raises:
-        ValueError: groups of one value.
+        ValueError: one value for each group in the whole batch.
         RuntimeError: channels that can't be grouped so; shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[0.0, 2.0, 0.0, 20.0]]), num_groups=2, eps=0.0)
+    tensor([[-1.,  1., -1.,  1.]])
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
@@ -251,10 +298,16 @@ def torch_group_norm(
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """The input over ``(k + alpha * mean) ** beta``, with the mean of the squares of ``size`` neighbouring channels.
 
-    Beyond the ends there are zeros, which count.
+    ``input`` is (batch, channels, *space). Beyond the ends there are zeros, which count. From Krizhevsky et al.,
+    "ImageNet Classification with Deep Convolutional Neural Networks" (2012), with a mean in the place of a sum.
 
     Raises:
         ValueError: fewer than three dimensions.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(1, 3, 1)
+    >>> torch.nn.functional.local_response_norm(x, size=3, alpha=3.0, beta=1.0, k=1.0).flatten()
+    tensor([0.3333, 0.2500, 0.3333])
     """
     if input.ndim < 3:
         raise ValueError(

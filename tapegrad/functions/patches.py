@@ -47,8 +47,18 @@ def _windows(
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Every window of a plane as a column: (batch, channels, height, width) to (batch, channels * taps, windows).
 
+    The batch may be left out of ``input``. ``kernel_size``, the distance ``dilation`` of a window's elements, the zeros
+    ``padding`` at each side and the distance ``stride`` of windows are ints, or pairs.
+
     Raises:
         RuntimeError: another number of dimensions; sizes that leave no window.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.unfold(torch.arange(6.0).view(1, 2, 3), kernel_size=2)
+    tensor([[0., 1.],
+            [1., 2.],
+            [3., 4.],
+            [4., 5.]])
     """
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
@@ -73,8 +83,18 @@ def fold(
 ) -> Tensor:
     """Columns added to the windows of a plane: (batch, channels * taps, windows) to (batch, channels, *output_size).
 
+    It is the transpose of ``unfold``: what several windows share is summed. The batch may be left out of ``input``.
+    ``kernel_size``, ``dilation``, ``padding`` and ``stride`` are those of ``unfold``, and ``output_size`` the (height,
+    width) of its input: ints, or pairs.
+
     Raises:
         RuntimeError: shapes and sizes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> columns = torch.nn.functional.unfold(torch.ones(1, 2, 3), kernel_size=2)
+    >>> torch.nn.functional.fold(columns, output_size=(2, 3), kernel_size=2)
+    tensor([[[1., 2., 1.],
+             [1., 2., 1.]]])
     """
     lengths = _numbers(output_size, "output_size")
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:

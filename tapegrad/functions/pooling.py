@@ -51,10 +51,23 @@ def max_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The greatest of each window: (batch, channels, length), or (channels, length). See ``max_pool2d``.
+    """The greatest of each window, and, if wanted, the index of each (int64).
+
+    Args:
+        input: floats, (batch, channels, length), or (channels, length).
+        kernel_size: how many elements a window has: an int, or a tuple of one, like the numbers below.
+        stride: how far windows are apart; ``kernel_size`` by default.
+        padding: how many elements are put at both ends, at most half a window. They never win.
+        dilation: how far a window's elements are apart.
+        ceil_mode: also take a last window that reaches beyond the end, if it begins before it.
+        return_indices: return (values, indices), as ``max_unpool1d`` wants them.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2, stride=1)
+    tensor([[5., 5., 3.]])
     """
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -66,7 +79,16 @@ def max_pool2d(
 ) -> Any:  # fmt: skip
     """The greatest of each window along the last two dimensions, and, if wanted, the flat index of each (int64).
 
-    Windows are ``stride`` apart (``kernel_size`` by default); padding never wins. Of equals the first has the gradient.
+    Args:
+        input: floats or integers, (batch, channels, height, width), or without the batch.
+        kernel_size: the size of a window: an int, or a pair (height, width), like the numbers below.
+        stride: how far windows are apart; ``kernel_size`` by default.
+        padding: how many elements are put at each side, at most half a window. They never win.
+        dilation: how far a window's elements are apart.
+        ceil_mode: also take a last window that reaches beyond the end, if it begins before it.
+        return_indices: return (values, indices); an index counts the elements of one plane, row by row.
+
+    Of equal elements the first has the gradient.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.
@@ -84,10 +106,17 @@ def max_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The greatest of each window along the last three dimensions. See ``max_pool2d``.
+    """The greatest of each window along the last three dimensions of (batch, channels, depth, height, width).
+
+    The batch may be left out of ``input``. ``kernel_size``, ``stride``, ``padding`` and ``dilation`` are ints, or three
+    of them; ``ceil_mode`` and ``return_indices`` are as in ``max_pool2d``.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), kernel_size=2, stride=1)
+    tensor([[[[7.]]]])
     """
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -97,7 +126,14 @@ def max_pool1d_with_indices(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """``max_pool1d``, and the indices in any case."""
+    """``max_pool1d``, and the indices in any case, whatever ``return_indices`` says.
+
+    ``input``, ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``ceil_mode`` are those of ``max_pool1d``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2)
+    (tensor([[5., 3.]]), tensor([[1, 3]]))
+    """
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -106,7 +142,14 @@ def max_pool2d_with_indices(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """``max_pool2d``, and the indices in any case."""
+    """``max_pool2d``, and the indices in any case, whatever ``return_indices`` says.
+
+    ``input``, ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``ceil_mode`` are those of ``max_pool2d``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.max_pool2d_with_indices(torch.arange(4.0).view(1, 2, 2), 2)
+    (tensor([[[3.]]]), tensor([[[3]]]))
+    """
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -115,7 +158,15 @@ def max_pool3d_with_indices(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """``max_pool3d``, and the indices in any case."""
+    """``max_pool3d``, and the indices in any case, whatever ``return_indices`` says.
+
+    ``input``, ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``ceil_mode`` are those of ``max_pool3d``.
+
+    >>> import tapegrad as torch
+    >>> values, indices = torch.nn.functional.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)
+    >>> indices.item()
+    7
+    """
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -136,10 +187,17 @@ def _adaptive_max_pool(dims: int, input: Tensor, output_size: Any, return_indice
 
 @public("nn.functional")
 def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """The greatest of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_max_pool2d``.
+    """The greatest of each of ``output_size`` windows of (nearly) equal length: floats (batch, channels, length).
+
+    The batch may be left out of ``input``. With ``return_indices`` the result is (values, indices). See
+    ``adaptive_avg_pool2d`` for where windows lie.
 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0, 4.0]]), 2)
+    tensor([[5., 4.]])
     """
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
@@ -148,37 +206,52 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
 def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The greatest of each window, of which there are ``output_size`` along each dimension (None: one per element).
 
+    ``input`` are floats (batch, channels, height, width), or without the batch; ``output_size`` is an int or a pair.
+    With ``return_indices`` the result is (values, indices), int64, each counting the elements of a plane row by row.
+    See ``adaptive_avg_pool2d`` for where windows lie.
+
     Raises:
         RuntimeError: shapes or sizes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(9.0).view(1, 3, 3), (1, None))
+    tensor([[[6., 7., 8.]]])
     """
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
 @public("nn.functional")
 def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """The greatest of each window along the last three dimensions. See ``adaptive_max_pool2d``.
+    """The greatest of each window along the last three dimensions of (batch, channels, depth, height, width).
+
+    The batch may be left out of ``input``; ``output_size`` is an int or three (None: one per element). With
+    ``return_indices`` the result is (values, indices). See ``adaptive_avg_pool2d`` for where windows lie.
 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 1, 2))
+    tensor([[[[6., 7.]]]])
     """
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
 
 @public("nn.functional")
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """``adaptive_max_pool1d``, and the indices in any case."""
+    """``adaptive_max_pool1d`` of ``input`` and ``output_size``, and the indices, whatever ``return_indices`` says."""
     return _adaptive_max_pool(1, input, output_size, True)
 
 
 @public("nn.functional")
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """``adaptive_max_pool2d``, and the indices in any case."""
+    """``adaptive_max_pool2d`` of ``input`` and ``output_size``, and the indices, whatever ``return_indices`` says."""
     return _adaptive_max_pool(2, input, output_size, True)
 
 
 @public("nn.functional")
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """``adaptive_max_pool3d``, and the indices in any case."""
+    """``adaptive_max_pool3d`` of ``input`` and ``output_size``, and the indices, whatever ``return_indices`` says."""
     return _adaptive_max_pool(3, input, output_size, True)
 
 
@@ -208,10 +281,17 @@ def avg_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window: (batch, channels, length), or (channels, length). See ``avg_pool2d``.
+    """The mean of each window of ``input``: (batch, channels, length), or (channels, length).
+
+    ``kernel_size``, ``stride`` and ``padding`` are ints, or tuples of one; ``ceil_mode`` and ``count_include_pad`` are
+    as in ``avg_pool2d``.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2, padding=1, count_include_pad=False)
+    tensor([[1.0000, 3.5000, 3.0000]])
     """
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
@@ -221,13 +301,28 @@ def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window along the last two dimensions; windows are ``stride`` apart (``kernel_size`` by default).
+    """The mean of each window along the last two dimensions.
 
-    Padding counts as zeros, unless ``count_include_pad`` is False; ``divisor_override`` replaces the number of
-    elements.
+    Args:
+        input: floats or int64, (batch, channels, height, width), or without the batch.
+        kernel_size: the size of a window: an int, or a pair (height, width), like the numbers below.
+        stride: how far windows are apart; ``kernel_size`` by default.
+        padding: how many zeros are put at each side, at most half a window.
+        ceil_mode: also take a last window that reaches beyond the end, if it begins before it.
+        count_include_pad: divide by the number of elements with the padding in a window, not by that without.
+        divisor_override: divide by this number instead.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.avg_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    >>> torch.nn.functional.avg_pool2d(torch.ones(1, 2, 2), 2, stride=1, padding=1, divisor_override=1)
+    tensor([[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]])
     """
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -237,10 +332,17 @@ def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window along the last three dimensions. See ``avg_pool2d``.
+    """The mean of each window along the last three dimensions of (batch, channels, depth, height, width).
+
+    The batch may be left out of ``input``. ``kernel_size``, ``stride`` and ``padding`` are ints, or three of them;
+    ``ceil_mode``, ``count_include_pad`` and ``divisor_override`` are as in ``avg_pool2d``.
 
     Raises:
         RuntimeError: shapes or numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 2, 2)).flatten()
+    tensor([1.5000, 5.5000])
     """
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -257,10 +359,16 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
 
 @public("nn.functional", "torch", native=True)
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The mean of each of ``output_size`` windows of (nearly) equal length. See ``adaptive_avg_pool2d``.
+    """The mean of each of ``output_size`` windows of (nearly) equal length: floats (batch, channels, length).
+
+    The batch may be left out of ``input``. See ``adaptive_avg_pool2d`` for where windows lie.
 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0, 4.0]]), 2)
+    tensor([[2.6667, 3.0000]])
     """
     return _adaptive_avg_pool(1, input, output_size)
 
@@ -269,20 +377,33 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     """The mean of each window, of which there are ``output_size`` along each dimension (None: one per element).
 
-    Window ``i`` of ``n`` reaches from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``.
+    ``input`` are floats (batch, channels, height, width), or without the batch; ``output_size`` is an int or a pair.
+    Window ``i`` of ``n`` reaches from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``, so that windows may
+    share elements.
 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(9.0).view(1, 3, 3), (1, 2))
+    tensor([[[3.5000, 4.5000]]])
     """
     return _adaptive_avg_pool(2, input, output_size)
 
 
 @public("nn.functional")
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The mean of each window along the last three dimensions. See ``adaptive_avg_pool2d``.
+    """The mean of each window along the last three dimensions of (batch, channels, depth, height, width).
+
+    The batch may be left out of ``input``; ``output_size`` is an int or three (None: one per element). See
+    ``adaptive_avg_pool2d`` for where windows lie.
 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 1, 2))
+    tensor([[[[3., 4.]]]])
     """
     return _adaptive_avg_pool(3, input, output_size)
 
@@ -305,7 +426,15 @@ def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, strid
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """``sum(x**p)**(1/p)`` of each window, ``p`` being ``norm_type``."""
+    """``sum(x**p)**(1/p)`` of each window of ``input``, (batch, channels, length), ``p`` being ``norm_type``.
+
+    ``kernel_size``, ``stride`` and ``ceil_mode`` are as in ``avg_pool1d``. A negative sum, which odd ``p`` can give,
+    has no root: nan.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 5.0, 12.0]]), norm_type=2, kernel_size=2)
+    tensor([[ 5., 13.]])
+    """
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -313,7 +442,15 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """``sum(x**p)**(1/p)`` of each window, ``p`` being ``norm_type``."""
+    """``sum(x**p)**(1/p)`` of each window of ``input``, (batch, channels, height, width), ``p`` being ``norm_type``.
+
+    ``kernel_size``, ``stride`` and ``ceil_mode`` are as in ``avg_pool2d``. A negative sum, which odd ``p`` can give,
+    has no root: nan.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3.0, 4.0], [0.0, 12.0]]]), norm_type=2, kernel_size=2)
+    tensor([[[13.]]])
+    """
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -321,5 +458,13 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """``sum(x**p)**(1/p)`` of each window, ``p`` being ``norm_type``."""
+    """``sum(x**p)**(1/p)`` of each window along the last three dimensions of ``input``, ``p`` being ``norm_type``.
+
+    ``kernel_size``, ``stride`` and ``ceil_mode`` are as in ``avg_pool3d``. A negative sum, which odd ``p`` can give,
+    has no root: nan.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.lp_pool3d(torch.full((1, 2, 2, 2), 2.0), norm_type=3, kernel_size=2)
+    tensor([[[[4.]]]])
+    """
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)

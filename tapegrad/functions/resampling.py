@@ -33,14 +33,27 @@ def interpolate(
 ) -> Tensor:  # fmt: skip
     """The input (batch, channels, *space) in another size of space, or scaled by a factor.
 
-    ``mode`` is ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (``"bilinear"``, ``"trilinear"``), ``"bicubic"`` or
-    ``"area"``; ``align_corners`` puts corner elements onto corner elements; ``antialias`` widens the filter when the
-    result is smaller.
+    Args:
+        input: floats, or uint8 where ``mode`` is one of the nearest or of planes; one to three dimensions of space.
+        size: the lengths of space in the result: an int, or one for each dimension.
+        scale_factor: by what lengths are multiplied instead, rounding down: a number, or one for each dimension.
+        mode: ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (1-D; ``"bilinear"``, ``"trilinear"``), ``"bicubic"``, or
+            ``"area"``, which averages.
+        align_corners: whether corner elements lie on corner elements, rather than corners of elements on each other.
+        recompute_scale_factor: find positions by the ratio of the lengths, not by ``scale_factor`` as given.
+        antialias: widen the filter when the result is smaller (``"bilinear"`` and ``"bicubic"``).
 
     Raises:
         ValueError: both of ``size`` and ``scale_factor`` or none; numbers that don't fit the dimensions.
         NotImplementedError: a mode that the number of dimensions doesn't have.
         RuntimeError: empty sizes.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([[[0.0, 4.0]]])
+    >>> torch.nn.functional.interpolate(x, size=4, mode="linear", align_corners=False)
+    tensor([[[0., 1., 3., 4.]]])
+    >>> torch.nn.functional.interpolate(x, scale_factor=2)
+    tensor([[[0., 0., 4., 4.]]])
     """
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
         raise ValueError(
@@ -62,7 +75,11 @@ def interpolate(
     name = f"{'upsample_' + mode if mode != 'nearest-exact' else '_upsample_nearest_exact'}{dims}d"
     if mode.startswith("nearest") and dims == 2:
         name += "_channels_last"
-    refuse_dtypes(name, input._spec, bool=True, integral=input.dtype.name != "uint8", complex=True)
+    if mode in ("linear", "trilinear"):
+        name = "compute_indices_weights_linear"
+    bytes_too = dims == 2 or mode.startswith("nearest")
+    integral = not (bytes_too and input.dtype.name == "uint8")
+    refuse_dtypes(name, input._spec, bool=True, integral=integral, complex=True)
     check_size((*input.shape[:2], *sizes), input.dtype.itemsize, input.device.type)
     kind += "-antialias" if antialias else ""
     samplings = tuple(
@@ -143,14 +160,23 @@ def _check_sizes(input: Tensor, sizes: Sequence[int]) -> None:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """The old name of ``interpolate``."""
+    """The old name of ``interpolate``, of whose arguments it takes ``input``, ``size``, ``scale_factor``, ``mode`` and
+    ``align_corners``.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.functional.upsample(torch.tensor([[[0.0, 4.0]]]), scale_factor=2)
+    tensor([[[0., 0., 4., 4.]]])
+    """
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public("nn.functional")
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """``interpolate`` with ``mode="nearest"``, under its old name."""
+    """``interpolate`` of ``input`` to a ``size`` or by a ``scale_factor`` with ``mode="nearest"``, under its old name.
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3
     )
@@ -159,7 +185,9 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 @public("nn.functional")
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """``interpolate`` with ``mode="bilinear"`` and aligned corners, under its old name."""
+    """``interpolate`` of ``input`` to a ``size`` or by a ``scale_factor`` with ``mode="bilinear"`` and aligned corners,
+    under its old name.
+    """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3
     )

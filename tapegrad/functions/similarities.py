@@ -34,9 +34,15 @@ def _scaled_to_one(x: Tensor, axis: int, eps: float) -> Tensor:
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The inner product of ``x1`` and ``x2`` along ``dim``, over both norms (each at least ``eps``).
 
+    ``x1`` and ``x2`` are floats of shapes that broadcast; the result has that shape without ``dim``.
+
     Raises:
         RuntimeError: integers or complex numbers; shapes that don't broadcast.
         IndexError: ``dim`` out of range.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 2.0]]), dim=1)
+    tensor([0.7071, 0.0000])
     """
     shape = broadcast_shapes([x1.shape, x2.shape])
     common = result_dtype([(x1.dtype, len(shape)), (x2.dtype, len(shape))])  # PyTorch expands a 0-dim one first
@@ -53,10 +59,17 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 @public("nn.functional", "torch", native=True)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension.
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which stays, with length 1, if ``keepdim``.
+
+    ``x1`` and ``x2`` have shapes that broadcast, such as (batch, width). The sum with ``eps`` keeps the gradient finite
+    where both are equal.
 
     Raises:
         RuntimeError: shapes that don't broadcast.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2), eps=0.0)
+    tensor([5.])
     """
     difference = plus(arithmetic.sub(x1, x2), eps)
     axis = (difference.ndim - 1,) if difference.ndim else ()
@@ -68,8 +81,15 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
     """``input`` over its ``p``-norm along ``dim``, or over ``eps`` where that is more.
 
+    ``input`` are floats or complex numbers; ``dim`` is an int, or several.
+
     Raises:
         RuntimeError: integers.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), p=2.0, dim=1)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 0.0000]])
     """
     if input.dtype.category < 2:
         raise RuntimeError(
@@ -97,9 +117,16 @@ def margin_ranking_loss(
 ) -> Tensor:  # fmt: skip
     """``max(0, margin - target (input1 - input2))``: a target of 1 wants the first input higher, -1 the second.
 
+    All three have as many dimensions, of lengths that broadcast; ``reduction`` is as in ``mse_loss``.
+
     Raises:
         RuntimeError: inputs with different numbers of dimensions.
         ValueError: an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> one, other = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0])
+    >>> torch.nn.functional.margin_ranking_loss(one, other, torch.tensor([1, 1]), margin=0.5, reduction="none")
+    tensor([1.5000, 0.0000])
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -118,9 +145,17 @@ def hinge_embedding_loss(
 ) -> Tensor:  # fmt: skip
     """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
 
+    ``input`` holds distances, ``target`` 1 for what is alike and -1 for what is not, of a shape that broadcasts;
+    ``reduction`` is as in ``mse_loss``.
+
     Raises:
         ValueError: an unknown ``reduction``.
         RuntimeError: booleans; the mean of whole numbers.
+
+    >>> import tapegrad as torch
+    >>> distances, target = torch.tensor([0.3, 0.3]), torch.tensor([1, -1])
+    >>> torch.nn.functional.hinge_embedding_loss(distances, target, margin=1.0, reduction="none")
+    tensor([0.3000, 0.7000])
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if input.dtype.category < FLOATING:  # the margin counts as one of the whole numbers
@@ -137,10 +172,17 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``1 - cos`` of pairs whose target is 1, ``max(0, cos - margin)`` of those with -1: (N, D), (N,) or (D,), ().
+    """``1 - cos`` of pairs whose target is 1, ``max(0, cos - margin)`` of those with -1.
+
+    ``input1`` and ``input2`` are (N, D), ``target`` (N,); or (D,) and (). ``reduction`` is as in ``mse_loss``.
 
     Raises:
         RuntimeError: numbers of dimensions that don't fit.
+
+    >>> import tapegrad as torch
+    >>> one, other = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]])
+    >>> torch.nn.functional.cosine_embedding_loss(one, other, torch.tensor([1]))
+    tensor(1.)
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
@@ -188,10 +230,25 @@ def triplet_margin_loss(
 ) -> Tensor:  # fmt: skip
     """``max(0, margin + d(anchor, positive) - d(anchor, negative))`` with the distance of ``pairwise_distance``.
 
-    ``swap`` takes the distance from the positive to the negative where that is less.
+    Args:
+        anchor: floats (batch, width), or (width,).
+        positive: what should be near, of the same shape.
+        negative: what should be further away, by ``margin`` at least; of the same shape.
+        margin: more than 0.
+        p: the norm.
+        eps: as in ``pairwise_distance``.
+        swap: take the distance from the positive to the negative where that is less (Balntas et al., "Learning local
+            feature descriptors with triplets and shallow convolutional neural networks", 2016).
+        reduction: as in ``mse_loss``.
 
     Raises:
         ValueError: a margin that is not positive; an unknown ``reduction``.
+        RuntimeError: different numbers of dimensions.
+
+    >>> import tapegrad as torch
+    >>> anchor, positive, negative = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[6.0, 8.0]])
+    >>> torch.nn.functional.triplet_margin_loss(anchor, positive, negative, margin=6.0, eps=0.0)
+    tensor(1.)
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if margin <= 0:
@@ -209,8 +266,19 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:  # fmt: skip
     """``triplet_margin_loss`` with a distance of one's own; without, that of ``pairwise_distance``.
 
+    ``distance_function`` takes two of ``anchor``, ``positive`` and ``negative``, and gives a number for each pair;
+    ``margin``, ``swap`` and ``reduction`` are those of ``triplet_margin_loss``.
+
     Raises:
         ValueError: a margin that is not positive; an unknown ``reduction``.
+        RuntimeError: different numbers of dimensions.
+
+    >>> import tapegrad as torch
+    >>> def furthest(x, y):
+    ...     return (x - y).abs().amax(-1)
+    >>> loss = torch.nn.functional.triplet_margin_with_distance_loss
+    >>> loss(torch.zeros(1, 2), torch.ones(1, 2), torch.tensor([[0.0, 1.5]]), distance_function=furthest)
+    tensor(0.5000)
     """
     reduction = resolve_reduction(reduction)
     if margin <= 0:
@@ -229,9 +297,15 @@ def soft_margin_loss(
 ) -> Tensor:  # fmt: skip
     """``log(1 + exp(-target * input))``, for targets of 1 and -1.
 
+    ``input`` are floats; the shape of ``target`` broadcasts to theirs. ``reduction`` is as in ``mse_loss``.
+
     Raises:
-        RuntimeError: a target that requires grad.
+        RuntimeError: a target that requires grad, or of another shape; integers.
         ValueError: an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]), reduction="none")
+    tensor([0.6931, 2.1269])
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     refuse_gradient("soft_margin_loss", "target", target)
@@ -250,9 +324,17 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:  # fmt: skip
     """The mean over the classes (last dimension) of the binary cross entropy of logits, weighted by class.
 
+    ``input`` are logits (N, C) or (C,), ``target`` is 0 or 1 for each, ``weight`` (C,) multiplies the losses of the
+    classes. ``reduction``, of the N numbers that are left, is as in ``mse_loss``.
+
     Raises:
         IndexError: no dimension.
         ValueError: an unknown ``reduction``.
+
+    >>> import tapegrad as torch
+    >>> logits, target = torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 0.0]])
+    >>> torch.nn.functional.multilabel_soft_margin_loss(logits, target)
+    tensor(1.4100)
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if input.ndim == 0:

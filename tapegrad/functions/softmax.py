@@ -84,7 +84,14 @@ def implicit_dim(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
 def functional_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """See ``torch.softmax``; ``dim`` should be given."""
+    """``torch.softmax`` of ``input`` along ``dim``, which should be given: a guess is deprecated.
+
+    It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0, dtype=torch.float64)
+    tensor([0.5000, 0.5000], dtype=torch.float64)
+    """
     dim = implicit_dim("softmax", dim, input.ndim, _stacklevel)
     return _softmax("softmax", ops.softmax, input, dim, dtype)
 
@@ -93,11 +100,17 @@ def functional_softmax(
 def functional_softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """``softmax`` of the negative; ``dim`` should be given.
+    """``softmax`` of the negative of ``input`` along ``dim``, which should be given: a guess is deprecated.
+
+    It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
 
     Raises:
         RuntimeError: booleans, which can't be negated.
         NotImplementedError: other than floating elements.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.softmin(torch.tensor([0.0, 1.0]), dim=0)
+    tensor([0.7311, 0.2689])
     """
     dim = implicit_dim("softmin", dim, input.ndim, _stacklevel)
     if input.dtype is dtypes.bool:
@@ -109,7 +122,14 @@ def functional_softmin(
 def functional_log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """See ``torch.log_softmax``; ``dim`` should be given."""
+    """``torch.log_softmax`` of ``input`` along ``dim``, which should be given: a guess is deprecated.
+
+    It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
     dim = implicit_dim("log_softmax", dim, input.ndim, _stacklevel)
     return _softmax("log_softmax", ops.log_softmax, input, dim, dtype)
 
@@ -132,11 +152,23 @@ def gumbel_softmax(
 ) -> Tensor:
     """A sample of the Gumbel-softmax distribution: ``softmax((logits + noise) / tau)`` along ``dim``.
 
-    ``hard`` gives a 1 to the greatest and 0 to the others, with the gradient of the soft sample.
+    Args:
+        logits: logarithms of probabilities, up to a constant: floats of any shape.
+        tau: the temperature. The smaller, the nearer a sample is to one 1 among zeros.
+        hard: give a 1 to the greatest and 0 to the others, with the gradient of the soft sample.
+        eps: does nothing, and is deprecated.
+        dim: the dimension of the classes.
+
+    From Jang et al., "Categorical Reparameterization with Gumbel-Softmax" (2016), and Maddison et al. (2016).
 
     Raises:
         RuntimeError: integers.
         IndexError: ``dim`` out of range.
+
+    >>> import tapegrad as torch
+    >>> sample = torch.nn.functional.gumbel_softmax(torch.zeros(4, 3), hard=True)
+    >>> sample.sum(-1)
+    tensor([1., 1., 1., 1.])
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)

@@ -100,7 +100,17 @@ def fractional_max_pool2d_with_indices(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """``fractional_max_pool2d``, and the indices in any case."""
+    """``fractional_max_pool2d``, and the indices in any case, whatever ``return_indices`` says.
+
+    ``input``, ``kernel_size``, ``output_size``, ``output_ratio`` and ``_random_samples`` are those of
+    ``fractional_max_pool2d``.
+
+    >>> import tapegrad as torch
+    >>> x = torch.arange(16.0).view(1, 4, 4)
+    >>> values, indices = torch.nn.functional.fractional_max_pool2d_with_indices(x, 2, output_size=3)
+    >>> indices.shape, indices.dtype
+    (torch.Size([1, 3, 3]), torch.int64)
+    """
     return _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -111,12 +121,27 @@ def fractional_max_pool2d(
 ) -> Any:  # fmt: skip
     """The greatest of ``output_size`` windows along each of the last two dimensions, which begin at random places.
 
-    Instead of the size, its ratio to that of the input can be given. If wanted, the flat index of each (int64) is
-    returned too. ``_random_samples`` (batch, channels, 2), from [0, 1), decide where windows lie.
+    Args:
+        input: floats, (batch, channels, height, width), or without the batch.
+        kernel_size: the size of a window: an int, or a pair.
+        output_size: how many windows there are: an int, or a pair.
+        output_ratio: their numbers as ratios to the input's lengths, a pair, instead of them.
+        return_indices: return (values, indices), the indices int64, counting the elements of a plane row by row.
+        _random_samples: (batch, channels, 2), from [0, 1), decide where windows lie; drawn, if they are not given.
+
+    Pooling at random places is from Graham, "Fractional Max-Pooling" (2014).
 
     Raises:
         ValueError: neither size nor ratio.
+        IndexError: too few dimensions.
         RuntimeError: windows or samples that don't fit.
+
+    >>> import tapegrad as torch
+    >>> samples = torch.full((1, 1, 2), 0.5)
+    >>> x = torch.arange(16.0).view(1, 1, 4, 4)
+    >>> torch.nn.functional.fractional_max_pool2d(x, 2, output_size=2, _random_samples=samples)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
     """
     result = _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return result if return_indices else result[0]
@@ -127,7 +152,17 @@ def fractional_max_pool3d_with_indices(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """``fractional_max_pool3d``, and the indices in any case."""
+    """``fractional_max_pool3d``, and the indices in any case, whatever ``return_indices`` says.
+
+    ``input``, ``kernel_size``, ``output_size``, ``output_ratio`` and ``_random_samples`` are those of
+    ``fractional_max_pool3d``.
+
+    >>> import tapegrad as torch
+    >>> x = torch.zeros(1, 4, 4, 4)
+    >>> values, indices = torch.nn.functional.fractional_max_pool3d_with_indices(x, 2, output_size=2)
+    >>> indices.shape
+    torch.Size([1, 2, 2, 2])
+    """
     return _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -136,7 +171,16 @@ def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """The greatest of ``output_size`` windows along the last three dimensions. See ``fractional_max_pool2d``."""
+    """The greatest of ``output_size`` windows along the last three dimensions of ``input``, which begin at random.
+
+    ``kernel_size`` and ``output_size`` are ints, or three of them, ``output_ratio`` three numbers, and
+    ``_random_samples`` is (batch, channels, 3). With ``return_indices`` the result is (values, indices). See
+    ``fractional_max_pool2d``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.fractional_max_pool3d(torch.zeros(1, 4, 4, 4), 2, output_ratio=(0.5, 0.5, 0.5)).shape
+    torch.Size([1, 2, 2, 2])
+    """
     result = _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return result if return_indices else result[0]
 
@@ -208,9 +252,24 @@ def max_unpool1d(
 ) -> Tensor:  # fmt: skip
     """Zeros, with the input at the indices that ``max_pool1d`` gave.
 
+    Args:
+        input: what was pooled, (batch, channels, length), or (channels, length).
+        indices: int64 of the same shape, into the longer dimension that results.
+        kernel_size: that of the pooling: an int, or a tuple of one, like ``stride`` (``kernel_size`` by default) and
+            ``padding``. They say how long the result is: ``(length - 1) * stride + kernel_size - 2 * padding``.
+        stride: see there.
+        padding: see there.
+        output_size: the length of the result, where poolings of several lengths give the same: (length,), or a whole
+            shape.
+
     Raises:
         ValueError: an ``output_size`` that such a pooling can't have had.
         RuntimeError: indices that are not int64, or out of range.
+
+    >>> import tapegrad as torch
+    >>> values, indices = torch.nn.functional.max_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2, return_indices=True)
+    >>> torch.nn.functional.max_unpool1d(values, indices, 2)
+    tensor([[0., 5., 0., 3.]])
     """
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
@@ -220,7 +279,16 @@ def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Zeros, with the input at the indices that ``max_pool2d`` gave. See ``max_unpool1d``."""
+    """Zeros, with the ``input`` (batch, channels, height, width) at the ``indices`` that ``max_pool2d`` gave.
+
+    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: ints, or pairs. ``output_size``, the last two
+    lengths of the result or its shape, is needed where poolings of several sizes give the same. See ``max_unpool1d``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.max_unpool2d(torch.tensor([[[7.0]]]), torch.tensor([[[2]]]), kernel_size=2)
+    tensor([[[0., 0.],
+             [7., 0.]]])
+    """
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -229,5 +297,14 @@ def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Zeros, with the input at the indices that ``max_pool3d`` gave. See ``max_unpool1d``."""
+    """Zeros, with the ``input`` (batch, channels, *space) at the ``indices`` that ``max_pool3d`` gave.
+
+    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: ints, or three of them. ``output_size``, the
+    last three lengths of the result or its shape, is needed where poolings of several sizes give the same. See
+    ``max_unpool1d``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.functional.max_unpool3d(torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1).long(), kernel_size=(1, 1, 2))
+    tensor([[[[1., 0.]]]])
+    """
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

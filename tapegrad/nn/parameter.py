@@ -243,6 +243,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         requires_grad: whether gradients are accumulated in it.
         device, dtype: those of the tensor that it will be; the defaults if None.
         persistent: whether it is part of the module's state dict.
+
+    >>> import tapegrad as torch
+    >>> buffer = torch.nn.UninitializedBuffer()
+    >>> buffer.materialize((2,))
+    >>> buffer.shape
+    torch.Size([2])
     """
 
     cls_to_become = Tensor

@@ -27,6 +27,14 @@ class Adafactor(PerParameter):
 
     Raises:
         ValueError: an option is out of range.
+
+    >>> import tapegrad as torch
+    >>> w = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    >>> optimizer = torch.optim.Adafactor([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([[0.8419, 1.8419]])
     """
 
     is_elementwise = False

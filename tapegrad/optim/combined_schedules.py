@@ -56,6 +56,20 @@ class SequentialLR(_Combined):
 
     Raises:
         ValueError: no schedules; not one more than milestones; one of another optimizer.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> warm = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+    >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> schedule = torch.optim.lr_scheduler.SequentialLR(optimizer, [warm, decay], milestones=[2])
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.1
+    1.0
+    0.5
+    0.25
     """
 
     def __init__(

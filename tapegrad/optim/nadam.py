@@ -31,6 +31,14 @@ class NAdam(PerParameter):
 
     Raises:
         ValueError: an option is out of range.
+
+    >>> import tapegrad as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.NAdam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.8944])
     """
 
     states = "exp_avg", "exp_avg_sq"

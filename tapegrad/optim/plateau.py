@@ -30,6 +30,17 @@ class ReduceLROnPlateau(LRScheduler):
 
     Raises:
         ValueError: a factor of one or more; an unknown mode.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (3.0, 2.0, 2.0, 2.0):
+    ...     schedule.step(loss)
+    ...     print(schedule.get_last_lr())
+    [1.0]
+    [1.0]
+    [1.0]
+    [0.1]
     """
 
     def __init__(

@@ -161,7 +161,7 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The base class by its old name."""
+    """The base class by its old name; ``optimizer`` and ``last_epoch`` are those of ``LRScheduler``."""
 
 
 def _watch_steps(optimizer: Optimizer) -> None:

@@ -117,6 +117,18 @@ class StepLR(_ByFactor):
         optimizer: whose rates are set.
         step_size, gamma: see above.
         last_epoch: see ``LRScheduler``.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    1.0
+    0.5
+    0.5
+    0.25
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -140,6 +152,17 @@ class MultiStepLR(_ByFactor):
         milestones: numbers of steps; one that is named twice counts twice.
         gamma: see above.
         last_epoch: see ``LRScheduler``.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.1
+    0.1
+    0.01
     """
 
     def __init__(
@@ -167,6 +190,17 @@ class ConstantLR(_ByFactor):
 
     Raises:
         ValueError: a factor that is not between 0 and 1.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.5
+    1.0
+    1.0
     """
 
     def __init__(
@@ -198,6 +232,17 @@ class LinearLR(_ByFactor):
 
     Raises:
         ValueError: a factor that is not between 0 and 1.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.75
+    1.0
+    1.0
     """
 
     def __init__(
@@ -259,6 +304,17 @@ class PolynomialLR(_ByFactor):
         optimizer: whose rates are set.
         total_iters, power: see above.
         last_epoch: see ``LRScheduler``.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.5
+    0.0
+    0.0
     """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
@@ -287,6 +343,17 @@ class CosineAnnealingLR(LRScheduler):
         T_max: after how many steps the least rate is reached.
         eta_min: the least rate.
         last_epoch: see ``LRScheduler``.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.5
+    0.0
+    0.5
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -326,6 +393,18 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     Raises:
         ValueError: a number that is not positive.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.5
+    1.0
+    0.5
+    1.0
     """
 
     def __init__(

@@ -218,6 +218,17 @@ class SWALR(LRScheduler):
 
     Raises:
         ValueError: another strategy; a number of steps that is negative; not as many rates as groups.
+
+    >>> import tapegrad as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.2, anneal_epochs=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    0.6
+    0.2
+    0.2
     """
 
     apart = ("optimizer", "anneal_func")

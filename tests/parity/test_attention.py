@@ -108,6 +108,7 @@ ATTENTION_ERRORS = {
     "groups": lambda torch, q, k, v: sdpa(torch, torch.cat([q, q[:, :1]], 1), k, v, enable_gqa=True),
     "dropout": lambda torch, q, k, v: sdpa(torch, q, k, v, dropout_p=1.5),
     "width": lambda torch, q, k, v: sdpa(torch, q, k[..., :1], v),
+    "mask and causal": lambda torch, q, k, v: sdpa(torch, q[0], k[0], v[0], torch.ones(3, 4).double(), is_causal=True),
 }
 
 

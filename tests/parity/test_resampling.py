@@ -62,6 +62,8 @@ RESIZE_ERRORS = {
     "antialias": (PLANE, {"size": 4, "antialias": True}), "bicubic": (LINE, {"size": 4, "mode": "bicubic"}),
     "recompute": (PLANE, {"size": 4, "recompute_scale_factor": True}),
     "int": (np.ones((1, 1, 2, 2), "int64"), {"size": 4}),
+    "linear, bytes": (np.ones((1, 1, 2), "uint8"), {"size": 4, "mode": "linear"}),
+    "trilinear, bytes": (np.ones((1, 1, 2, 2, 2), "uint8"), {"size": 4, "mode": "trilinear"}),
 }  # fmt: skip
 
 

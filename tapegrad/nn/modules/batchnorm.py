@@ -141,6 +141,10 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of (N, C) or (N, C, L).
 
+    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
+    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
+    ``track_running_stats``: running statistics are kept, for evaluation.
+
     >>> import tapegrad as torch
     >>> BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).flatten()
     tensor([-1.0000,  1.0000], grad_fn=<ViewBackward0>)
@@ -152,6 +156,10 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalization of images, (N, C, H, W).
 
+    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
+    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
+    ``track_running_stats``: running statistics are kept, for evaluation.
+
     >>> BatchNorm2d(3)
     BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
@@ -160,7 +168,16 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of volumes, (N, C, D, H, W)."""
+    """Batch normalization of volumes, (N, C, D, H, W).
+
+    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
+    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
+    ``track_running_stats``: running statistics are kept, for evaluation.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.BatchNorm3d(2)(torch.ones(3, 2, 4, 4, 4)).shape
+    torch.Size([3, 2, 4, 4, 4])
+    """
 
     _dims = (5,)
 
@@ -174,6 +191,10 @@ class SyncBatchNorm(_BatchNorm):
 
     Raises:
         ValueError: an input with fewer than two dimensions, or without channels.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.SyncBatchNorm(2)
+    SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
 
     def __init__(
@@ -264,21 +285,48 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """A ``BatchNorm1d`` that learns ``num_features`` from its first input."""
+    """A ``BatchNorm1d`` that learns ``num_features`` from its first input.
+
+    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
+    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
+    statistics are kept, for evaluation.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyBatchNorm1d()(torch.ones(3, 2)).shape
+    torch.Size([3, 2])
+    """
 
     cls_to_become = BatchNorm1d
     _dims = (2, 3)
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """A ``BatchNorm2d`` that learns ``num_features`` from its first input."""
+    """A ``BatchNorm2d`` that learns ``num_features`` from its first input.
+
+    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
+    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
+    statistics are kept, for evaluation.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyBatchNorm2d()(torch.ones(3, 2, 4, 4)).shape
+    torch.Size([3, 2, 4, 4])
+    """
 
     cls_to_become = BatchNorm2d
     _dims = (4,)
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """A ``BatchNorm3d`` that learns ``num_features`` from its first input."""
+    """A ``BatchNorm3d`` that learns ``num_features`` from its first input.
+
+    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
+    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
+    statistics are kept, for evaluation.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyBatchNorm3d()(torch.ones(3, 2, 4, 4, 4)).shape
+    torch.Size([3, 2, 4, 4, 4])
+    """
 
     cls_to_become = BatchNorm3d
     _dims = (5,)

@@ -197,6 +197,10 @@ class _Convolution(OfDimensions, _ConvNd):
 class Conv1d(_Convolution):
     """A convolution of sequences: (N, in_channels, L) to (N, out_channels, L').
 
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or tuples of one, and so is ``padding``, which may be
+    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
+    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
+
     >>> import tapegrad as torch
     >>> Conv1d(3, 4, 3, padding=1)(torch.ones(2, 3, 5)).shape
     torch.Size([2, 4, 5])
@@ -208,6 +212,10 @@ class Conv1d(_Convolution):
 class Conv2d(_Convolution):
     """A convolution of images: (N, in_channels, H, W) to (N, out_channels, H', W').
 
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or pairs (height, width), and so is ``padding``, which may be
+    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
+    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
+
     >>> import tapegrad as torch
     >>> layer = Conv2d(3, 4, 3, stride=2)
     >>> layer, layer(torch.ones(2, 3, 5, 7)).shape
@@ -218,7 +226,16 @@ class Conv2d(_Convolution):
 
 
 class Conv3d(_Convolution):
-    """A convolution of volumes: (N, in_channels, D, H, W) to (N, out_channels, D', H', W')."""
+    """A convolution of volumes: (N, in_channels, D, H, W) to (N, out_channels, D', H', W').
+
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or three of them, and so is ``padding``, which may be
+    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
+    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.Conv3d(2, 3, 2, padding="same")(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 3, 4, 4, 4])
+    """
 
     _dims, _convolve = 3, staticmethod(F.conv3d)
 
@@ -317,6 +334,10 @@ class _Transposed(OfDimensions, _ConvTransposeNd):
 class ConvTranspose1d(_Transposed):
     """A transposed convolution of sequences: (N, in_channels, L) to (N, out_channels, L').
 
+    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
+    one side) and ``dilation`` are ints, or tuples of one. ``groups`` is into how many groups channels are cut,
+    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``.
+
     >>> import tapegrad as torch
     >>> ConvTranspose1d(3, 4, 3, stride=2)(torch.ones(2, 3, 5), output_size=[12]).shape
     torch.Size([2, 4, 12])
@@ -326,13 +347,31 @@ class ConvTranspose1d(_Transposed):
 
 
 class ConvTranspose2d(_Transposed):
-    """A transposed convolution of images: (N, in_channels, H, W) to (N, out_channels, H', W')."""
+    """A transposed convolution of images: (N, in_channels, H, W) to (N, out_channels, H', W').
+
+    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
+    one side) and ``dilation`` are ints, or pairs (height, width). ``groups`` is into how many groups channels are cut,
+    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.ConvTranspose2d(2, 3, 2, stride=2)(torch.ones(1, 2, 4, 4)).shape
+    torch.Size([1, 3, 8, 8])
+    """
 
     _dims, _convolve = 2, staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_Transposed):
-    """A transposed convolution of volumes: (N, in_channels, D, H, W) to (N, out_channels, D', H', W')."""
+    """A transposed convolution of volumes: (N, in_channels, D, H, W) to (N, out_channels, D', H', W').
+
+    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
+    one side) and ``dilation`` are ints, or three of them. ``groups`` is into how many groups channels are cut, ``bias``
+    whether there is one. ``padding_mode`` is ``"zeros"``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.ConvTranspose3d(2, 3, 2, stride=2)(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 3, 8, 8, 8])
+    """
 
     _dims, _convolve = 3, staticmethod(F.conv_transpose3d)
 
@@ -415,13 +454,28 @@ class _LazyTransposed(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConvolution, Conv1d):
-    """A ``Conv1d`` that learns ``in_channels`` from its first input."""
+    """A ``Conv1d`` that learns ``in_channels`` from its first input.
+
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or tuples of one, and so is ``padding``, which may be
+    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
+    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
+    the first call; ``out_channels`` come out.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyConv1d(3, 2)(torch.ones(1, 2, 4)).shape
+    torch.Size([1, 3, 3])
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConvolution, Conv2d):
     """A ``Conv2d`` that learns ``in_channels`` from its first input.
+
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or pairs (height, width), and so is ``padding``, which may be
+    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
+    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
+    the first call; ``out_channels`` come out.
 
     >>> import tapegrad as torch
     >>> layer = LazyConv2d(4, 3)
@@ -433,24 +487,64 @@ class LazyConv2d(_LazyConvolution, Conv2d):
 
 
 class LazyConv3d(_LazyConvolution, Conv3d):
-    """A ``Conv3d`` that learns ``in_channels`` from its first input."""
+    """A ``Conv3d`` that learns ``in_channels`` from its first input.
+
+    ``kernel_size``, ``stride`` and ``dilation`` are ints, or three of them, and so is ``padding``, which may be
+    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
+    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
+    the first call; ``out_channels`` come out.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyConv3d(3, 2)(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 3, 3, 3, 3])
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input."""
+    """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input.
+
+    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
+    one side) and ``dilation`` are ints, or tuples of one. ``groups`` is into how many groups channels are cut,
+    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call;
+    ``out_channels`` come out.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyConvTranspose1d(3, 2, stride=2)(torch.ones(1, 2, 4)).shape
+    torch.Size([1, 3, 8])
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input."""
+    """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input.
+
+    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
+    one side) and ``dilation`` are ints, or pairs (height, width). ``groups`` is into how many groups channels are cut,
+    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call;
+    ``out_channels`` come out.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyConvTranspose2d(3, 2, stride=2)(torch.ones(1, 2, 4, 4)).shape
+    torch.Size([1, 3, 8, 8])
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input."""
+    """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input.
+
+    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
+    one side) and ``dilation`` are ints, or three of them. ``groups`` is into how many groups channels are cut, ``bias``
+    whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call; ``out_channels``
+    come out.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyConvTranspose3d(3, 2, stride=2)(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 3, 8, 8, 8])
+    """
 
     cls_to_become = ConvTranspose3d

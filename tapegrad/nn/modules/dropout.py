@@ -53,6 +53,8 @@ class Dropout(_DropoutNd):
 class Dropout1d(_DropoutNd):
     """Sets whole channels of sequences to 0.
 
+    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
+
     Shape: (N, C, L) or (C, L) to the same.
     """
 
@@ -62,6 +64,8 @@ class Dropout1d(_DropoutNd):
 
 class Dropout2d(_DropoutNd):
     """Sets whole channels of images to 0.
+
+    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
 
     Shape: (N, C, H, W) or (N, C, L) to the same.
     """
@@ -73,6 +77,8 @@ class Dropout2d(_DropoutNd):
 class Dropout3d(_DropoutNd):
     """Sets whole channels of volumes to 0.
 
+    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
+
     Shape: (N, C, D, H, W) or (C, D, H, W) to the same.
     """
 
@@ -83,6 +89,8 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout for networks of ``SELU``: elements are set to its floor, so that mean 0 and variance 1 are kept.
 
+    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
+
     Shape: any to the same.
     """
 
@@ -92,6 +100,8 @@ class AlphaDropout(_DropoutNd):
 
 class FeatureAlphaDropout(_DropoutNd):
     """``AlphaDropout`` of whole channels.
+
+    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
 
     Shape: (N, C, *) to the same.
     """

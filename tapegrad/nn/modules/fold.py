@@ -16,6 +16,9 @@ __all__ = ["Fold", "Unfold"]
 class Unfold(Module):
     """Writes each window of an image into a column. Sizes are one number or one for each dimension.
 
+    ``kernel_size`` is the size of windows, ``stride`` the distance from one to the next, ``dilation`` that of a
+    window's elements, ``padding`` the number of zeros around the image: ints, or pairs (height, width).
+
     Shape: (N, C, H, W) to (N, C * kernel height * kernel width, L) with L windows; or without N.
 
     >>> import tapegrad as torch
@@ -38,6 +41,9 @@ class Unfold(Module):
 )
 class Fold(Module):
     """Writes columns back as windows of an image of the size ``output_size``; where windows overlap they are added.
+
+    ``kernel_size`` is the size of windows, ``stride`` the distance from one to the next, ``dilation`` that of a
+    window's elements, ``padding`` the number of zeros around the image: ints, or pairs (height, width).
 
     Shape: (N, C * kernel height * kernel width, L) to (N, C, *output_size); or without N.
 

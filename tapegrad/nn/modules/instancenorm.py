@@ -94,6 +94,10 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalization of (N, C, L) or (C, L).
 
+    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
+    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
+    ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
+
     >>> import tapegrad as torch
     >>> InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
@@ -103,33 +107,78 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalization of images, (N, C, H, W) or (C, H, W)."""
+    """Instance normalization of images, (N, C, H, W) or (C, H, W).
+
+    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
+    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
+    ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.InstanceNorm2d(2)(torch.ones(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 4, 4])
+    """
 
     _dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization of volumes, (N, C, D, H, W) or (C, D, H, W)."""
+    """Instance normalization of volumes, (N, C, D, H, W) or (C, D, H, W).
+
+    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
+    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
+    ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.InstanceNorm3d(2)(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 4, 4, 4])
+    """
 
     _dims = (4, 5)
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """An ``InstanceNorm1d`` that learns ``num_features`` from its first input."""
+    """An ``InstanceNorm1d`` that learns ``num_features`` from its first input.
+
+    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
+    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
+    statistics are kept, for evaluation, which by default they are not.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyInstanceNorm1d()(torch.ones(1, 2, 4)).shape
+    torch.Size([1, 2, 4])
+    """
 
     cls_to_become = InstanceNorm1d
     _dims = (2, 3)
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """An ``InstanceNorm2d`` that learns ``num_features`` from its first input."""
+    """An ``InstanceNorm2d`` that learns ``num_features`` from its first input.
+
+    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
+    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
+    statistics are kept, for evaluation, which by default they are not.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyInstanceNorm2d()(torch.ones(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 4, 4])
+    """
 
     cls_to_become = InstanceNorm2d
     _dims = (3, 4)
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """An ``InstanceNorm3d`` that learns ``num_features`` from its first input."""
+    """An ``InstanceNorm3d`` that learns ``num_features`` from its first input.
+
+    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
+    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
+    statistics are kept, for evaluation, which by default they are not.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyInstanceNorm3d()(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 4, 4, 4])
+    """
 
     cls_to_become = InstanceNorm3d
     _dims = (4, 5)

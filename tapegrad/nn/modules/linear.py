@@ -148,6 +148,10 @@ class LazyLinear(LazyModuleMixin, Linear):
         out_features: how many numbers go out.
         bias: whether there is one.
         device, dtype: those of the parameters.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LazyLinear(3)(torch.ones(2, 5)).shape
+    torch.Size([2, 3])
     """
 
     cls_to_become = Linear

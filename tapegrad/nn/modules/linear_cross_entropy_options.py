@@ -13,6 +13,14 @@ __all__ = ["LinearCrossEntropyOptions"]
 class LinearCrossEntropyOptions:
     """What PyTorch is told about the memory that ``linear_cross_entropy`` may take. Here it changes nothing.
 
+    Args:
+        allow_retain_graph: whether ``backward`` may be called twice.
+        batch_chunk_size: how many examples are computed together.
+        chunking_method: how that is found: None, ``"auto"``, or ``"aspect_ratio"``, with a factor as in
+            ``"aspect_ratio:2"``.
+        acc_policy: ``"auto"``, ``"accurate"``, ``"balanced"`` or ``"compact"``.
+        acc_dtype: in what sums are formed: a floating dtype, or None.
+
     Raises:
         ValueError: an option that PyTorch doesn't take.
 

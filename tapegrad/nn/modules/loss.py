@@ -77,6 +77,8 @@ class _WeightedLoss(_Loss):
 class L1Loss(_Loss):
     """``abs(input - target)``.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Shape: (*), twice.
 
     >>> import tapegrad as torch
@@ -156,9 +158,11 @@ class HuberLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts under Poisson distributions.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Args:
-        log_input: whether inputs are logarithms of the means: ``exp(input) - target * input``; otherwise
-            ``input - target * log(input + eps)``.
+        log_input: whether inputs are logarithms of the means: ``exp(input) - target * input``; otherwise ``input -
+            target * log(input + eps)``.
         full: whether the term is added that doesn't depend on the input, by Stirling's formula.
         eps: what keeps the logarithm finite.
 
@@ -187,6 +191,8 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """The negative log-likelihood under normal distributions: ``(log(var) + (input - target) ** 2 / var) / 2``.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Args:
         full: whether the constant term is added.
         eps: the least variance that there is.
@@ -213,6 +219,9 @@ class GaussianNLLLoss(_Loss):
 
 class NLLLoss(_WeightedLoss):
     """Minus the log-probability that the input gives to the target's class.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``. The mean is over the weights of the
+    targets' classes.
 
     Args:
         weight: of each class, (C,).
@@ -241,7 +250,14 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """``NLLLoss`` by its old name for images, which warns."""
+    """``NLLLoss`` by its old name for images, which warns; ``weight``, ``ignore_index`` and ``reduction`` are as there.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.NLLLoss2d()(torch.full((1, 2, 1, 1), -1.5), torch.zeros(1, 1, 1).long())
+    tensor(1.5000)
+    """
 
     def __init__(
         self, weight: Tensor | None = None, size_average: OldFlag = None, ignore_index: int = -100,
@@ -258,6 +274,9 @@ class NLLLoss2d(NLLLoss):
 
 class CrossEntropyLoss(_WeightedLoss):
     """``NLLLoss`` of ``log_softmax(input)``; or, where targets are probabilities, ``-target * log_softmax(input)``.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``. The mean is over the weights of the
+    targets' classes.
 
     Args:
         weight: of each class, (C,).
@@ -289,6 +308,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """``CrossEntropyLoss`` of what a linear layer of its own, ``linear``, makes of the input.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         in_features, num_classes: how many numbers come in, and how many classes there are.
@@ -348,6 +369,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class MultiMarginLoss(_WeightedLoss):
     """``sum(max(0, margin - x[y] + x[i]) ** p) / C`` over the classes i other than the target y.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Args:
         p: 1 or 2.
         margin: by how much the target's score is to be above the others.
@@ -385,6 +408,8 @@ class MultiMarginLoss(_WeightedLoss):
 class MultiLabelMarginLoss(_Loss):
     """``sum(max(0, 1 - x[j] + x[i])) / C`` over the classes j of the target and the classes i that aren't.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Shape: scores (N, C), classes (N, C), of which those count that are before the first -1; or without N.
 
     >>> import tapegrad as torch
@@ -400,6 +425,8 @@ class MultiLabelMarginLoss(_Loss):
 
 class CTCLoss(_Loss):
     """Minus the log-probability of a sequence of labels, whatever the times at which they come (Graves et al. 2006).
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         blank: the class that stands between labels.
@@ -427,6 +454,8 @@ class CTCLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """``-(target * log(input) + (1 - target) * log(1 - input))``, of probabilities.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Args:
         weight: of each element.
 
@@ -445,6 +474,8 @@ class BCELoss(_WeightedLoss):
 
 class BCEWithLogitsLoss(_Loss):
     """``BCELoss`` of ``sigmoid(input)``, in one and without overflow.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         weight: of each element.
@@ -502,6 +533,8 @@ class KLDivLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """``log(1 + exp(-target * input))``, of targets 1 and -1.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Shape: (*), twice.
 
     >>> import tapegrad as torch
@@ -517,6 +550,8 @@ class SoftMarginLoss(_Loss):
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean of ``BCEWithLogitsLoss`` over classes.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         weight: of each class, (C,).
@@ -559,6 +594,8 @@ class HingeEmbeddingLoss(_Loss):
 class CosineEmbeddingLoss(_Loss):
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1, of the angle between two vectors.
 
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
+
     Shape: vectors (N, D), twice, and targets (N,); or without N.
 
     >>> import tapegrad as torch
@@ -580,6 +617,8 @@ class CosineEmbeddingLoss(_Loss):
 
 class MarginRankingLoss(_Loss):
     """``max(0, -target * (input1 - input2) + margin)``: a target of 1 wants the first larger, -1 the second.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape: (N,) or (), three times.
 
@@ -605,6 +644,8 @@ class MarginRankingLoss(_Loss):
 
 class TripletMarginLoss(_Loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, with the distance by a p-norm.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         margin: how much further away the negative is to be.
@@ -642,6 +683,8 @@ class TripletMarginLoss(_Loss):
 
 class TripletMarginWithDistanceLoss(_Loss):
     """``TripletMarginLoss`` with a distance of one's own.
+
+    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         distance_function: of two tensors; ``PairwiseDistance()`` if None.

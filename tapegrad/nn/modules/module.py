@@ -71,6 +71,9 @@ class Module:
         training: whether it is in training mode, which dropout and batch norm ask for.
         call_super_init: whether ``__init__`` passes its arguments on to the next class.
 
+    Raises:
+        TypeError: ``args`` or ``kwargs`` for ``__init__``, without ``call_super_init``.
+
     >>> import tapegrad as torch
     >>> class Scale(Module):
     ...     def __init__(self):

@@ -63,6 +63,9 @@ class _ConstantPadNd(_Pad):
 class ConstantPad1d(_ConstantPadNd):
     """Puts a number around sequences.
 
+    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
+    ``value`` is the number.
+
     >>> import tapegrad as torch
     >>> ConstantPad1d((1, 2), 9.0)(torch.zeros(1, 2))
     tensor([[9., 0., 0., 9., 9.]])
@@ -74,6 +77,9 @@ class ConstantPad1d(_ConstantPadNd):
 class ConstantPad2d(_ConstantPadNd):
     """Puts a number around images.
 
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
+    ``value`` is the number.
+
     >>> import tapegrad as torch
     >>> ConstantPad2d((1, 0, 0, 1), 9.0)(torch.zeros(1, 1, 2))
     tensor([[[9., 0., 0.],
@@ -84,7 +90,11 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Puts a number around volumes."""
+    """Puts a number around volumes.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
+    off. ``value`` is the number.
+    """
 
     _dims = 3
 
@@ -92,6 +102,8 @@ class ConstantPad3d(_ConstantPadNd):
 @settings(shows="{padding}")
 class ZeroPad1d(ConstantPad1d):
     """Puts zeros around sequences.
+
+    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
 
     >>> import tapegrad as torch
     >>> ZeroPad1d(1)(torch.ones(1, 2))
@@ -106,6 +118,8 @@ class ZeroPad1d(ConstantPad1d):
 class ZeroPad2d(ConstantPad2d):
     """Puts zeros around images.
 
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
+
     >>> import tapegrad as torch
     >>> ZeroPad2d((1, 0, 0, 1))(torch.ones(1, 1, 2))
     tensor([[[0., 1., 1.],
@@ -118,7 +132,11 @@ class ZeroPad2d(ConstantPad2d):
 
 @settings(shows="{padding}")
 class ZeroPad3d(ConstantPad3d):
-    """Puts zeros around volumes."""
+    """Puts zeros around volumes.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
+    off.
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -135,6 +153,8 @@ class _ReflectionPadNd(_Pad):
 class ReflectionPad1d(_ReflectionPadNd):
     """Puts around sequences what is inside, reflected at the outermost elements.
 
+    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
+
     >>> import tapegrad as torch
     >>> ReflectionPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 2., 1., 2., 3., 2., 1.]])
@@ -144,13 +164,20 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Puts around images what is inside, reflected at the outermost pixels."""
+    """Puts around images what is inside, reflected at the outermost pixels.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
+    """
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Puts around volumes what is inside, reflected at the outermost elements."""
+    """Puts around volumes what is inside, reflected at the outermost elements.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
+    off.
+    """
 
     _dims = 3
 
@@ -163,6 +190,8 @@ class _ReplicationPadNd(_Pad):
 class ReplicationPad1d(_ReplicationPadNd):
     """Repeats the outermost elements of sequences.
 
+    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
+
     >>> import tapegrad as torch
     >>> ReplicationPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 1., 2., 3., 3., 3.]])
@@ -172,13 +201,20 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Repeats the outermost pixels of images."""
+    """Repeats the outermost pixels of images.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
+    """
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Repeats the outermost elements of volumes."""
+    """Repeats the outermost elements of volumes.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
+    off.
+    """
 
     _dims = 3
 
@@ -195,6 +231,8 @@ class _CircularPadNd(_Pad):
 class CircularPad1d(_CircularPadNd):
     """Puts in front of sequences what is at their end, and behind them what they begin with.
 
+    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
+
     >>> import tapegrad as torch
     >>> CircularPad1d((2, 1))(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[2., 3., 1., 2., 3., 1.]])
@@ -204,12 +242,19 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Puts at each side of images what is at the opposite one."""
+    """Puts at each side of images what is at the opposite one.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
+    """
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Puts at each side of volumes what is at the opposite one."""
+    """Puts at each side of volumes what is at the opposite one.
+
+    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
+    off.
+    """
 
     _dims = 3

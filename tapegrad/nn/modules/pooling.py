@@ -83,6 +83,10 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of sequences.
 
+    ``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window to the
+    next) are ints, or tuples of one. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
+    (values, indices), as ``MaxUnpool1d`` takes them.
+
     >>> import tapegrad as torch
     >>> MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
@@ -94,6 +98,10 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of images.
 
+    ``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window to the
+    next) are ints, or pairs (height, width). ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
+    (values, indices), as ``MaxUnpool2d`` takes them.
+
     >>> import tapegrad as torch
     >>> MaxPool2d(2, return_indices=True)(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     (tensor([[[3.]]]), tensor([[[1]]]))
@@ -103,7 +111,16 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of each window of volumes."""
+    """The largest element of each window of volumes.
+
+    ``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window to the
+    next) are ints, or three of them. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives (values,
+    indices), as ``MaxUnpool3d`` takes them.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.MaxPool3d(2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 3, 3, 3])
+    """
 
     _pool = staticmethod(F.max_pool3d)
 
@@ -134,6 +151,8 @@ class _MaxUnpoolNd(OfDimensions, Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """The way back from ``MaxPool1d``.
 
+    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: an int, or a tuple of one.
+
     >>> import tapegrad as torch
     >>> pooled = MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     >>> MaxUnpool1d(2)(*pooled)
@@ -144,13 +163,19 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The way back from ``MaxPool2d``."""
+    """The way back from ``MaxPool2d``.
+
+    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: ints, or pairs (height, width).
+    """
 
     _dims, _unpool = 2, staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The way back from ``MaxPool3d``."""
+    """The way back from ``MaxPool3d``.
+
+    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: ints, or three of them.
+    """
 
     _dims, _unpool = 3, staticmethod(F.max_unpool3d)
 
@@ -200,6 +225,12 @@ class _FractionalMaxPoolNd(OfDimensions, Module):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """The largest elements of windows of images that lie at random places (Graham 2014).
 
+    ``kernel_size`` and ``output_size``, the number of windows, are ints or pairs; ``output_ratio`` says it as a ratio
+    to the input's size, a number or a pair. ``return_indices`` gives (values, indices).
+
+    Raises:
+        ValueError: both or neither of size and ratio; a ratio outside (0, 1).
+
     >>> import tapegrad as torch
     >>> FractionalMaxPool2d(2, output_ratio=0.5)(torch.zeros(1, 8, 6)).shape
     torch.Size([1, 4, 3])
@@ -211,8 +242,15 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """The largest elements of windows of volumes that lie at random places.
 
+    ``kernel_size`` and ``output_size``, the number of windows, are ints or three of them; ``output_ratio`` says it as a
+    ratio to the input's size, a number or three. ``return_indices`` gives (values, indices).
+
     Raises:
         ValueError: a window of no size, or what ``FractionalMaxPool2d`` refuses.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.zeros(1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2])
     """
 
     _dims, _pool = 3, staticmethod(F.fractional_max_pool3d)
@@ -297,6 +335,10 @@ class _DivisorPool(OfDimensions, _AvgPoolNd):
 class AvgPool2d(_DivisorPool):
     """The mean of each window of images.
 
+    ``kernel_size``, ``stride`` (by default the same) and ``padding``, of zeros, are ints, or pairs (height, width).
+    ``ceil_mode`` lets windows reach over the end; sums are divided by the number of elements, with padding if
+    ``count_include_pad``, or by ``divisor_override``.
+
     >>> import tapegrad as torch
     >>> AvgPool2d(2)(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     tensor([[[1.5000]]])
@@ -306,7 +348,16 @@ class AvgPool2d(_DivisorPool):
 
 
 class AvgPool3d(_DivisorPool):
-    """The mean of each window of volumes."""
+    """The mean of each window of volumes.
+
+    ``kernel_size``, ``stride`` (by default the same) and ``padding``, of zeros, are ints, or three of them.
+    ``ceil_mode`` lets windows reach over the end; sums are divided by the number of elements, with padding if
+    ``count_include_pad``, or by ``divisor_override``.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.AvgPool3d(2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 3, 3, 3])
+    """
 
     _dims, _pool = 3, staticmethod(F.avg_pool3d)
 
@@ -336,6 +387,9 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """A norm of each window of sequences.
 
+    ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are an int, or a
+    tuple of one; ``ceil_mode`` lets windows reach over the end.
+
     >>> import tapegrad as torch
     >>> LPPool1d(2, 2)(torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
@@ -345,13 +399,29 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """A norm of each window of images."""
+    """A norm of each window of images.
+
+    ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are ints, or pairs
+    (height, width); ``ceil_mode`` lets windows reach over the end.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LPPool2d(2, 2, stride=1)(torch.ones(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 3, 3])
+    """
 
     _pool = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
-    """A norm of each window of volumes."""
+    """A norm of each window of volumes.
+
+    ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are ints, or three of
+    them; ``ceil_mode`` lets windows reach over the end.
+
+    >>> import tapegrad as torch
+    >>> torch.nn.LPPool3d(2, 2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 3, 3, 3])
+    """
 
     _pool = staticmethod(F.lp_pool3d)
 
@@ -380,6 +450,9 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of sequences, in as many windows as are asked for.
 
+    ``output_size`` is how many windows there are: an int, or a tuple of one; None for as many as elements. With
+    ``return_indices`` the result is (values, indices).
+
     >>> import tapegrad as torch
     >>> AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
@@ -389,13 +462,21 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest elements of images, in as many windows as are asked for."""
+    """The largest elements of images, in as many windows as are asked for.
+
+    ``output_size`` is how many windows there are: an int, or a pair (height, width); None for as many as elements. With
+    ``return_indices`` the result is (values, indices).
+    """
 
     _pool = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of volumes, in as many windows as are asked for."""
+    """The largest elements of volumes, in as many windows as are asked for.
+
+    ``output_size`` is how many windows there are: an int, or three of them; None for as many as elements. With
+    ``return_indices`` the result is (values, indices).
+    """
 
     _pool = staticmethod(F.adaptive_max_pool3d)
 
@@ -419,6 +500,8 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of sequences, in as many windows as are asked for.
 
+    ``output_size`` is how many windows there are: an int, or a tuple of one; None for as many as elements.
+
     >>> import tapegrad as torch
     >>> AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[2., 1.]])
@@ -430,6 +513,8 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of images, in as many windows as are asked for.
 
+    ``output_size`` is how many windows there are: an int, or a pair (height, width); None for as many as elements.
+
     >>> import tapegrad as torch
     >>> AdaptiveAvgPool2d((1, None))(torch.ones(2, 4, 3)).shape
     torch.Size([2, 1, 3])
@@ -439,6 +524,9 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of volumes, in as many windows as are asked for."""
+    """The means of volumes, in as many windows as are asked for.
+
+    ``output_size`` is how many windows there are: an int, or three of them; None for as many as elements.
+    """
 
     _pool = staticmethod(F.adaptive_avg_pool3d)

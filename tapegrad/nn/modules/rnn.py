@@ -73,6 +73,11 @@ class RNNBase(Module):
 
     Raises:
         TypeError, ValueError: arguments of wrong types, or out of range.
+
+    >>> import tapegrad as torch
+    >>> layers = torch.nn.RNNBase("GRU", 2, 3)
+    >>> {name: tuple(weight.shape) for name, weight in layers.named_parameters()}
+    {'weight_ih_l0': (9, 2), 'weight_hh_l0': (9, 3), 'bias_ih_l0': (9,), 'bias_hh_l0': (9,)}
     """
 
     __constants__: ClassVar = [
@@ -374,6 +379,9 @@ class GRU(RNNBase):
 
     It is called as ``RNN`` is.
 
+    Raises:
+        ValueError: ``proj_size``, which only an LSTM has; or what ``RNNBase`` refuses.
+
     >>> import tapegrad as torch
     >>> y, h = torch.nn.GRU(2, 3, bidirectional=True)(torch.ones(5, 1, 2))
     >>> y.shape, h.shape
@@ -399,6 +407,11 @@ class RNNCellBase(Module):
         input_size, hidden_size: the number of features of the input, and of the state.
         bias: whether there are biases.
         num_chunks: how many sums there are for each element of the state.
+
+    >>> import tapegrad as torch
+    >>> cell = torch.nn.RNNCellBase(2, 3, bias=True, num_chunks=4)
+    >>> {name: tuple(weight.shape) for name, weight in cell.named_parameters()}
+    {'weight_ih': (12, 2), 'weight_hh': (12, 3), 'bias_ih': (12,), 'bias_hh': (12,)}
     """
 
     __constants__: ClassVar = ["input_size", "hidden_size", "bias"]

@@ -79,6 +79,13 @@ def clip_grads_with_norm_(
         max_norm: the largest norm.
         total_norm: the norm that they have, as ``get_total_norm`` gives it.
         foreach: makes no difference here.
+
+    >>> import tapegrad as torch
+    >>> w = torch.tensor([0.0, 0.0], requires_grad=True)
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grads_with_norm_([w], max_norm=1.0, total_norm=torch.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
     """
     grads = gradients(parameters)
     if not grads:
@@ -131,7 +138,17 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The former name of ``clip_grad_norm_``."""
+    """The former name of ``clip_grad_norm_``, with its arguments: ``parameters``, ``max_norm``, ``norm_type``,
+    ``error_if_nonfinite`` and ``foreach``.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> w = torch.tensor([0.0, 0.0], requires_grad=True)
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.utils.clip_grad_norm([w], max_norm=1.0)
+    tensor(5.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,

@@ -55,6 +55,12 @@ def fuse_conv_bn_weights(
         bn_w: the weight of the batch norm, or None.
         bn_b: its bias, or None.
         transpose: whether the convolution is a transposed one, whose outputs are the weight's second dimension.
+
+    >>> import tapegrad as torch
+    >>> weight, mean, var = torch.ones(1, 1, 1, 1), torch.tensor([3.0]), torch.tensor([4.0])
+    >>> torch.nn.utils.fuse_conv_bn_weights(weight, None, mean, var, 0.0, None, None)[1]
+    Parameter containing:
+    tensor([-1.5000])
     """
     bias: Any = zeros_like(bn_rm) if conv_b is None else conv_b
     bn_w = ones_like(bn_rm) if bn_w is None else bn_w
@@ -101,6 +107,12 @@ def fuse_linear_bn_weights(
         bn_eps: what is added to it.
         bn_w: the weight of the batch norm.
         bn_b: its bias.
+
+    >>> import tapegrad as torch
+    >>> weight, mean, var, one = torch.ones(1, 1), torch.tensor([3.0]), torch.tensor([4.0]), torch.ones(1)
+    >>> torch.nn.utils.fuse_linear_bn_weights(weight, None, mean, var, 0.0, one, one)[0]
+    Parameter containing:
+    tensor([[0.5000]])
     """
     bias: Any = zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * (bn_rv + bn_eps).rsqrt()

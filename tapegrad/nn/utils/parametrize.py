@@ -332,7 +332,7 @@ def check_inverse(inverse: Any, before: Any, name: str) -> None:
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a tensor of a module is parametrized, or any of them if none is named."""
+    """Whether the tensor ``tensor_name`` of a module is parametrized, or any of them if none is named."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False

@@ -118,7 +118,13 @@ class BasePruningMethod(ABC):
 
 
 def composite(module: Any, name: str, method: Any) -> Any:
-    """A method together with those that a parameter has been pruned by, whose hook is taken off."""
+    """A pruning ``method`` together with those that the parameter ``name`` of ``module`` has been pruned by.
+
+    Their hook is taken off.
+
+    Raises:
+        AssertionError: the parameter has several such hooks.
+    """
     method._tensor_name = name
     hooks = module._forward_pre_hooks
     found = [key for key, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
@@ -182,7 +188,13 @@ class PruningContainer(BasePruningMethod):
 
 
 def part_seen(method: Any, t: Any, mask: Any) -> Any:
-    """The index of the part of a tensor that a method looks at."""
+    """The index of the part of a tensor ``t`` that a ``method`` looks at, ``mask`` being what is left of it so far.
+
+    Raises:
+        ValueError: an unknown ``PRUNING_TYPE``.
+        AttributeError: a structured method without ``dim``.
+        IndexError: no such dimension.
+    """
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "global":
@@ -201,7 +213,7 @@ def part_seen(method: Any, t: Any, mask: Any) -> Any:
 
 
 def along(t: Any, dim: int, index: Any) -> tuple:
-    """The index of those slices of a tensor along a dimension that an index chooses."""
+    """The index of those slices of a tensor ``t`` along ``dim`` that ``index`` chooses."""
     slices: list[Any] = [slice(None)] * t.ndim
     slices[dim] = index
     return tuple(slices)
@@ -382,7 +394,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Any, name: str) -> Any:
-    """Make a parameter a pruned one, of which nothing is pruned; returns the module."""
+    """Make the parameter ``name`` of a module a pruned one, of which nothing is pruned; returns the module."""
     Identity.apply(module, name)
     return module
 
@@ -426,6 +438,11 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
         name: the parameter.
         amount: how many slices, or which share of them.
         dim: the dimension along which they are slices.
+
+    >>> import tapegrad as torch
+    >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(3, 4), "weight", amount=2, dim=0)
+    >>> int((layer.weight == 0).all(1).sum())
+    2
     """
     RandomStructured.apply(module, name, amount, dim)
     return module
@@ -441,13 +458,21 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
         n: the order of the norm.
         dim: the dimension along which they are slices.
         importance_scores: what the norm is taken of; the parameter if None.
+
+    >>> import tapegrad as torch
+    >>> layer = torch.nn.Linear(2, 2, bias=False)
+    >>> layer.weight.data = torch.tensor([[3.0, 4.0], [1.0, 1.0]])
+    >>> torch.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight.detach()
+    tensor([[3., 4.],
+            [0., 0.]])
     """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """Prune a parameter by a mask of its shape; returns the module."""
+    """Prune the parameter ``name`` of a module by a ``mask`` of its shape, zero where it is pruned; returns the module.
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -465,6 +490,14 @@ def global_unstructured(
 
     Raises:
         TypeError: these are no pairs, or the method is no unstructured one.
+
+    >>> import tapegrad as torch
+    >>> one, two = torch.nn.Linear(2, 1, bias=False), torch.nn.Linear(2, 1, bias=False)
+    >>> one.weight.data, two.weight.data = torch.tensor([[1.0, 9.0]]), torch.tensor([[2.0, 8.0]])
+    >>> prune = torch.nn.utils.prune
+    >>> prune.global_unstructured([(one, "weight"), (two, "weight")], prune.L1Unstructured, amount=2)
+    >>> one.weight.detach(), two.weight.detach()
+    (tensor([[0., 9.]]), tensor([[0., 8.]]))
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -490,7 +523,7 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Let a pruned parameter be an ordinary one, with zeros where it was pruned.
+    """Let the pruned parameter ``name`` of ``module`` be an ordinary one, with zeros where it was pruned.
 
     Raises:
         ValueError: it is not pruned.
@@ -513,7 +546,12 @@ def is_pruned(module: Any) -> bool:
 
 
 def check_amount(amount: Any) -> None:
-    """Refuse what is no number of elements, nor a share of them."""
+    """Refuse an ``amount`` that is no number of elements, nor a share of them.
+
+    Raises:
+        TypeError: no number.
+        ValueError: a negative int, or a float outside [0, 1].
+    """
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     is_count = isinstance(amount, numbers.Integral)
@@ -522,7 +560,10 @@ def check_amount(amount: Any) -> None:
 
 
 def count_of(amount: Any, size: int) -> int:
-    """How many of ``size`` elements are to go.
+    """How many of ``size`` elements are to go: ``amount`` of them, or that share.
+
+    Raises:
+        ValueError: more than there are.
 
     >>> count_of(0.5, 6), count_of(2, 6)
     (3, 2)

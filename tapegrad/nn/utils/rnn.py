@@ -52,6 +52,11 @@ class PackedSequence(PackedSequence_):
 
     Raises:
         ValueError: ``batch_sizes`` on another device.
+
+    >>> import tapegrad as torch
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
 
     def __new__(
@@ -262,6 +267,9 @@ def _check_sequences(sequences: Sequence[Any], side: str) -> None:
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences that were padded, each of its length; as in PyTorch, what is not ``batch_first`` becomes that.
 
+    ``padded_sequences`` is (longest, batch, ...), or (batch, longest, ...) if ``batch_first``; ``lengths`` is (batch,),
+    int64.
+
     >>> import tapegrad as torch
     >>> unpad_sequence(torch.tensor([[1, 2, 3], [4, 5, 0]]), torch.tensor([3, 2]), batch_first=True)
     [tensor([1, 2, 3]), tensor([4, 5])]
@@ -273,7 +281,9 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (length, ...) packed: see ``pad_sequence`` and ``pack_padded_sequence``.
+    """The ``sequences``, a list of tensors (length, ...), packed: see ``pad_sequence`` and ``pack_padded_sequence``.
+
+    With ``enforce_sorted`` the longest has to come first; otherwise they are sorted, and the order is kept.
 
     >>> import tapegrad as torch
     >>> pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]).batch_sizes
@@ -284,7 +294,7 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed.
+    """The sequences that were packed: ``packed_sequences`` as a list of tensors (length, ...).
 
     >>> import tapegrad as torch
     >>> unpack_sequence(pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]))

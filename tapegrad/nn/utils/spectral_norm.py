@@ -40,6 +40,11 @@ class SpectralNorm:
 
     Raises:
         ValueError: the number of steps is not positive.
+
+    >>> import tapegrad as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> [type(hook).__name__ for hook in layer._forward_pre_hooks.values()], layer.weight_u.shape
+    (['SpectralNorm'], torch.Size([3]))
     """
 
     _version: int = 1
@@ -116,7 +121,10 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Makes of a state dict of the oldest version, which lacks a singular vector, one of this version."""
+    """Makes of a state dict of the oldest version, which lacks a singular vector, one of this version.
+
+    ``fn`` is the ``SpectralNorm`` of the module.
+    """
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -142,7 +150,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Writes into a state dict of which version it is."""
+    """Writes into a state dict of which version it is; ``fn`` is the ``SpectralNorm`` of the module."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -169,13 +177,19 @@ def spectral_norm(
     Raises:
         RuntimeError: this has been done before.
         ValueError: the weight has no shape yet, or the number of steps is not positive.
+
+    >>> import tapegrad as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2), n_power_iterations=50)
+    >>> y = layer(torch.ones(1, 2))
+    >>> round(torch.linalg.matrix_norm(layer.weight, 2).item(), 2)
+    1.0
     """
     SpectralNorm.apply(module, name, n_power_iterations, output_dim(module, dim), eps)
     return module
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Let a weight be a parameter again.
+    """Let a weight of ``module``, that called ``name``, be a parameter again, divided by the last estimate.
 
     Raises:
         ValueError: it is none that ``spectral_norm`` has changed.

@@ -19,7 +19,19 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other tensors: the former name of ``torch.func.functional_call``, which says more."""
+    """Call a module with other tensors: the former name of ``torch.func.functional_call``, which says more.
+
+    ``parameters_and_buffers`` has tensors by their names in ``module``, which stays as it is; ``args`` and ``kwargs``
+    are what it is called with. With ``tie_weights`` a tensor that has several names is replaced under all of them; with
+    ``strict`` every tensor of the module has to be named.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> others = {"weight": torch.ones(1, 1), "bias": torch.ones(1)}
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.utils.stateless.functional_call(torch.nn.Linear(1, 1), others, torch.tensor([2.0]))
+    tensor([3.])
+    """
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",

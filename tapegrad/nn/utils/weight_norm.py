@@ -79,7 +79,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Let a weight be a parameter again.
+    """Let a weight of ``module``, that called ``name``, be a parameter again: what direction and length make of it.
 
     Raises:
         ValueError: it is none that ``weight_norm`` has changed.
