@@ -402,6 +402,9 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The number after each of ``input`` in the direction of ``other`` that their dtype can hold.
 
+    Raises:
+        NotImplementedError: other than floating elements.
+
     >>> import tapegrad as torch
     >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps
     tensor(True)

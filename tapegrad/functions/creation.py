@@ -187,7 +187,18 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
 
 @public("torch", name="range", out=Out(EXPECTED, computes=INTEGRAL, kernel="range_cpu", real=True))
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[TensorOptions]) -> Tensor:
-    """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``."""
+    """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``.
+
+    Args:
+        start, end: numbers.
+        step: how far apart they are; negative, if ``end`` is below ``start``.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.range(1, 2, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",

@@ -18,6 +18,9 @@ from tapegrad.tensor.tensor import Tensor
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n).
 
+    Args:
+        A: of floating or complex numbers.
+
     Raises:
         RuntimeError: no square matrices; integers.
 
@@ -49,7 +52,17 @@ def linalg_slogdet(A: Tensor) -> Any:
 
 @public("torch", "Tensor")
 def slogdet(input: Tensor) -> Any:
-    """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``."""
+    """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``.
+
+    Args:
+        A: square matrices (..., n, n) of floating or complex numbers.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.slogdet(torch.tensor([[2.0, 0.0], [0.0, -1.0]]))
+    torch.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.6931))
+    """
     return return_types.slogdet(_signed_logarithm("linalg.slogdet", input))
 
 

@@ -175,7 +175,11 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 @public("torch")
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """The input with whole channels (slices of the first two dimensions) set to 0 with probability ``p``."""
+    """The input with whole channels (slices of the first two dimensions) set to 0 with probability ``p``.
+
+    Args:
+        train: whether any channel is set to 0.
+    """
     return _dropped(input, p, train, False, channels=True, alpha=False)
 
 

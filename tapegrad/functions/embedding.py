@@ -86,6 +86,9 @@ def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale down those rows of ``input`` that ``indices`` name and whose norm is larger than ``max_norm``, in place.
 
+    Args:
+        norm_type: the order of the norm.
+
     >>> import tapegrad as torch
     >>> torch.embedding_renorm_(torch.ones(2, 4), torch.tensor([0]), 1.0, 2.0)
     tensor([[0.5000, 0.5000, 0.5000, 0.5000],

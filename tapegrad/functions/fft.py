@@ -297,7 +297,15 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 @public("fft")
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """What ``fftshift`` did, undone."""
+    """What ``fftshift`` did, undone.
+
+    Args:
+        dim: the dimensions, an int or ints; all if it is not given.
+
+    >>> import tapegrad as torch
+    >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
+    tensor([0, 1, 2, 3, 4])
+    """
     return _shifted("ifftshift", input, dim, -1)
 
 

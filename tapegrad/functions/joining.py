@@ -322,8 +322,17 @@ def _piece_length(input: Tensor, split_size: int, dim: int) -> tuple[int, int]:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list.
 
+    Args:
+        tensor: what is cut.
+        split_size_or_sections: the length of each piece, or a list of all lengths, which add up to the dimension.
+        dim: the dimension that is cut.
+
     Raises:
         RuntimeError: the lengths don't add up to the dimension.
+
+    >>> import tapegrad as torch
+    >>> torch.split(torch.arange(5), 2), torch.split(torch.arange(5), [1, 4])
+    ((tensor([0, 1]), tensor([2, 3]), tensor([4])), (tensor([0]), tensor([1, 2, 3, 4])))
     """
     if isinstance(split_size_or_sections, Tensor) and is_integer(split_size_or_sections):
         split_size_or_sections = int(split_size_or_sections)
@@ -336,7 +345,12 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 @public("Tensor", name="split")
 def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """``torch.split``."""
+    """``torch.split`` of this tensor.
+
+    Args:
+        split_size: the length of each piece, or a list of all lengths.
+        dim: the dimension that is cut.
+    """
     return split(self, split_size, dim)
 
 

@@ -156,6 +156,8 @@ def where(condition: Any, *values: Any, **named: Any) -> Any:
     Either may be a number. ``where(condition)`` gives the indices of the nonzero elements, as
     ``nonzero(as_tuple=True)`` does.
 
+    The arguments' ``values`` may be ``named``, as PyTorch names them: ``input=`` (or ``self=``) and ``other=``.
+
     Raises:
         RuntimeError: the condition is not boolean.
 

@@ -73,6 +73,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices, descending: see ``svd``. Their gradient is finite also where they are equal.
 
+    Args:
+        A, driver: as for ``svd``.
+
     >>> import tapegrad as torch
     >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
     tensor([4., 3.])

@@ -168,6 +168,12 @@ def nan_to_num(
 ) -> Tensor:
     """``input`` with 0, the greatest and the least finite number (or those given) for nan, inf and -inf.
 
+    Args:
+        nan, posinf, neginf: numbers; None: 0 and the dtype's limits.
+
+    Raises:
+        RuntimeError: complex elements that require grad.
+
     >>> import tapegrad as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=1.0)
     tensor([0., 1.])
@@ -208,8 +214,15 @@ _OF_PARTS = Out("Expected object of scalar type {R} but got scalar type {O} for 
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor of these parts, broadcast together.
 
+    Args:
+        real, imag: tensors of one floating dtype.
+
     Raises:
         RuntimeError: the parts are not floating, or not of one dtype.
+
+    >>> import tapegrad as torch
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
     """
     _check_parts("complex", real, imag)
     return ops.complex(real, imag)
@@ -219,8 +232,15 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex tensor of these absolute values and angles, broadcast together.
 
+    Args:
+        abs, angle: tensors of one floating dtype; angles in radians.
+
     Raises:
         RuntimeError: the parts are not floating, or not of one dtype.
+
+    >>> import tapegrad as torch
+    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+    tensor([2.+0.j])
     """
     _check_parts("polar", abs, angle)
     return ops.polar(abs, angle)

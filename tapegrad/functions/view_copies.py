@@ -73,6 +73,13 @@ for _name, _function in {
 def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` items of a dimension, from ``start`` on, as a tensor of their own.
 
+    Args:
+        dim: the dimension.
+
+    Raises:
+        IndexError: ``dim`` is out of range.
+        RuntimeError: the dimension is shorter than that.
+
     >>> import tapegrad as torch
     >>> torch.arange(4).narrow_copy(0, 1, 2)
     tensor([1, 2])
