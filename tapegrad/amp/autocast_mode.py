@@ -61,6 +61,9 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether arguments on devices of this type are cast now, in this thread.
 
+    Args:
+        device_type: ``"cpu"``, ``"cuda"``, ...; if it is left out, ``"cuda"``.
+
     Raises:
         RuntimeError: there is no autocast for it.
     """
@@ -79,6 +82,10 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     Args:
         device_type: ``"cpu"``, ``"cuda"``, ...; if it is left out, ``"cuda"``.
         enabled: whether to cast.
+
+    Raises:
+        TypeError: ``enabled`` is no bool.
+        RuntimeError: there is no autocast for this type of device.
     """
     if enabled is None and isinstance(device_type, bool):
         device_type, enabled = "cuda", device_type
@@ -101,6 +108,12 @@ def _enable(kind: str, enabled: bool) -> None:
 def get_autocast_dtype(device_type: str) -> dtype:
     """The lower precision for a type of device.
 
+    Args:
+        device_type: ``"cpu"``, ``"cuda"``, ...
+
+    Raises:
+        RuntimeError: there is no autocast for it.
+
     >>> get_autocast_dtype("cpu")
     torch.bfloat16
     """
@@ -111,7 +124,16 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Set the lower precision for a type of device, in this thread."""
+    """Set the lower precision for a type of device, in this thread.
+
+    Args:
+        device_type: ``"cpu"``, ``"cuda"``, ...
+        dtype: what arguments are cast to.
+
+    Raises:
+        TypeError: ``dtype`` is no dtype.
+        RuntimeError: there is no autocast for this type of device.
+    """
     kind = _checked("set_autocast_dtype", device_type)
     if type(dtype) is not _Dtype:
         raise TypeError(
@@ -131,7 +153,11 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Keep weights that were cast, in this thread, or not."""
+    """Keep weights that were cast, in this thread, or not.
+
+    Args:
+        enabled: whether they are kept until autocast ends.
+    """
     state().cache_enabled = enabled
 
 

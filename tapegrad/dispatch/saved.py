@@ -112,6 +112,9 @@ class SavedTensor:
             tensor: what to save.
             edge: where its gradient goes (``gradient_edge``).
             is_output: whether the node that keeps it is its own ``grad_fn``.
+
+        Raises:
+            RuntimeError: the tensor was made in ``inference_mode``.
         """
         if tensor._spec.inference:
             raise RuntimeError(INFERENCE_SAVED)

@@ -224,6 +224,9 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype, /) -> None:
     """Make `d` (float16, bfloat16, float32 or float64) the default; TypeError for any other.
 
+    Raises:
+        TypeError: any other dtype; what is no dtype.
+
     >>> set_default_dtype(float64); get_default_dtype()
     torch.float64
     >>> set_default_dtype(float32)

@@ -27,7 +27,7 @@ from tapegrad.bindings.scalars import (
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
-from tapegrad.functions.unary import declare
+from tapegrad.functions.unary import declare, said_of
 from tapegrad.ops import arithmetic, comparison
 from tapegrad.ops import unary as unary_ops
 from tapegrad.ops.kinds import cast
@@ -361,7 +361,13 @@ def pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor
         return op(input, other)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
+    function.__doc__ = f"""{op.__doc__}
+
+    ``x`` is ``input``, ``y`` is ``other``; they are broadcast, and their dtypes promoted.
+
+    Raises:
+        RuntimeError: shapes that don't broadcast.{said_of(refusals)}
+    """
     return function
 
 

@@ -40,7 +40,13 @@ def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
         return op(input, other)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = f"{op.__doc__} Broadcast; ``other`` is a tensor or a number; the result is boolean."
+    refused = "\n        NotImplementedError: complex elements." if ordered else ""
+    function.__doc__ = f"""{op.__doc__} Broadcast; ``other`` is a tensor or a number; the result is boolean.
+
+    Raises:
+        TypeError: ``other`` is neither.
+        RuntimeError: shapes that don't broadcast.{refused}
+    """
     return function
 
 

@@ -57,6 +57,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Not in training, or with ``p=0``, the input itself.
 
+    Args:
+        p: the probability that an element is set to 0.
+        train: whether any is.
+
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: integers.

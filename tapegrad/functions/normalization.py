@@ -169,12 +169,18 @@ def layer_norm(
     """The input less its mean, over its standard deviation, both over the last dimensions (which must be
     ``normalized_shape``), times ``weight``, plus ``bias``, of that shape.
 
+    Args:
+        normalized_shape, weight, bias, eps: as there.
+        cudnn_enable: changes nothing.
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
         NotImplementedError: integers or complex numbers.
 
     >>> import tapegrad as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,), eps=0.0)
+    tensor([[-1.,  1.]])
+    >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), (2,)).round()
     tensor([[-1.,  1.]])
     """
     axes = normalized_axes(input, normalized_shape, "layer_norm")
@@ -218,9 +224,17 @@ def group_norm(
     """The input less its mean, over its standard deviation, both over each of ``num_groups`` groups of channels and
     over space, times ``weight``, plus ``bias``, of one number for each channel.
 
+    Args:
+        num_groups, weight, bias, eps: as there.
+        cudnn_enabled: changes nothing.
+
     Raises:
         ValueError: groups of one value.
         RuntimeError: channels that can't be grouped so; shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1).round()
+    tensor([[-1.,  1.]])
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")

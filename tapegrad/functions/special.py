@@ -43,7 +43,7 @@ def of_input(op: Operator) -> Callable:
 
 def declare_as_special(function: Callable, op: Operator) -> None:
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
+    function.__doc__ = function.__doc__ or op.__doc__
     public("special", out=Out(derivative=bool(op.formulas)))(function)
 
 

@@ -38,6 +38,19 @@ def check(input: Tensor, refusals: Refusals) -> None:
     raise error(text)
 
 
+ELEMENTS = {BOOL: "boolean", INTEGRAL: "integral", FLOATING: "floating", COMPLEX: "complex"}
+"""What elements of each category of dtypes are called."""
+
+
+def said_of(refusals: Refusals) -> str:
+    """The lines of a docstring's ``Raises:`` that tell of refusals."""
+    errors: dict[str, list[str]] = {}
+    for category, refusal in sorted(refusals.items()):
+        error = "NotImplementedError" if isinstance(refusal, str) else refusal[0].__name__
+        errors.setdefault(error, []).append(ELEMENTS[category])
+    return "".join(f"\n        {error}: {' or '.join(kinds)} elements." for error, kinds in errors.items())
+
+
 def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], Tensor]:
     """The function of PyTorch's vocabulary that calls an operator of one input."""
     if refusals is None:
@@ -52,7 +65,8 @@ def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], 
             return op(input)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
+    raised = f"\n\n    Raises:{said_of(refusals)}\n    " if refusals else ""
+    function.__doc__ = f"{op.__doc__}{raised}"
     return function
 
 

@@ -36,7 +36,8 @@ def copying(function: Callable) -> Callable:
     def copied(*args: Any, **kwargs: Any) -> Any:
         return own_copy(function(*args, **kwargs))
 
-    copied.__doc__ = f"What ``{function.__name__}`` shows, as a tensor of its own."
+    shown = function.__name__.strip("_")
+    copied.__doc__ = f"What ``{shown}`` shows, as a tensor of its own; it takes and raises what ``{shown}`` does."
     return copied
 
 
@@ -77,8 +78,7 @@ def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         dim: the dimension.
 
     Raises:
-        IndexError: ``dim`` is out of range.
-        RuntimeError: the dimension is shorter than that.
+        RuntimeError: ``dim`` is out of range, or the dimension is shorter than that.
 
     >>> import tapegrad as torch
     >>> torch.arange(4).narrow_copy(0, 1, 2)

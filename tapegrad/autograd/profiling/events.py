@@ -156,11 +156,19 @@ class FunctionEvent(Times):
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Put an event directly inside this one."""
+        """Put an event directly inside this one.
+
+        Args:
+            child: the event inside.
+        """
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Put this event directly inside another one."""
+        """Put this event directly inside another one.
+
+        Args:
+            parent: the event around it.
+        """
         self.cpu_parent = parent
 
     def __repr__(self) -> str:
@@ -390,7 +398,11 @@ class EventList(list):
         return total
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events to a JSON file that ``chrome://tracing`` and Perfetto show."""
+        """Write the events to a JSON file that ``chrome://tracing`` and Perfetto show.
+
+        Args:
+            path: the file's name.
+        """
         events = [
             {"name": event.trace_name, "ph": "X", "ts": event.time_range.start, "dur": event.time_range.elapsed_us(),
              "tid": event.thread, "pid": "CPU functions", "args": {}}
@@ -405,6 +417,10 @@ class EventList(list):
 
     def export_stacks(self, path: str, metric: str) -> None:
         """Write a line for each event: its places in the program, the outermost first, and its weight.
+
+        Args:
+            path: the file's name.
+            metric: ``"self_cpu_time_total"`` or ``"self_cuda_time_total"``: what weighs.
 
         Raises:
             ValueError: there is no such metric.
