@@ -361,13 +361,8 @@ def pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor
         return op(input, other)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = f"""{op.__doc__}
-
-    ``x`` is ``input``, ``y`` is ``other``; they are broadcast, and their dtypes promoted.
-
-    Raises:
-        RuntimeError: shapes that don't broadcast.{said_of(refusals)}
-    """
+    operands = "\n\n    ``x`` is ``input``, ``y`` is ``other``; they are broadcast, and their dtypes promoted."
+    function.__doc__ = f"{op.__doc__}{operands}{said_of(refusals, RuntimeError='shapes that do not broadcast')}"
     return function
 
 

@@ -278,7 +278,7 @@ def _in_several_dimensions(stem: str, text: str, example: str, transform: Callab
     def of_two(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
         return transform(f"{stem}2", input, s, dim, norm, **options)
 
-    all_of_them, last_two = (f" along {which}, or those in ``dim``." for which in ("all dimensions", "the last two dimensions"))
+    all_of_them, last_two = (f" along {which} dimensions, or those in ``dim``." for which in ("all", "the last two"))
     of_all.__name__, of_two.__name__ = f"{stem}n", f"{stem}2"
     of_all.__doc__ = text + all_of_them + _SEVERAL + _shown(f"torch.fft.{stem}n", example)
     of_two.__doc__ = text + last_two + _SEVERAL + _shown(f"torch.fft.{stem}2", example)

@@ -38,17 +38,17 @@ def check(input: Tensor, refusals: Refusals) -> None:
     raise error(text)
 
 
-ELEMENTS = {BOOL: "boolean", INTEGRAL: "integral", FLOATING: "floating", COMPLEX: "complex"}
+ELEMENTS = {BOOL: "booleans", INTEGRAL: "integers", FLOATING: "floating elements", COMPLEX: "complex elements"}
 """What elements of each category of dtypes are called."""
 
 
-def said_of(refusals: Refusals) -> str:
-    """The lines of a docstring's ``Raises:`` that tell of refusals."""
-    errors: dict[str, list[str]] = {}
+def said_of(refusals: Refusals, **errors: str) -> str:
+    """What a docstring says under ``Raises:``, of refusals and of other errors by their names."""
     for category, refusal in sorted(refusals.items()):
-        error = "NotImplementedError" if isinstance(refusal, str) else refusal[0].__name__
-        errors.setdefault(error, []).append(ELEMENTS[category])
-    return "".join(f"\n        {error}: {' or '.join(kinds)} elements." for error, kinds in errors.items())
+        error, elements = "NotImplementedError" if isinstance(refusal, str) else refusal[0].__name__, ELEMENTS[category]
+        errors[error] = f"{errors[error]}; {elements}" if error in errors else elements
+    lines = "".join(f"        {error}: {when}.\n" for error, when in errors.items())
+    return f"\n\n    Raises:\n{lines}    " if errors else ""
 
 
 def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], Tensor]:
@@ -65,8 +65,7 @@ def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], 
             return op(input)
 
     function.__name__ = function.__qualname__ = op.name
-    raised = f"\n\n    Raises:{said_of(refusals)}\n    " if refusals else ""
-    function.__doc__ = f"{op.__doc__}{raised}"
+    function.__doc__ = f"{op.__doc__}{said_of(refusals or {})}"
     return function
 
 
