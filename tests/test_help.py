@@ -1,9 +1,12 @@
 """What ``help()`` shows of public names stands on its own: no addresses for defaults, no titles of notes that only the
-source has."""
+source has. In the modules named in ``COMPLETE`` it also says what each argument is, shows an example where there are
+many of them, and tells of the errors that are raised."""
 
+import ast
 import importlib
 import inspect
 import re
+import textwrap
 from types import ModuleType
 
 import pytest
@@ -72,3 +75,131 @@ def test_docstrings_send_nobody_to_notes_in_the_source():
 
 def test_everything_public_has_a_docstring():
     assert {name for name, item in NAMES.items() if not (inspect.getdoc(item) or "").strip()} == set()
+
+
+# -- modules whose docstrings say everything ---------------------------------------------------------------------------
+
+COMPLETE = {
+    "",
+    "Tensor",
+    "autograd",
+    "autograd.forward_ad",
+    "autograd.function",
+    "autograd.functional",
+    "autograd.graph",
+    "autograd.profiler",
+    "compiler",
+    "execution",
+    "fft",
+    "func",
+    "linalg",
+    "masked",
+    "random",
+    "special",
+}
+"""By their path below ``tapegrad``; of a class, its methods."""
+
+ALIKE = {
+    "cache_size": "the same for all transforms: ``Transform`` says it",
+    "cls": "what a class method is of",
+    "device": "the same for all functions that make tensors",
+    "dtype": "the same for all functions that make tensors",
+    "generator": "the same for all functions that draw",
+    "inplace": "the same for all functions that can write their result to their input",
+    "input": "what the function is of: its first line says so",
+    "layout": "the same for all functions that make tensors",
+    "memory_format": "the same for all functions that make or copy tensors",
+    "non_blocking": "changes nothing in any of them",
+    "other": "the second operand: the first line says so",
+    "out": "the same for all functions",
+    "pin_memory": "the same for all functions that make tensors",
+    "reduce": "deprecated in all losses: ``mse_loss`` says it",
+    "requires_grad": "the same for all functions that make tensors",
+    "self": "what a method is of",
+    "size_average": "deprecated in all losses: ``mse_loss`` says it",
+}
+"""Arguments that need not be named, and why."""
+
+ENUMERATIONS = {"tapegrad.amp.grad_scaler.OptState"}
+"""Classes that nobody calls with arguments of their own."""
+
+
+def callables(home):
+    """The public functions and classes of a module, or the methods of a class."""
+    path = f"tapegrad.{home}".rstrip(".")
+    if isinstance(getattr(tapegrad, home, None), type):
+        yield from ((name, item) for name, item in members(path, getattr(tapegrad, home)) if callable(item))
+        return
+    module = importlib.import_module(path)
+    own = [name for name, item in vars(module).items() if getattr(item, "__module__", "") == path]
+    for name in getattr(module, "__all__", own):
+        item = getattr(module, name)
+        if not name.startswith("_") and inspect.isroutine(item) | isinstance(item, type):
+            yield f"{path}.{name}", item
+
+
+TOLD = {name: item for home in COMPLETE for name, item in callables(home) if name not in ENUMERATIONS}
+
+
+REFERENCE = re.compile(r"(?:\A|[Ss]ee |as (?:in|for) |version of |What |what )``([\w.]+)``")
+"""Where a docstring names the function that it is a variant of, which says the rest."""
+
+PLACES = ("", "Tensor.", "nn.functional.", "linalg.", "fft.", "special.", "masked.", "func.", "autograd.functional.")
+
+
+def told(item, whole=True):
+    """The docstring, with that of ``__init__`` if a class has one there too, and of functions that it refers to."""
+    more = vars(item).get("__init__") if isinstance(item, type) else None
+    own = f"{inspect.getdoc(item) or ''}\n{getattr(more, '__doc__', None) or ''}"
+    names = {name.removeprefix("torch.") for name in REFERENCE.findall(own)} if whole else ()
+    others = {f"tapegrad.{place}{name}" for name in names for place in PLACES} & NAMES.keys()
+    return "\n".join((own, *(told(NAMES[name], whole=False) for name in others)))
+
+
+def arguments(item):
+    """The names of a function's arguments, without those that it only hands on, all together."""
+    try:
+        parameters = inspect.signature(item).parameters.values()
+    except ValueError:
+        return []
+    return [one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+
+
+def unnamed(item):
+    """Arguments that the docstring is silent about, private ones aside; a single one is what the first line is about."""
+    names = arguments(item)
+    said = told(item)
+    names = [name for name in names[len(names) == 1 :] if name not in ALIKE and not name.startswith("_")]
+    return [name for name in names if not re.search(rf"\b{name}\b", said)]
+
+
+def raises(item):
+    """Whether there is a ``raise`` in a function, or in the making of an instance of a class that it writes itself."""
+    function = vars(item).get("__init__") if isinstance(item, type) else inspect.unwrap(item)
+    if not inspect.isfunction(function) or function.__code__.co_filename.startswith("<"):  # of settings, say
+        return False
+    if function.__name__ == "<lambda>":
+        return False
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return any(isinstance(node, ast.Raise) for node in ast.walk(tree))
+
+
+def test_arguments_are_told_of():
+    assert {name: unnamed(item) for name, item in TOLD.items() if unnamed(item)} == {}
+
+
+def test_where_there_are_many_arguments_there_is_an_example():
+    assert {name for name, item in TOLD.items() if len(arguments(item)) > 3 and ">>>" not in told(item)} == set()
+
+
+def test_errors_are_told_of():
+    assert {name for name, item in TOLD.items() if raises(item) and "Raises:" not in told(item)} == set()
+
+
+def test_what_docstrings_lack_is_found():
+    def silent(one, two, three, four):
+        """Nothing of one."""
+        raise ValueError
+
+    assert unnamed(silent) == ["two", "three", "four"]
+    assert raises(silent) and not raises(silent.__call__)

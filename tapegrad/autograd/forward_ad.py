@@ -101,6 +101,9 @@ def check_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
         tensor: what the tangent is to be of.
         tangent: of its shape and dtype.
         level: the level, which must be the innermost.
+
+    Raises:
+        RuntimeError: another level than 0; one of the two has a tangent already; shapes that differ.
     """
     if level != 0:
         raise RuntimeError("Invalid level given to _make_dual")

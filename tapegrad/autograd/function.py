@@ -30,7 +30,11 @@ __all__ = [
 
 
 class FunctionMeta(type):
-    """Makes the class of a Function's nodes along with the Function."""
+    """Makes the class of a Function's nodes along with the Function.
+
+    Args:
+        name, bases, attrs: those of the class.
+    """
 
     def __init__(cls, name: str, bases: tuple, attrs: dict) -> None:
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})

@@ -262,6 +262,12 @@ class finfo:
 
     TypeError for an integral dtype.
 
+    Args:
+        type: the dtype.
+
+    Raises:
+        TypeError: an integral dtype.
+
     >>> finfo(bfloat16).eps, finfo().dtype
     (0.0078125, 'float32')
     """
@@ -302,6 +308,12 @@ class finfo:
 
 class iinfo:
     """Limits of an integral dtype; TypeError for any other, bool included.
+
+    Args:
+        type: the dtype.
+
+    Raises:
+        TypeError: any other dtype.
 
     >>> iinfo(int8)
     iinfo(min=-128, max=127, dtype=int8)

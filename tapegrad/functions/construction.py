@@ -350,6 +350,10 @@ def asarray(
         copy: whether to copy; None copies if need be, and False raises ValueError where a copy is needed. An array or
             a buffer that is not copied shares its memory with the tensor.
         requires_grad: of the result; None leaves a tensor as it is.
+
+    >>> import tapegrad as torch
+    >>> torch.asarray([1, 2], dtype=torch.float32)
+    tensor([1., 2.])
     """
     if isinstance(obj, Tensor):
         result = as_tensor(obj, dtype=dtype, device=device)

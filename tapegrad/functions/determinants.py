@@ -44,18 +44,11 @@ def _signed_logarithm(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
 def linalg_slogdet(A: Tensor) -> Any:
     """The sign of the determinant (of complex matrices: its phase), and the logarithm of its absolute value.
 
-    Raises:
-        RuntimeError: no square matrices; integers.
-    """
-    return return_types.linalg_slogdet(_signed_logarithm("linalg.slogdet", A))
-
-
-@public("torch", "Tensor")
-def slogdet(input: Tensor) -> Any:
-    """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``.
-
     Args:
         A: square matrices (..., n, n) of floating or complex numbers.
+
+    Raises:
+        RuntimeError: no square matrices; integers.
 
     >>> import tapegrad as torch
     >>> torch.linalg.slogdet(torch.tensor([[2.0, 0.0], [0.0, -1.0]]))
@@ -63,6 +56,12 @@ def slogdet(input: Tensor) -> Any:
     sign=tensor(-1.),
     logabsdet=tensor(0.6931))
     """
+    return return_types.linalg_slogdet(_signed_logarithm("linalg.slogdet", A))
+
+
+@public("torch", "Tensor")
+def slogdet(input: Tensor) -> Any:
+    """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``."""
     return return_types.slogdet(_signed_logarithm("linalg.slogdet", input))
 
 

@@ -57,10 +57,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Not in training, or with ``p=0``, the input itself.
 
-    Args:
-        p: the probability that an element is set to 0.
-        train: whether any is.
-
     Raises:
         ValueError: ``p`` outside [0, 1].
         RuntimeError: integers.
@@ -71,7 +67,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @public("torch", name="dropout")
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """See ``torch.nn.functional.dropout``."""
+    """See ``torch.nn.functional.dropout``.
+
+    Args:
+        p: the probability that an element is set to 0.
+        train: whether any is.
+    """
     return _dropped(input, p, train, False, channels=False, alpha=False)
 
 

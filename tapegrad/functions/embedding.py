@@ -42,11 +42,6 @@ def embedding(
     their ``norm_type``-norm is more. ``scale_grad_by_freq`` divides gradients by how often a row is used. Gradients are
     dense also with ``sparse=True``.
 
-    Args:
-        weight, indices: the table (rows, width), and which rows.
-        scale_grad_by_freq, sparse: whether gradients are divided by how often a row was used; ``sparse`` changes
-            nothing.
-
     Raises:
         RuntimeError: a weight that is no matrix; an input that is not int64 or int32.
         IndexError: a number out of range.
@@ -55,9 +50,6 @@ def embedding(
     >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.arange(6.0).view(3, 2))
     tensor([[4., 5.],
             [0., 1.]])
-    >>> torch.embedding(torch.eye(2), torch.tensor([1, 0]))
-    tensor([[0., 1.],
-            [1., 0.]])
     """
     rows = weight.shape[0] if weight.ndim else 0
     if padding_idx is not None:
@@ -76,7 +68,18 @@ def embedding(
 def torch_embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """See ``torch.nn.functional.embedding``; a negative ``padding_idx`` means none."""
+    """See ``torch.nn.functional.embedding``; a negative ``padding_idx`` means none.
+
+    Args:
+        weight, indices: the table (rows, width), and which rows.
+        scale_grad_by_freq, sparse: whether gradients are divided by how often a row was used; ``sparse`` changes
+            nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.embedding(torch.eye(2), torch.tensor([1, 0]))
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
     _check(weight, indices)
     return ops.embedding(weight, indices, padding_idx=max(padding_idx, -1), by_frequency=bool(scale_grad_by_freq))
 

@@ -71,8 +71,17 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def packed_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """``linalg.lu_factor_ex`` as it was once called: (LU, pivots), and ``info`` with ``get_infos``.
 
+    Args:
+        A: matrices (..., m, n).
+
     Raises:
         RuntimeError: fewer than two dimensions; ``pivot=False``.
+
+    >>> import tapegrad as torch
+    >>> LU, pivots = torch.tensor([[2.0, 1.0], [1.0, 1.0]]).lu()
+    >>> LU, pivots
+    (tensor([[2.0000, 1.0000],
+            [0.5000, 0.5000]]), tensor([1, 2], dtype=torch.int32))
     """
     if out is not None:
         return out_writer.content("lu", ORDINARY_OUT, packed_lu, out, (A, pivot, get_infos), {})
@@ -95,18 +104,9 @@ OLD_LU = (
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """The matrices P (..., m, m), L (..., m, k) and U (..., k, n) with ``A = P L U``: a named tuple. P is a constant.
 
-    Args:
-        A: matrices (..., m, n).
-
     Raises:
         RuntimeError: fewer than two dimensions; ``pivot=False``.
         NotImplementedError: integers, half types.
-
-    >>> import tapegrad as torch
-    >>> LU, pivots = torch.tensor([[2.0, 1.0], [1.0, 1.0]]).lu()
-    >>> LU, pivots
-    (tensor([[2.0000, 1.0000],
-            [0.5000, 0.5000]]), tensor([1, 2], dtype=torch.int32))
     """
     _check_decomposed("linalg.lu", A, pivot)
     lower, upper, pivots = ops.lu(A)
@@ -199,8 +199,19 @@ def check_batch(name: str, argument: str, matrices: Tensor, pivots: Tensor) -> N
 def solve_by_factors(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """The X of ``A X = B`` (``X A = B`` unless ``left``), by what ``lu_factor(A)`` gives; with ``adjoint`` of A^H.
 
+    Args:
+        LU, pivots: what ``linalg.lu_factor`` gives: (..., n, n) and (..., n), int32.
+        B: right sides (..., n, k).
+        left, adjoint: which equation.
+
     Raises:
         RuntimeError: shapes, dtypes or pivots that don't fit.
+
+    >>> import tapegrad as torch
+    >>> A = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
+    >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(A), torch.tensor([[2.0], [8.0]]))
+    tensor([[1.],
+            [2.]])
     """
     _check_solved(LU, pivots, B, left)
     check_kernel("lu_solve_cpu", LU)
@@ -218,15 +229,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The X of ``A X = input``, by what ``lu_factor(A)`` gives: ``linalg.lu_solve``.
 
     Args:
-        LU, pivots: what ``linalg.lu_factor`` gives: (..., n, n) and (..., n), int32.
-        B: right sides (..., n, k).
-        left, adjoint: which equation.
-
-    >>> import tapegrad as torch
-    >>> A = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
-    >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(A), torch.tensor([[2.0], [8.0]]))
-    tensor([[1.],
-            [2.]])
+        LU_data, LU_pivots: what ``linalg.lu_factor`` gives.
     """
     warn_once(
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch "

@@ -310,6 +310,10 @@ def logaddexp(
 
     Args:
         input_mask, other_mask: boolean, of the shapes of ``input`` and ``other``; None selects all.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), input_mask=torch.tensor([True, False]), other_mask=None)
+    tensor([0.6931, 0.0000])
     """
     left = _combined("logaddexp", input, input_mask, _lowest)
     right = _combined("logaddexp", other, other_mask, _lowest)
@@ -411,13 +415,23 @@ def _scan(name: str, scan: Callable, input: Tensor, dim: Any, kind: dtype | None
 
 @public("masked")
 def cumsum(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The sums up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``."""
+    """The sums up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.cumsum(torch.tensor([1.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([1., 1., 5.])
+    """
     return _scan("cumsum", scans.cumsum, input, dim, dtype, mask, _zero)
 
 
 @public("masked")
 def cumprod(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The products up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``."""
+    """The products up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.cumprod(torch.tensor([3.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([ 3.,  3., 12.])
+    """
     return _scan("cumprod", scans.cumprod, input, dim, dtype, mask, _one)
 
 
@@ -428,7 +442,12 @@ def _kind(input: Tensor, wanted: dtype | None) -> dtype | None:
 
 @public("masked")
 def softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The softmax along ``dim`` of the elements that ``mask`` selects; 0 elsewhere, nan where it selects none."""
+    """The softmax along ``dim`` of the elements that ``mask`` selects; 0 elsewhere, nan where it selects none.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
     given = _combined("amax", input, mask, _lowest)
     return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
 
@@ -439,6 +458,10 @@ def log_softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tenso
 
     Args:
         dim, mask: as for ``softmax``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.log_softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, False]))
+    tensor([0., -inf, -inf])
     """
     given = _combined("amax", input, mask, _lowest)
     return softmaxes.log_softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
@@ -450,6 +473,10 @@ def softmin(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | 
 
     Args:
         dim, mask: as for ``softmax``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.softmin(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
     """
     given = UNMASKED["neg"](_combined("amin", input, mask, _highest))
     return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))

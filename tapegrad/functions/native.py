@@ -191,7 +191,18 @@ def torch_instance_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """See ``torch.nn.functional.instance_norm``."""
+    """See ``torch.nn.functional.instance_norm``.
+
+    Args:
+        weight, bias, running_mean, running_var: (channels,) each, or None.
+        use_input_stats: whether the statistics are those of each example, not the running ones.
+        momentum, eps: how much of them is mixed into the running ones; what is added to the variance.
+        cudnn_enabled: changes nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.instance_norm(torch.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, False).round()
+    tensor([[[-1.,  1.]]])
+    """
     return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 

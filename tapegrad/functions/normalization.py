@@ -169,18 +169,12 @@ def layer_norm(
     """The input less its mean, over its standard deviation, both over the last dimensions (which must be
     ``normalized_shape``), times ``weight``, plus ``bias``, of that shape.
 
-    Args:
-        normalized_shape, weight, bias, eps: as there.
-        cudnn_enable: changes nothing.
-
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
         NotImplementedError: integers or complex numbers.
 
     >>> import tapegrad as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,), eps=0.0)
-    tensor([[-1.,  1.]])
-    >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), (2,)).round()
     tensor([[-1.,  1.]])
     """
     axes = normalized_axes(input, normalized_shape, "layer_norm")
@@ -192,7 +186,16 @@ def torch_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5, cudnn_enable: bool = True,
 ) -> Tensor:  # fmt: skip
-    """See ``torch.nn.functional.layer_norm``."""
+    """See ``torch.nn.functional.layer_norm``.
+
+    Args:
+        normalized_shape, weight, bias, eps: as there.
+        cudnn_enable: changes nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), (2,)).round()
+    tensor([[-1.,  1.]])
+    """
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -224,17 +227,9 @@ def group_norm(
     """The input less its mean, over its standard deviation, both over each of ``num_groups`` groups of channels and
     over space, times ``weight``, plus ``bias``, of one number for each channel.
 
-    Args:
-        num_groups, weight, bias, eps: as there.
-        cudnn_enabled: changes nothing.
-
     Raises:
         ValueError: groups of one value.
         RuntimeError: channels that can't be grouped so; shapes or dtypes that don't fit.
-
-    >>> import tapegrad as torch
-    >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1).round()
-    tensor([[-1.,  1.]])
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
@@ -257,7 +252,16 @@ def torch_group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
-    """See ``torch.nn.functional.group_norm``."""
+    """See ``torch.nn.functional.group_norm``.
+
+    Args:
+        num_groups, weight, bias, eps: as there.
+        cudnn_enabled: changes nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1).round()
+    tensor([[-1.,  1.]])
+    """
     return group_norm(input, num_groups, weight, bias, eps)
 
 

@@ -351,6 +351,10 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
     Raises:
         RuntimeError: PyTorch's messages, for weights that are negative, not finite or all zero, and for too many
         samples.
+
+    >>> import tapegrad as torch
+    >>> torch.multinomial(torch.tensor([0.0, 1.0]), 2, replacement=True)
+    tensor([1, 1])
     """
     if not is_integer(num_samples):
         raise TypeError(f"multinomial(): argument 'num_samples' (position 2) must be int, not {type_name(num_samples)}")

@@ -91,6 +91,10 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     Raises:
         RuntimeError: ``std`` is negative.
         NotImplementedError: other than floating or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(3).normal_(5.0, 0.0)
+    tensor([5., 5., 5.])
     """
     _check_floats("normal_", mean=mean, std=std)
     check_deviation("normal", std)
@@ -109,6 +113,10 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     Raises:
         RuntimeError: ``std`` is not positive.
         NotImplementedError: other than floating elements.
+
+    >>> import tapegrad as torch
+    >>> bool((torch.ones(3).log_normal_() > 0).all())
+    True
     """
     _check_floats("log_normal_", mean=mean, std=std)
     if std <= 0:
@@ -145,6 +153,10 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
     Raises:
         RuntimeError: ``sigma`` is not positive; other than floating elements.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(3).cauchy_().shape
+    torch.Size([3])
     """
     _check_floats("cauchy_", median=median, sigma=sigma)
     if sigma <= 0:

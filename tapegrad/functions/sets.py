@@ -38,6 +38,10 @@ def isin(
 
     ``assume_unique`` says that no element occurs twice, and changes nothing here.
 
+    Args:
+        elements, element: what is looked for: a tensor, or a number.
+        test_elements, test_element: where: a tensor, or a number.
+
     Raises:
         RuntimeError: bool or complex elements.
 

@@ -547,13 +547,30 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public("torch")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """``input`` broadcast to a shape."""
+    """``input`` broadcast to a shape.
+
+    Args:
+        size: the shape, as a tuple; -1 keeps a length.
+
+    >>> import tapegrad as torch
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expanded(input, shape_of_arguments((size,)))
 
 
 @public("Tensor", name="broadcast_to")
 def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """The tensor broadcast to a shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``."""
+    """The tensor broadcast to a shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``.
+
+    Args:
+        sizes, size: the lengths, one by one or as one tuple.
+
+    Raises:
+        TypeError: no lengths.
+        RuntimeError: the tensor does not broadcast to them.
+    """
     if not sizes and size is None:
         raise TypeError('broadcast_to() missing 1 required positional arguments: "size"')
     return expanded(self, shape_of_arguments(sizes or (size,)))
@@ -561,7 +578,16 @@ def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 
 @public("torch", "functional", asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to; an int stands for one length."""
+    """The shape that tensors of these shapes broadcast to; an int stands for one length.
+
+    Raises:
+        RuntimeError: they don't broadcast.
+        ValueError: a negative length.
+
+    >>> import tapegrad as torch
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
     result: list[int] = []
     for position, shape in enumerate(shapes):
         if shape is None:

@@ -87,6 +87,10 @@ class FunctionEvent(Times):
         cpu_memory_usage: the bytes of the results, if memory was recorded.
         flops: an estimate of the floating point operations, if asked for.
 
+    What PyTorch tells of devices, remote calls and recorded arguments besides (``overload_name``, ``use_device``,
+    ``device_type``, ``device_index``, ``device_memory_usage``, ``is_async``, ``is_remote``, ``is_legacy``,
+    ``is_user_annotation``, ``node_id``, ``concrete_inputs``, ``kwinputs``) is kept as given.
+
     >>> event = FunctionEvent(id=0, name="work", thread=1, start_us=10, end_us=15)
     >>> event.key, event.cpu_time_total, event.self_cpu_time_total_str
     ('work', 5, '5.000us')
@@ -248,7 +252,17 @@ class FunctionEventAvg(Times):
 
 
 class EventList(list):
-    """A list of events, or of their averages; prints as a table."""
+    """A list of events, or of their averages; prints as a table.
+
+    Args:
+        use_device: the device whose times the table would show, or None.
+        profile_memory, with_flops: whether the table has columns of bytes and of floating point operations.
+
+    >>> import tapegrad as torch
+    >>> event = torch.autograd.profiler.FunctionEvent(0, "work", 1, 10, 15)
+    >>> torch.autograd.profiler.EventList([event]).total_average().count
+    1
+    """
 
     def __init__(
         self, *args: Any, use_device: str | None = None, profile_memory: bool = False, with_flops: bool = False
