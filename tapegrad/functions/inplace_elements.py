@@ -152,7 +152,8 @@ def _dropping(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         return function(input, p, train, True)
 
     written.__name__ = written.__qualname__ = name
-    written.__doc__ = f"``nn.functional.{name.rstrip('_')}`` with ``inplace=True``; ``train``: whether any element is dropped."
+    called = name.rstrip("_")
+    written.__doc__ = f"``nn.functional.{called}`` with ``inplace=True``; ``train`` is whether any element is dropped."
     return written
 
 

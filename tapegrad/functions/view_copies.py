@@ -37,7 +37,8 @@ def copying(function: Callable) -> Callable:
         return own_copy(function(*args, **kwargs))
 
     shown = function.__name__.strip("_")
-    copied.__doc__ = f"What ``{shown}`` shows, as a tensor of its own; it takes and raises what ``{shown}`` does."
+    own = f"\n\n    {function.__doc__}" if function.__name__ == "_slice" else ""
+    copied.__doc__ = f"What ``{shown}`` shows, as a tensor of its own; it takes and raises what ``{shown}`` does.{own}"
     return copied
 
 
@@ -46,6 +47,12 @@ def _view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    """That is ``start:end:step`` in the dimension ``dim`` of an index.
+
+    >>> import tapegrad as torch
+    >>> torch.slice_copy(torch.arange(5), 0, 1, 4)
+    tensor([1, 2, 3])
+    """
     first, length = slicing.slice_bounds(input.shape[shape.wrap_dim(dim, input.ndim)], start, end, step)
     return slicing.sliced(input, shape.wrap_dim(dim, input.ndim), first, length, step)
 

@@ -20,6 +20,11 @@ def graph(
 
     Args:
         names, inputs, title, fold, most: as there.
+
+    >>> import tapegrad as torch
+    >>> w = torch.ones(3, requires_grad=True)
+    >>> "MulBackward0" in (w * 2).sum().graph({"w": w}).svg()
+    True
     """
     return part("graph")(self, names, inputs=inputs, title=title, fold=fold, most=most)
 

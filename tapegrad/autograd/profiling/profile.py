@@ -43,7 +43,7 @@ class profile:
         with_flops: estimate floating point operations of products of matrices; implies ``record_shapes``.
         profile_memory: note the bytes of results.
         with_stack: note where in the program operators were called.
-        with_modules, use_kineto, experimental_config: accepted and ignored.
+        with_modules, use_kineto, experimental_config, custom_trace_id_callback: accepted and ignored.
         use_cpu: must be True.
         acc_events: of several cycles, keep the events of all.
         sync: wait for the results of each event, to measure the computation and not only its dispatch.
