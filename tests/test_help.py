@@ -7,7 +7,6 @@ import doctest
 import importlib
 import inspect
 import re
-import sys
 import textwrap
 from types import ModuleType
 
