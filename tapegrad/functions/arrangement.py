@@ -306,14 +306,15 @@ def _check_pixels(name: str, input: Tensor, argument: str, factor: int) -> None:
 
 @public("torch", "nn.functional", native=True, name="channel_shuffle", aliases=("native_channel_shuffle",))
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn.
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn.
 
     Raises:
-        RuntimeError: fewer than three dimensions; channels that can't be dealt out evenly.
+        RuntimeError: fewer than three dimensions; channels that ``groups`` doesn't divide; groups that are not
+            positive.
 
     >>> import tapegrad as torch
-    >>> torch.channel_shuffle(torch.arange(4).view(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
+    >>> torch.nn.functional.channel_shuffle(torch.arange(6.0).view(1, 6, 1), groups=2).flatten()
+    tensor([0., 3., 1., 4., 2., 5.])
     """
     if input.ndim <= 2:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")

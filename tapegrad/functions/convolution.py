@@ -298,17 +298,8 @@ CONVOLUTIONS = (conv.convolution, conv.complex_convolution)
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """``conv1d`` with the dimensions in another order: (time, batch, in), (kernel, in, out), to (time, batch, out).
 
-    Args:
-        weight: (kernel, in, out).
-        bias: (out,).
-        pad: how many zeros at both ends.
-
     Raises:
         RuntimeError: shapes that don't fit; more zeros taken off than there are.
-
-    >>> import tapegrad as torch
-    >>> torch.conv_tbc(torch.ones(4, 1, 2), torch.ones(3, 2, 5), torch.zeros(5)).shape
-    torch.Size([2, 1, 5])
     """
     if input.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
