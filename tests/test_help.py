@@ -177,7 +177,7 @@ def arguments(item):
 
 
 def unnamed(item):
-    """Arguments that the docstring is silent about, but for private ones; a single one is what the first line is of."""
+    """Arguments that are not told of, private ones aside; a single one is what the first line is about."""
     names = arguments(item)
     said = told(item)
     names = [name for name in names[len(names) == 1 :] if name not in ALIKE and not name.startswith("_")]
@@ -185,7 +185,7 @@ def unnamed(item):
 
 
 def raises(item):
-    """Whether there is a ``raise`` in a function, or in the making of an instance of a class that it writes itself."""
+    """Whether there is a ``raise`` in a function, or in the ``__init__`` that a class has of its own."""
     function = vars(item).get("__init__") if isinstance(item, type) else inspect.unwrap(item)
     if not inspect.isfunction(function) or function.__code__.co_filename.startswith("<"):  # of settings, say
         return False
