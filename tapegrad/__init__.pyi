@@ -631,7 +631,7 @@ def adjoint(input: Tensor) -> Tensor:
 def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool) -> Tensor:
     """See ``torch.nn.functional.affine_grid``."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Any:
-    """What ``<lambda>`` shows, as a tensor of its own."""
+    """What ``<lambda>`` shows, as a tensor of its own; it takes and raises what ``<lambda>`` does."""
 @overload
 def all(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing."""
@@ -646,7 +646,7 @@ def allclose(input: Tensor, other: Tensor, rtol: _float | Tensor = ..., atol: _f
 def alpha_dropout(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
     """``nn.functional.alpha_dropout``."""
 def alpha_dropout_(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
-    """``nn.functional.alpha_dropout`` with ``inplace=True``."""
+    """``nn.functional.alpha_dropout`` with ``inplace=True``; ``train`` is whether any element is dropped."""
 def amax(input: Tensor, dim: Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The largest elements over ``dim`` (all if it is empty); equal ones share the gradient."""
 def amin(input: Tensor, dim: Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -718,7 +718,7 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
 def as_strided_(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | Tensor | None = ...) -> Tensor:
     """``as_strided`` in place: from now on the tensor shows that part of its memory."""
 def as_strided_copy(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """What ``as_strided`` shows, as a tensor of its own."""
+    """What ``as_strided`` shows, as a tensor of its own; it takes and raises what ``as_strided`` does."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | Tensor | None = ...) -> Tensor:
     """A copy of ``input`` with ``src`` in place of what ``as_strided`` shows."""
 def as_tensor(data: Any, *, dtype: _dtype | None = ..., device: _device | _str | _int | None = ...) -> Tensor:
@@ -759,10 +759,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: _dtype, *,
     """``beta * input + alpha * (batch1 @ batch2)``, of batches of matrices."""
 @overload
 def bartlett_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``bartlett_window(window_length, periodic=True)``."""
+    """A window: ``bartlett_window(window_length, periodic=True)``, a vector."""
 @overload
 def bartlett_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``bartlett_window(window_length, periodic=True)``."""
+    """A window: ``bartlett_window(window_length, periodic=True)``, a vector."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float | Tensor, eps: _float | Tensor, cudnn_enabled: _bool) -> Tensor:
     """See ``torch.nn.functional.batch_norm``."""
 @overload
@@ -828,10 +828,10 @@ def bitwise_xor(input: Tensor, other: _Scalar, *, out: Tensor | None = ...) -> T
     """The bits set in one only. Broadcast; either may be a number."""
 @overload
 def blackman_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``blackman_window(window_length, periodic=True)``."""
+    """A window: ``blackman_window(window_length, periodic=True)``, a vector."""
 @overload
 def blackman_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``blackman_window(window_length, periodic=True)``."""
+    """A window: ``blackman_window(window_length, periodic=True)``, a vector."""
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a large one; vectors are rows."""
 @overload
@@ -1037,7 +1037,7 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor) -> Tensor:
     """Make this tensor a leaf that does not require grad. In inference mode it does nothing, as PyTorch's."""
 def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """What ``detach`` shows, as a tensor of its own."""
+    """What ``detach`` shows, as a tensor of its own; it takes and raises what ``detach`` does."""
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
@@ -1047,7 +1047,7 @@ def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension."""
 def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """What ``diagonal`` shows, as a tensor of its own."""
+    """What ``diagonal`` shows, as a tensor of its own; it takes and raises what ``diagonal`` does."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """``input`` with ``src`` on a diagonal, as a new tensor."""
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1082,7 +1082,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def dropout(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
     """See ``torch.nn.functional.dropout``."""
 def dropout_(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
-    """``nn.functional.dropout`` with ``inplace=True``."""
+    """``nn.functional.dropout`` with ``inplace=True``; ``train`` is whether any element is dropped."""
 @overload
 def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
     """Pieces along dimension 2."""
@@ -1142,7 +1142,7 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """In-place version of ``exp``."""
 def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """What ``_expand`` shows, as a tensor of its own."""
+    """What ``expand`` shows, as a tensor of its own; it takes and raises what ``expand`` does."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``e ** x - 1``, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
@@ -1156,7 +1156,7 @@ def eye(n: _int | Tensor, m: _int | Tensor, *, out: Tensor | None = ..., dtype: 
 def feature_alpha_dropout(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
     """``nn.functional.feature_alpha_dropout``."""
 def feature_alpha_dropout_(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
-    """``nn.functional.feature_alpha_dropout`` with ``inplace=True``."""
+    """``nn.functional.feature_alpha_dropout`` with ``inplace=True``; ``train`` is whether any element is dropped."""
 def feature_dropout(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
     """The input with whole channels (slices of the first two dimensions) set to 0 with probability ``p``."""
 def feature_dropout_(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
@@ -1313,22 +1313,22 @@ def gt(input: Tensor, other: _Scalar, *, out: Tensor | None = ...) -> Tensor:
     """``x > y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
 @overload
 def hamming_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``."""
+    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``, a vector."""
 @overload
 def hamming_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``."""
+    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``, a vector."""
 @overload
 def hamming_window(window_length: _int, periodic: _bool, alpha: _float | Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``."""
+    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``, a vector."""
 @overload
 def hamming_window(window_length: _int, periodic: _bool, alpha: _float | Tensor, beta: _float | Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``."""
+    """A window: ``hamming_window(window_length, periodic=True, alpha, beta)``, a vector."""
 @overload
 def hann_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``hann_window(window_length, periodic=True)``."""
+    """A window: ``hann_window(window_length, periodic=True)``, a vector."""
 @overload
 def hann_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``hann_window(window_length, periodic=True)``."""
+    """A window: ``hann_window(window_length, periodic=True)``, a vector."""
 def hardshrink(input: Tensor, lambd: _Scalar = ..., *, out: Tensor | None = ...) -> Tensor:
     """0 within ``[-lambd, lambd]``, ``input`` outside."""
 def hash_tensor(input: Tensor, dim: Sequence[_int] | _int | None = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
@@ -1451,13 +1451,13 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length:
     """The signal whose ``stft`` with these settings comes nearest to ``input``, in the sense of least squares."""
 @overload
 def kaiser_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``kaiser_window(window_length, periodic=True, beta)``."""
+    """A window: ``kaiser_window(window_length, periodic=True, beta)``, a vector."""
 @overload
 def kaiser_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``kaiser_window(window_length, periodic=True, beta)``."""
+    """A window: ``kaiser_window(window_length, periodic=True, beta)``, a vector."""
 @overload
 def kaiser_window(window_length: _int, periodic: _bool, beta: _float | Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """A window: ``kaiser_window(window_length, periodic=True, beta)``."""
+    """A window: ``kaiser_window(window_length, periodic=True, beta)``, a vector."""
 def kl_div(input: Tensor, target: Tensor, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
     """``nn.functional.kl_div``, with the reduction as a number (``named``)."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1793,7 +1793,7 @@ def pdist(input: Tensor, p: _float | Tensor = ...) -> Tensor:
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """``input`` with its dimensions in the order given."""
 def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
-    """What ``permute`` shows, as a tensor of its own."""
+    """What ``permute`` shows, as a tensor of its own; it takes and raises what ``permute`` does."""
 def pinverse(input: Tensor, rcond: _float | Tensor = ...) -> Tensor:
     """``linalg.pinv`` with ``rcond``."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
@@ -2049,7 +2049,7 @@ def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., 
 def select(input: Tensor, dim: _int, index: _int | Tensor) -> Tensor:
     """The slice of ``input`` at ``index`` of dimension ``dim``, without that dimension."""
 def select_copy(input: Tensor, dim: _int, index: _int | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """What ``select`` shows, as a tensor of its own."""
+    """What ``select`` shows, as a tensor of its own; it takes and raises what ``select`` does."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int | Tensor) -> Tensor:
     """``input`` with ``src`` at ``index`` of dimension ``dim``, as a new tensor."""
 def selu(input: Tensor) -> Tensor:
@@ -2091,7 +2091,7 @@ def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | Tensor | None = ..., end: _int | Tensor | None = ..., step: _int | Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
-    """What ``_slice`` shows, as a tensor of its own."""
+    """What ``slice`` shows, as a tensor of its own; it takes and raises what ``slice`` does."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | Tensor | None = ..., end: _int | Tensor | None = ..., step: _int | Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
     """``input`` with ``src`` in place of a slice of dimension ``dim``, as a new tensor."""
 def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.slogdet:
@@ -2109,11 +2109,11 @@ sparse_csr: _layout
 def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
     """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list."""
 def split_copy(input: Tensor, split_size: _int | Tensor, dim: _int = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, ...]:
-    """What ``split`` shows, as a tensor of its own."""
+    """What ``split`` shows, as a tensor of its own; it takes and raises what ``split`` does."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
     """Pieces of a dimension, of these lengths."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, ...]:
-    """What ``split_with_sizes`` shows, as a tensor of its own."""
+    """What ``split_with_sizes`` shows, as a tensor of its own; it takes and raises what ``split_with_sizes`` does."""
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """``mm``, under the name that it has for sparse matrices."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2135,13 +2135,13 @@ def squeeze(input: Tensor, dim: Sequence[_int]) -> Tensor:
     """``input`` without its dimensions of length 1, or without those among ``dim``."""
 @overload
 def squeeze_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """What ``squeeze`` shows, as a tensor of its own."""
+    """What ``squeeze`` shows, as a tensor of its own; it takes and raises what ``squeeze`` does."""
 @overload
 def squeeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
-    """What ``squeeze`` shows, as a tensor of its own."""
+    """What ``squeeze`` shows, as a tensor of its own; it takes and raises what ``squeeze`` does."""
 @overload
 def squeeze_copy(input: Tensor, dim: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
-    """What ``squeeze`` shows, as a tensor of its own."""
+    """What ``squeeze`` shows, as a tensor of its own; it takes and raises what ``squeeze`` does."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors of one shape side by side along a new dimension."""
 @overload
@@ -2190,7 +2190,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a tensor of fewer dimensions as it is."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """What ``t`` shows, as a tensor of its own."""
+    """What ``t`` shows, as a tensor of its own; it takes and raises what ``t`` does."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The elements at places counted in row-major order (negative ones from the end), in the shape of ``index``."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2231,7 +2231,7 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """``input`` with two dimensions exchanged."""
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
-    """What ``transpose`` shows, as a tensor of its own."""
+    """What ``transpose`` shows, as a tensor of its own; it takes and raises what ``transpose`` does."""
 @overload
 def trapezoid(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule, at points ``x`` or at distances ``dx`` (1)."""
@@ -2271,11 +2271,11 @@ def typename(obj: Any) -> _str:
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
     """The slices along a dimension, without that dimension."""
 def unbind_copy(input: Tensor, dim: _int = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, ...]:
-    """What ``unbind`` shows, as a tensor of its own."""
+    """What ``unbind`` shows, as a tensor of its own; it takes and raises what ``unbind`` does."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """The dimension ``dim`` spread over several of lengths ``sizes``, one of which may be -1."""
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
-    """What ``_unfold`` shows, as a tensor of its own."""
+    """What ``unfold`` shows, as a tensor of its own; it takes and raises what ``unfold`` does."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
     """The distinct elements in ascending order, or the distinct slices along ``dim``; each nan is distinct."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
@@ -2291,7 +2291,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _in
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """``input`` with a dimension of length 1 inserted at ``dim``."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
-    """What ``unsqueeze`` shows, as a tensor of its own."""
+    """What ``unsqueeze`` shows, as a tensor of its own; it takes and raises what ``unsqueeze`` does."""
 def use_deterministic_algorithms(mode: Any, *, warn_only: _bool = ...) -> None:
     """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
@@ -2319,17 +2319,17 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """A last dimension of length 2, real and imaginary part, as complex numbers."""
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """What ``view_as_complex`` shows, as a tensor of its own."""
+    """What ``view_as_complex`` shows, as a tensor of its own; it takes and raises what ``view_as_complex`` does."""
 def view_as_real(input: Tensor) -> Tensor:
     """The real and imaginary parts of a complex tensor along a new last dimension."""
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """What ``view_as_real`` shows, as a tensor of its own."""
+    """What ``view_as_real`` shows, as a tensor of its own; it takes and raises what ``view_as_real`` does."""
 @overload
 def view_copy(input: Tensor, dtype: _dtype, *, out: Tensor | None = ...) -> Tensor:
-    """What ``_view`` shows, as a tensor of its own."""
+    """What ``view`` shows, as a tensor of its own; it takes and raises what ``view`` does."""
 @overload
 def view_copy(input: Tensor, size: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
-    """What ``_view`` shows, as a tensor of its own."""
+    """What ``view`` shows, as a tensor of its own; it takes and raises what ``view`` does."""
 @overload
 def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
     """Pieces along dimension 0."""

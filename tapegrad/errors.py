@@ -123,7 +123,11 @@ warn_once = WarnOnce()
 
 
 def set_warn_always(enabled: bool, /) -> None:
-    """Give once-per-process warnings each time, or go back to once."""
+    """Give once-per-process warnings each time, or go back to once.
+
+    Args:
+        enabled: whether each time.
+    """
     warn_once.always = bool(enabled)
 
 

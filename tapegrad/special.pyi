@@ -39,40 +39,40 @@ def bessel_y1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The Bessel function of the second kind of order 1."""
 @overload
 def chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial T of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_t(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial T of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_t(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial T of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial U of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_u(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial U of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_u(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial U of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial V of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_v(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial V of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_v(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial V of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial W of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_w(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial W of degree ``n`` at ``x``, broadcast."""
 @overload
 def chebyshev_polynomial_w(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The Chebyshev polynomial W of degree ``n`` at ``x``, broadcast."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The derivative of ``lgamma``."""
 def entr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -99,22 +99,22 @@ def gammaln(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of the absolute value of the gamma function."""
 @overload
 def hermite_polynomial_h(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Hermite polynomial H of degree ``n`` at ``x``, broadcast."""
 @overload
 def hermite_polynomial_h(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Hermite polynomial H of degree ``n`` at ``x``, broadcast."""
 @overload
 def hermite_polynomial_h(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Hermite polynomial H of degree ``n`` at ``x``, broadcast."""
 @overload
 def hermite_polynomial_he(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Hermite polynomial He of degree ``n`` at ``x``, broadcast."""
 @overload
 def hermite_polynomial_he(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Hermite polynomial He of degree ``n`` at ``x``, broadcast."""
 @overload
 def hermite_polynomial_he(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Hermite polynomial He of degree ``n`` at ``x``, broadcast."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The modified Bessel function of order 0."""
 def i0e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -125,22 +125,22 @@ def i1e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``i1(x) * exp(-|x|)``."""
 @overload
 def laguerre_polynomial_l(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Laguerre polynomial L of degree ``n`` at ``x``, broadcast."""
 @overload
 def laguerre_polynomial_l(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Laguerre polynomial L of degree ``n`` at ``x``, broadcast."""
 @overload
 def laguerre_polynomial_l(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Laguerre polynomial L of degree ``n`` at ``x``, broadcast."""
 @overload
 def legendre_polynomial_p(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Legendre polynomial P of degree ``n`` at ``x``, broadcast."""
 @overload
 def legendre_polynomial_p(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Legendre polynomial P of degree ``n`` at ``x``, broadcast."""
 @overload
 def legendre_polynomial_p(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """An orthogonal polynomial."""
+    """The Legendre polynomial P of degree ``n`` at ``x``, broadcast."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``log(1 + x)``, accurate near 0."""
 def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -177,40 +177,40 @@ def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``modified_bessel_k1(x) * exp(x)``."""
 @overload
 def shifted_chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial T of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_t(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial T of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_t(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial T of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial U of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_u(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial U of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_u(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial U of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial V of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_v(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial V of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_v(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial V of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial W of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_w(x: _Scalar, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial W of degree ``n`` at ``x``, broadcast."""
 @overload
 def shifted_chebyshev_polynomial_w(x: Tensor, n: _Scalar, *, out: Tensor | None = ...) -> Tensor:
-    """A Chebyshev polynomial."""
+    """The shifted Chebyshev polynomial W of degree ``n`` at ``x``, broadcast."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``sin(pi x) / (pi x)``, 1 at 0."""
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:

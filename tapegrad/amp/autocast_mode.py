@@ -61,6 +61,9 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether arguments on devices of this ``device_type`` are cast now, in this thread.
 
+    Args:
+        device_type: ``"cpu"``, ``"cuda"``, ...; if it is left out, ``"cuda"``.
+
     Raises:
         RuntimeError: there is no autocast for it.
     """
@@ -81,8 +84,8 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
         enabled: whether to cast.
 
     Raises:
-        TypeError: ``enabled`` is no boolean.
-        RuntimeError: there is no autocast for this type.
+        TypeError: ``enabled`` is no bool.
+        RuntimeError: there is no autocast for this type of device.
     """
     if enabled is None and isinstance(device_type, bool):
         device_type, enabled = "cuda", device_type
@@ -105,6 +108,9 @@ def _enable(kind: str, enabled: bool) -> None:
 def get_autocast_dtype(device_type: str) -> dtype:
     """The lower precision for a ``device_type``.
 
+    Args:
+        device_type: ``"cpu"``, ``"cuda"``, ...
+
     Raises:
         RuntimeError: there is no autocast for it.
 
@@ -118,11 +124,15 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Set the lower precision ``dtype`` for a ``device_type``, in this thread.
+    """Set the lower precision for a type of device, in this thread.
+
+    Args:
+        device_type: ``"cpu"``, ``"cuda"``, ...
+        dtype: what arguments are cast to.
 
     Raises:
-        TypeError: no dtype.
-        RuntimeError: there is no autocast for this type.
+        TypeError: ``dtype`` is no dtype.
+        RuntimeError: there is no autocast for this type of device.
     """
     kind = _checked("set_autocast_dtype", device_type)
     if type(dtype) is not _Dtype:
@@ -143,7 +153,11 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Keep weights that were cast, in this thread, if ``enabled``, or not."""
+    """Keep weights that were cast, in this thread, or not.
+
+    Args:
+        enabled: whether they are kept until autocast ends.
+    """
     state().cache_enabled = enabled
 
 

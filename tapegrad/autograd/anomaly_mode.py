@@ -42,6 +42,10 @@ def is_anomaly_check_nan_enabled() -> bool:
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly detection on or off.
 
+    Args:
+        enabled: whether forward calls are remembered, for what backward raises.
+        check_nan: whether backward raises where a gradient is nan.
+
     Raises:
         TypeError: an argument is no bool.
     """

@@ -66,7 +66,13 @@ class Node(abc.ABC):
 
 
 class GradientEdge(NamedTuple):
-    """A place where a gradient arrives: a node, and which of its inputs. ``ownership_token`` keeps the graph alive."""
+    """A place where a gradient arrives: a node, and which of its inputs. ``ownership_token`` keeps the graph alive.
+
+    Args:
+        node: the node.
+        output_nr: which of its inputs.
+        ownership_token: what keeps the graph alive.
+    """
 
     node: Any
     output_nr: int

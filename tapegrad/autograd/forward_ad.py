@@ -95,7 +95,16 @@ def _make_dual(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
 
 
 def check_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
-    """Refuse a tangent that does not fit."""
+    """Refuse a tangent that does not fit.
+
+    Args:
+        tensor: what the tangent is to be of.
+        tangent: of its shape and dtype.
+        level: the level, which must be the innermost.
+
+    Raises:
+        RuntimeError: another level than 0; one of the two has a tangent already; shapes that differ.
+    """
     if level != 0:
         raise RuntimeError("Invalid level given to _make_dual")
     if tangent_of(tensor) is not None:

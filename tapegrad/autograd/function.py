@@ -30,7 +30,11 @@ __all__ = [
 
 
 class FunctionMeta(type):
-    """Makes the class of a Function's nodes along with the Function."""
+    """Makes the class of a Function's nodes along with the Function.
+
+    Args:
+        name, bases, attrs: those of the class.
+    """
 
     def __init__(cls, name: str, bases: tuple, attrs: dict) -> None:
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})
@@ -157,7 +161,11 @@ def by_position(forward: Any, args: tuple, kwargs: dict, skipped: int) -> tuple:
 
 
 def once_differentiable(fn: Callable) -> Callable:
-    """Decorate a ``backward`` that can't be differentiated itself: doing so raises."""
+    """Decorate a ``backward`` that can't be differentiated itself: doing so raises.
+
+    Args:
+        fn: the ``backward``, which is run without recording.
+    """
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -186,9 +194,20 @@ class NestedIOFunction(Function):
     """A Function that once took nested structures of tensors; kept for old code."""
 
     def forward_extended(self, *input: Any) -> None:
-        """To be overridden by the old kind of functions, which can't be called any more."""
+        """To be overridden by the old kind of functions, which can't be called any more.
+
+        Raises:
+            NotImplementedError: it was not overridden.
+        """
         raise NotImplementedError
 
     def backward_extended(self, *grad_output: Any) -> None:
-        """To be overridden by the old kind of functions, which can't be called any more."""
+        """To be overridden by the old kind of functions, which can't be called any more.
+
+        Args:
+            grad_output: the gradients of the outputs.
+
+        Raises:
+            NotImplementedError: it was not overridden.
+        """
         raise NotImplementedError

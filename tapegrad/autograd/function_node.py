@@ -83,7 +83,11 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Do nothing: deprecated."""
+        """Do nothing: deprecated.
+
+        Args:
+            pairs: ignored.
+        """
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
@@ -96,7 +100,11 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward and jvp get zeros, not None, where there is no gradient; by default they do."""
+        """Whether backward and jvp get zeros, not None, where there is no gradient; by default they do.
+
+        Args:
+            value: whether they do.
+        """
         self.materialize_grads = value
 
 

@@ -164,6 +164,12 @@ class saved_tensors_survive_mutation(ModeDecorator):
 def set_saved_tensors_survive_mutation(mode: bool) -> None:
     """Switch ``saved_tensors_survive_mutation`` on or off, for this thread and for those that are started later.
 
+    Args:
+        mode: whether it is on.
+
+    Raises:
+        TypeError: ``mode`` is no bool.
+
     >>> import tapegrad as torch
     >>> torch.autograd.graph.set_saved_tensors_survive_mutation(True)
     >>> x = torch.ones(2, requires_grad=True)

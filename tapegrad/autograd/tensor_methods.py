@@ -22,7 +22,23 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Accumulate the gradients of this tensor into the leaves of its graph; see ``autograd.backward``."""
+    """Accumulate the gradients of this tensor into the leaves of its graph; see ``autograd.backward``.
+
+    Args:
+        gradient: that of this tensor, of its shape; it may be left out for a single real element, where it is 1.
+        retain_graph: whether what the graph saved is kept for another call; by default as ``create_graph`` says.
+        create_graph: whether the gradients are recorded, too, and can be differentiated.
+        inputs: the leaves, or other tensors, that get gradients; by default all leaves.
+
+    Raises:
+        RuntimeError: no graph, a graph that was freed, or no ``gradient`` where one is needed.
+
+    >>> import tapegrad as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).backward(gradient=torch.tensor([1.0, 10.0]))
+    >>> x.grad
+    tensor([ 2., 40.])
+    """
     differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

@@ -55,6 +55,9 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """The tensors of old: calling it gives a tensor on the data of another one.
 
+    Args:
+        volatile: ignored, as further arguments are.
+
     >>> import tapegrad as torch
     >>> x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
     >>> x, type(x).__name__, isinstance(x, torch.autograd.Variable)

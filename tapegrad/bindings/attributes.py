@@ -431,7 +431,15 @@ def is_tensor(obj: Any, /) -> bool:
 
 @public("torch")
 def typename(obj: Any, /) -> str:
-    """PyTorch's name of the type of a tensor, or the qualified name of a class, or of an object's class."""
+    """PyTorch's name of the type of a tensor, or the qualified name of a class, or of an object's class.
+
+    Args:
+        obj: anything.
+
+    >>> import tapegrad as torch
+    >>> torch.typename(torch.ones(1)), torch.typename(torch.nn.Linear)
+    ('torch.FloatTensor', 'torch.nn.modules.linear.Linear')
+    """
     if isinstance(obj, Tensor):
         return legacy_type_name(obj._spec)
     if isinstance(obj, dtype):

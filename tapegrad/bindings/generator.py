@@ -94,7 +94,11 @@ class Generator:
         return self._keys().offset
 
     def set_offset(self, offset: int) -> None:
-        """Go to where so many keys are taken."""
+        """Go to where so many keys are taken.
+
+        Args:
+            offset: how many.
+        """
         self._keys().offset = int(offset)
 
     def take(self, stream: Any) -> None:
@@ -115,6 +119,9 @@ class Generator:
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go back to a state that ``get_state`` gave; returns the generator.
+
+        Args:
+            new_state: a uint8 tensor of one dimension.
 
         Raises:
             TypeError: no uint8 tensor.
@@ -185,6 +192,9 @@ def use(stream: str) -> None:
     masks and the whole course of a training can be compared. They are made on the host. The default generator starts
     again with its seed; generators that are made later take such numbers, those that are there keep to theirs. The
     environment variable ``TAPEGRAD_RANDOM`` chooses when tapegrad is imported.
+
+    Args:
+        stream: ``"jax"`` or ``"pytorch"``.
 
     Raises:
         ValueError: another name.
@@ -347,14 +357,29 @@ def get_rng_state() -> Tensor:
 
 @public("torch", "random")
 def set_rng_state(new_state: Any) -> None:
-    """Bring the default generator into a state that ``get_rng_state`` gave."""
+    """Bring the default generator into a state that ``get_rng_state`` gave.
+
+    Args:
+        new_state: a uint8 tensor of one dimension.
+    """
     default_generator.set_state(new_state)
 
 
 @public("random")
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A context after which the default generator is as it was before; ``devices`` makes no difference here."""
+    """A context after which the default generator is as it was before; ``devices`` makes no difference here.
+
+    Args:
+        devices: ignored.
+        enabled: False for a context that does nothing.
+
+    >>> import tapegrad as torch
+    >>> with torch.random.fork_rng():
+    ...     first = torch.rand(2)
+    >>> bool((torch.rand(2) == first).all())
+    True
+    """
     stream = default_generator.stream
     mark = stream.mark() if enabled else None
     try:

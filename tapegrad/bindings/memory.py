@@ -30,6 +30,13 @@ from tapegrad.tensor.tensor import Tensor, describe, storage_of, wrap
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours along each dimension, or along one, lie in memory.
 
+    Args:
+        dim: one dimension; None for all, as a tuple.
+
+    Raises:
+        TypeError: ``dim`` is no int.
+        IndexError: ``dim`` is out of range.
+
     >>> import tapegrad as torch
     >>> torch.ones(2, 3).t().stride(), torch.ones(2, 3).stride(0)
     ((1, 3), 3)
@@ -68,7 +75,11 @@ def data_ptr(self: Tensor) -> int:
 
 @public("Tensor")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors show the same memory in the same way."""
+    """Whether two tensors show the same memory in the same way.
+
+    Args:
+        tensor: the other one.
+    """
     same_memory = self is tensor or storage_of(self) is storage_of(tensor)
     return same_memory and geometry_of(self) == geometry_of(tensor)
 
@@ -92,6 +103,12 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 @public("Tensor")
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in row-major order (or as a memory format says), else a copy.
+
+    Args:
+        memory_format: ``torch.contiguous_format``, ``torch.channels_last`` or ``torch.channels_last_3d``.
+
+    Raises:
+        RuntimeError: ``torch.preserve_format``, or a format of tensors with another number of dimensions.
 
     >>> import tapegrad as torch
     >>> x = torch.ones(2, 3)
@@ -228,8 +245,16 @@ def as_strided_scatter(
 
     The gradient of ``input`` is zero in the window and passes elsewhere; PyTorch 2.13 has it the other way round.
 
+    Args:
+        src: of the shape ``size``.
+        size, stride, storage_offset: the window, as for ``as_strided``.
+
     Raises:
         RuntimeError: ``src`` has another shape than that, or the window reaches beyond the memory.
+
+    >>> import tapegrad as torch
+    >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
     """
     place = checked_place(input, size, stride, storage_offset)
     if tuple(src.shape) != place.shape:

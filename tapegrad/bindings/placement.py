@@ -184,6 +184,9 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
     Memory that is too small is made larger (here new elements are zeros); other tensors that show it see that.
 
+    Args:
+        size: the lengths, one by one or as one tuple.
+
     Raises:
         RuntimeError: the tensor requires grad, or is dual.
 
@@ -227,7 +230,11 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
 
 @public("torch", "Tensor")
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory."""
+    """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory.
+
+    Args:
+        the_template: the other tensor.
+    """
     chosen = checked_format("resize_as_", memory_format, contiguous_format)
     result = resized(input, tuple(the_template.shape))
     if memory_format is not None:
@@ -274,6 +281,9 @@ def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
 def t_(self: Tensor) -> Tensor:
     """Transpose this matrix, in place: its elements stay where they are in memory.
 
+    Raises:
+        RuntimeError: more than two dimensions.
+
     >>> import tapegrad as torch
     >>> torch.ones(2, 3).t_().shape
     torch.Size([3, 2])
@@ -286,7 +296,11 @@ def t_(self: Tensor) -> Tensor:
 
 @public("Tensor", aliases=("swapdims_",))
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions, in place."""
+    """Exchange two dimensions, in place.
+
+    Args:
+        dim0, dim1: the two dimensions.
+    """
     refuse_in_place(self, overlapping=True)
     axes = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     return become_view(self, "TransposeBackward1", ops.transpose, axis0=axes[0], axis1=axes[1])
@@ -294,7 +308,11 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @public("Tensor")
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Exchange two dimensions, in place."""
+    """Exchange two dimensions, in place.
+
+    Args:
+        axis0, axis1: the two dimensions.
+    """
     return transpose_(self, axis0, axis1)
 
 
@@ -311,14 +329,27 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
 
 @public("Tensor")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Put in a dimension of length 1, in place."""
+    """Put in a dimension of length 1, in place.
+
+    Args:
+        dim: where it is to be.
+    """
     refuse_in_place(self, overlapping=True)
     return become_view(self, "UnsqueezeBackward1", ops.unsqueeze, axis=wrap_dim(dim, self.ndim + 1))
 
 
 @public("torch", "Tensor")
 def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """``as_strided`` in place: from now on the tensor shows that part of its memory."""
+    """``as_strided`` in place: from now on the tensor shows that part of its memory.
+
+    Args:
+        size, stride, storage_offset: the lengths; how far apart, and where the first element is: all counted in
+            elements.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(6).as_strided_((2,), (3,), 1)
+    tensor([1, 4])
+    """
     refuse_in_place(input, overlapping=True)
     spot = checked_place(input, size, stride, storage_offset, "as_strided_")
     arguments, settings = strided_arguments(input, spot)
@@ -337,6 +368,9 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
 def empty_strided(size: Any, stride: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose elements lie in memory as strides say, to be written yet. Here they are zeros.
 
+    Args:
+        size, stride: tuples of as many ints.
+
     >>> import tapegrad as torch
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -346,7 +380,15 @@ def empty_strided(size: Any, stride: Any, **options: Unpack[TensorOptions]) -> T
 
 @public("Tensor")
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Unpack[TensorOptions]) -> Tensor:
-    """``empty_strided``, of this tensor's dtype and device."""
+    """``empty_strided``, of this tensor's dtype and device.
+
+    Args:
+        size, stride: tuples of as many ints.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     made = target("new_empty_strided", options, self.dtype, self.device)
     return _strided("new_empty_strided", size, stride, made, self)
 
@@ -369,6 +411,13 @@ def _strided(function: str, size: Any, stride: Any, made: Target, like: Tensor |
 @public("torch")
 def empty_permuted(size: Any, physical_layout: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor to be written yet, whose dimensions lie in memory in an order that is given, the outermost first.
+
+    Args:
+        size: a tuple of lengths.
+        physical_layout: the dimensions in that order.
+
+    Raises:
+        RuntimeError: not as many as lengths, or one of them twice.
 
     >>> import tapegrad as torch
     >>> torch.empty_permuted((2, 3, 5), (0, 2, 1)).stride()

@@ -220,6 +220,10 @@ def refuse(kernel: str, values: Sequence[Any], *categories: int) -> None:
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of a result of arithmetic on two operands, tensors or numbers.
 
+    Args:
+        tensor1, tensor2: the operands, of which numbers and 0-dim tensors count only if they are of a higher
+            category.
+
     >>> import tapegrad as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32

@@ -39,6 +39,9 @@ def set_num_threads(num: Any, /) -> None:
     """Keep a number for ``get_num_threads``. It changes no speed: XLA's threads are made when it starts, one for each
     processor that the process may use then. To use fewer of them start Python under ``taskset``.
 
+    Args:
+        num: the number.
+
     Raises:
         RuntimeError: no positive int.
     """
@@ -54,6 +57,9 @@ def get_num_interop_threads() -> int:
 @public("torch", asks="nobody")
 def set_num_interop_threads(num: Any, /) -> None:
     """Keep a number for ``get_num_interop_threads``, once. It changes no speed, as ``set_num_threads`` doesn't.
+
+    Args:
+        num: the number.
 
     Raises:
         RuntimeError: no positive int, or it was set before.
@@ -80,6 +86,9 @@ def get_float32_matmul_precision() -> str:
 def set_float32_matmul_precision(precision: str) -> None:
     """Keep ``"highest"``, ``"high"`` or ``"medium"``. Products are computed as precisely as for ``"highest"``, always.
 
+    Args:
+        precision: one of the three.
+
     Raises:
         RuntimeError: no string. Another one is warned of, and changes nothing.
     """
@@ -100,6 +109,13 @@ def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
 
     Otherwise the last digit may differ between the first calls of a kernel and later ones, as ``execution.tiers`` says.
+
+    Args:
+        mode: whether they must.
+        warn_only: kept for ``is_deterministic_algorithms_warn_only_enabled``; it changes nothing else.
+
+    Raises:
+        TypeError: an argument is no bool.
     """
     if not isinstance(mode, bool):
         what = f"must be bool, not {type_name(mode)}"
@@ -122,5 +138,9 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 @public("torch", asks="nobody")
 def set_flush_denormal(mode: bool) -> bool:
-    """False: how the processor treats denormal numbers is not changed here."""
+    """False: how the processor treats denormal numbers is not changed here.
+
+    Args:
+        mode: ignored.
+    """
     return False

@@ -50,6 +50,9 @@ class UntypedStorage:
 
     ``UntypedStorage(8)`` is new memory; that of a tensor is ``x.untyped_storage()``.
 
+    Args:
+        size: how many bytes.
+
     >>> import tapegrad as torch
     >>> x = torch.zeros(2)
     >>> x.untyped_storage().nbytes(), x[1:].untyped_storage() is x.untyped_storage()
@@ -255,7 +258,11 @@ def device_named(given: Any) -> device:
 
 
 class TypedStorage:
-    """The memory of a tensor, as elements of its dtype. PyTorch means to remove it: use ``untyped_storage()``."""
+    """The memory of a tensor, as elements of its dtype. PyTorch means to remove it: use ``untyped_storage()``.
+
+    Args:
+        wrap_storage: the bytes; none for new memory.
+    """
 
     __slots__ = ("_untyped_storage", "dtype")
 

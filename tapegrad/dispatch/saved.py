@@ -65,6 +65,9 @@ class SavedTensor:
         freed_by: the place of the backward call that freed it, where that is known.
         tangent: where not the tensor itself is kept, one that has its tangent, as long as the level lasts; or None.
         survives: whether what is kept is not touched by writes; see ``snapshot``.
+
+    Raises:
+        RuntimeError: it is called: nodes make them.
     """
 
     __slots__ = (
@@ -112,6 +115,9 @@ class SavedTensor:
             tensor: what to save.
             edge: where its gradient goes (``gradient_edge``).
             is_output: whether the node that keeps it is its own ``grad_fn``.
+
+        Raises:
+            RuntimeError: the tensor was made in ``inference_mode``.
         """
         if tensor._spec.inference:
             raise RuntimeError(INFERENCE_SAVED)

@@ -224,6 +224,9 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype, /) -> None:
     """Make `d` (float16, bfloat16, float32 or float64) the default; TypeError for any other.
 
+    Raises:
+        TypeError: any other dtype; what is no dtype.
+
     >>> set_default_dtype(float64); get_default_dtype()
     torch.float64
     >>> set_default_dtype(float32)
@@ -258,6 +261,12 @@ class finfo:
     """Limits of a floating point dtype (of a complex dtype's parts; of the default dtype if none is given).
 
     TypeError for an integral dtype.
+
+    Args:
+        type: the dtype.
+
+    Raises:
+        TypeError: an integral dtype.
 
     >>> finfo(bfloat16).eps, finfo().dtype
     (0.0078125, 'float32')
@@ -299,6 +308,12 @@ class finfo:
 
 class iinfo:
     """Limits of an integral dtype; TypeError for any other, bool included.
+
+    Args:
+        type: the dtype.
+
+    Raises:
+        TypeError: any other dtype.
 
     >>> iinfo(int8)
     iinfo(min=-128, max=127, dtype=int8)

@@ -58,6 +58,9 @@ def set_execution(how: str) -> None:
 
     It holds for this thread and for threads that are started from here on.
 
+    Args:
+        how: one of the two.
+
     Raises:
         ValueError: neither of the two.
 

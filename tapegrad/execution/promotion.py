@@ -44,6 +44,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     complex meets by its parts. RuntimeError for float8 with anything else, and for uint16, uint32, uint64 with
     anything else but real floats.
 
+    Args:
+        type1, type2: dtypes.
+
     >>> from tapegrad.execution.dtypes import complex64, float64, int8, uint8
     >>> promote_types(uint8, int8), promote_types(complex64, float64)
     (torch.int16, torch.complex128)

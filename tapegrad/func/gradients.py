@@ -150,6 +150,11 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
 def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """A function that returns the gradient of ``func``; with ``has_aux``, ``(gradient, aux)``. See ``grad_and_value``.
 
+    Args:
+        func: takes trees of tensors, and gives a real number (0-dim).
+        argnums: which arguments, by position: the gradient is a tree like that argument, or a tuple of trees.
+        has_aux: whether ``func`` returns a pair of that number and something else, which is then returned too.
+
     >>> import tapegrad as torch
     >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(0.0))
     tensor(-0.)
@@ -171,6 +176,15 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     Returns:
         ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn`` takes a tree like the output, and gives a
         cotangent for each of the primals, as a tuple if there are several.
+
+    Args:
+        func: takes trees of tensors, and gives one.
+        primals: its arguments.
+        has_aux: whether ``func`` returns a pair of its output and something else.
+
+    Raises:
+        RuntimeError: an output that is no tensor, or not of floating or complex numbers; cotangents unlike the
+            output.
 
     >>> import tapegrad as torch
     >>> output, vjp_fn = torch.func.vjp(torch.sin, torch.zeros(2))
@@ -231,6 +245,7 @@ def jvp(
     Args:
         primals, tangents: tuples of trees of tensors, of one structure and shapes.
         strict: whether to refuse outputs that don't depend on the inputs, instead of giving zeros.
+        has_aux: whether ``func`` returns a pair of its output and something else, which is then returned too.
 
     >>> import tapegrad as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))

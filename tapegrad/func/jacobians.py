@@ -33,15 +33,20 @@ def jacrev(
 ) -> Callable:
     """A function that gives the Jacobian of ``func``, row by row, by reverse mode.
 
+
+    Returns:
+        for each output and input a tensor of shape ``output.shape + input.shape``, in the structure of the output and,
+        within that, of the input.
+
     Args:
         func: a function of trees of real tensors that returns a tree of them.
         argnums: with respect to which arguments.
         has_aux: whether ``func`` returns a pair of that and something else, which is then returned too.
         chunk_size: how many rows at once; None: all.
+        _preallocate_and_copy: changes nothing.
 
-    Returns:
-        for each output and input a tensor of shape ``output.shape + input.shape``, in the structure of the output and,
-        within that, of the input.
+    Raises:
+        ValueError: ``chunk_size`` is not positive.
 
     >>> import tapegrad as torch
     >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
@@ -101,6 +106,12 @@ def jacfwd(
 ) -> Callable:
     """A function that gives the Jacobian of ``func``, column by column, by forward mode. See ``jacrev``.
 
+    Args:
+        func: a function of trees of tensors that returns a tree of them.
+        argnums: with respect to which arguments.
+        has_aux: whether ``func`` returns a pair of that and something else, which is then returned too.
+        randomness: as for ``vmap``, under which ``func`` is called: ``"error"``, ``"same"`` or ``"different"``.
+
     >>> import tapegrad as torch
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -141,6 +152,9 @@ def jacfwd(
 
 def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     """A function that gives the second derivatives of ``func``: forward mode over reverse mode.
+
+    Args:
+        argnums: with respect to which arguments, by position.
 
     >>> import tapegrad as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))

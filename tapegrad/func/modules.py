@@ -208,6 +208,9 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
         ``(parameters, buffers)`` by name, each with the modules as the first dimension. They are leaves, which require
         grad if those of the modules do.
 
+    Args:
+        models: a list of modules.
+
     Raises:
         RuntimeError: no module, or modules that differ in class, in ``training`` or in what requires grad.
     """
@@ -240,6 +243,9 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
     Returns:
         the module.
+
+    Args:
+        root: the module, itself or with such modules inside.
     """
     for module in (root, *root.modules()):
         if is_batch_norm(module) and module.track_running_stats:
@@ -284,6 +290,9 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     Args:
         tensor: any tensor.
         recurse: whether to go on until it is at no level any more.
+
+    Raises:
+        TypeError: no tensor.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(

@@ -120,8 +120,16 @@ def rrelu(
 
     In training every element has a slope of its own, drawn between the bounds.
 
+    Args:
+        lower, upper: the bounds, numbers.
+        training: whether slopes are drawn.
+
     Raises:
         RuntimeError: the lower bound is above the upper one.
+
+    >>> import tapegrad as torch
+    >>> torch.rrelu(torch.tensor([-48.0, 1.0]), 0.25, 0.5)
+    tensor([-18.,   1.])
     """
     return _rrelu(input, False, lower, upper, training, generator)
 

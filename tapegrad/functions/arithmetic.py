@@ -27,7 +27,7 @@ from tapegrad.bindings.scalars import (
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions import unary
-from tapegrad.functions.unary import declare
+from tapegrad.functions.unary import declare, said_of
 from tapegrad.ops import arithmetic, comparison
 from tapegrad.ops import unary as unary_ops
 from tapegrad.ops.kinds import cast
@@ -361,7 +361,8 @@ def pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor
         return op(input, other)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
+    operands = "\n\n    ``x`` is ``input``, ``y`` is ``other``; they are broadcast, and their dtypes promoted."
+    function.__doc__ = f"{op.__doc__}{operands}{said_of(refusals, RuntimeError='shapes that do not broadcast')}"
     return function
 
 
@@ -401,6 +402,9 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 @public("torch", "Tensor")
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The number after each of ``input`` in the direction of ``other`` that their dtype can hold.
+
+    Raises:
+        NotImplementedError: other than floating elements.
 
     >>> import tapegrad as torch
     >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps

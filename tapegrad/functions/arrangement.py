@@ -29,7 +29,20 @@ def _repeated(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
 
 @public("Tensor")
 def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
-    """The tensor laid side by side, so many times along each dimension (there may be new dimensions in front)."""
+    """The tensor laid side by side, so many times along each dimension (there may be new dimensions in front).
+
+    Args:
+        repeats: the counts, one by one or as one tuple; at least one for each dimension.
+
+    Raises:
+        RuntimeError: fewer counts than dimensions, or a negative one.
+        TypeError: no counts.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     if not args and repeats is None:
         raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
     counts = shape_of_arguments(args or (repeats,))
@@ -42,7 +55,15 @@ def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
 
 @public("torch", "Tensor")
 def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
-    """``input`` laid side by side; counts belong to the last dimensions, missing ones are 1."""
+    """``input`` laid side by side; counts belong to the last dimensions, missing ones are 1.
+
+    Args:
+        dims: the counts, one by one or as one tuple.
+
+    >>> import tapegrad as torch
+    >>> torch.tile(torch.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
     counts = shape_of_arguments(args if dims is None else (dims,))
     return _repeated(input, (1,) * (input.ndim - len(counts)) + counts)
 
@@ -64,7 +85,21 @@ def repeat_each(input: Tensor, repeats: int, dim: int | None) -> Tensor:
 
 @public("torch", "Tensor")
 def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
-    """``input`` with the order of the items of some dimensions reversed."""
+    """``input`` with the order of the items of some dimensions reversed.
+
+    Args:
+        dims: the dimensions, one by one or as one tuple.
+
+    Raises:
+        TypeError: no dimensions.
+        IndexError: one that is out of range.
+        RuntimeError: a dimension twice.
+
+    >>> import tapegrad as torch
+    >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (1,))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if not args and dims is None:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     wanted = shape_of_arguments(args or (dims,))
@@ -73,7 +108,11 @@ def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
 
 @public("torch", "Tensor")
 def fliplr(input: Tensor) -> Tensor:
-    """``input`` with its columns (dimension 1) reversed."""
+    """``input`` with its columns (dimension 1) reversed.
+
+    Raises:
+        RuntimeError: fewer than two dimensions.
+    """
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return arrangement.flip(input, axes=(1,))
@@ -81,7 +120,11 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public("torch", "Tensor")
 def flipud(input: Tensor) -> Tensor:
-    """``input`` with its rows (dimension 0) reversed."""
+    """``input`` with its rows (dimension 0) reversed.
+
+    Raises:
+        RuntimeError: no dimensions.
+    """
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return arrangement.flip(input, axes=(0,))
@@ -89,7 +132,16 @@ def flipud(input: Tensor) -> Tensor:
 
 @public("torch", "Tensor")
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
-    """``input`` with the items of ``dims`` (or of all elements in a row) moved on cyclically by ``shifts``."""
+    """``input`` with the items of ``dims`` (or of all elements in a row) moved on cyclically by ``shifts``.
+
+    Raises:
+        RuntimeError: no ``shifts``, or not as many as ``dims``.
+        IndexError: a dimension out of range.
+
+    >>> import tapegrad as torch
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims or ())
     if not shifts:
@@ -103,7 +155,19 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 @public("torch", "Tensor")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """``input`` turned ``k`` times by a right angle, from the first towards the second of two dimensions."""
+    """``input`` turned ``k`` times by a right angle, from the first towards the second of two dimensions.
+
+    Args:
+        dims: the two dimensions of the plane.
+
+    Raises:
+        RuntimeError: not two dimensions, or the same one twice; ``input`` has fewer.
+
+    >>> import tapegrad as torch
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:

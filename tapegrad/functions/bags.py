@@ -86,6 +86,23 @@ def torch_embedding_bag(
 
     Returns the result, the bag of each index, the sizes of the bags (zeros for sums), and the rows that are the
     greatest.
+
+    Args:
+        weight, indices, offsets: the table (rows, width); which rows, int64 or int32, one bag after the other; where
+            bags begin.
+        scale_grad_by_freq, sparse: whether gradients are divided by how often a row was used; ``sparse`` changes
+            nothing.
+        per_sample_weights: a factor for each index, or None.
+        include_last_offset: whether ``offsets`` has the end of the last bag, too.
+        padding_idx: a row that counts for nothing, or None.
+
+    Raises:
+        RuntimeError: shapes, dtypes or numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.embedding_bag(torch.eye(2), torch.tensor([0, 1, 1]), torch.tensor([0, 1]))[0]
+    tensor([[1., 0.],
+            [0., 2.]])
     """
     rows = weight.shape[0]
     if padding_idx is not None and not -rows <= padding_idx < rows:

@@ -76,6 +76,9 @@ CHOLESKY_IS_OLD = (
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """``linalg.cholesky`` under its older name, deprecated.
 
+    Args:
+        upper: whether the factors are upper triangles.
+
     Raises:
         RuntimeError: no square matrices.
         LinAlgError: a matrix that is not positive definite.
@@ -91,6 +94,9 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 @public("torch", "Tensor")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverses of matrices whose Cholesky factors are given.
+
+    Args:
+        upper: whether the factors are upper triangles.
 
     Raises:
         RuntimeError: no square matrices.
@@ -121,8 +127,15 @@ def _check_factored(b: Tensor, factor: Tensor) -> None:
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solutions of equations ``A @ out = input`` where the Cholesky factors ``input2`` of A are given.
 
+    Args:
+        upper: whether the factors are upper triangles.
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.cholesky_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]]))
+    tensor([[1.]])
     """
     for name, operand in (("b", input), ("u", input2)):
         if operand.ndim < 2:

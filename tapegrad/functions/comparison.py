@@ -40,7 +40,13 @@ def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
         return op(input, other)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = f"{op.__doc__} Broadcast; ``other`` is a tensor or a number; the result is boolean."
+    refused = "\n        NotImplementedError: complex elements." if ordered else ""
+    function.__doc__ = f"""{op.__doc__} Broadcast; ``other`` is a tensor or a number; the result is boolean.
+
+    Raises:
+        TypeError: ``other`` is neither.
+        RuntimeError: shapes that don't broadcast.{refused}
+    """
     return function
 
 
@@ -134,6 +140,9 @@ def isreal(input: Tensor) -> Tensor:
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether ``|input - other| <= atol + rtol * |other|``, element by element; infinities must be equal.
 
+    Args:
+        equal_nan: whether nan counts as equal to nan.
+
     Raises:
         RuntimeError: the dtypes differ; a tolerance is negative.
 
@@ -151,7 +160,15 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @public("torch", "Tensor")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether ``isclose`` holds everywhere. Waits for the data."""
+    """Whether ``isclose`` holds everywhere. Waits for the data.
+
+    Args:
+        rtol, atol, equal_nan: as for ``isclose``.
+
+    >>> import tapegrad as torch
+    >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1])), torch.allclose(torch.ones(2), torch.ones(2))
+    (False, True)
+    """
     refuse_examples(
         "vmap over torch.allclose isn't supported yet. Please file an issue at "
         "https://github.com/pytorch/pytorch/issues if you need this feature.",

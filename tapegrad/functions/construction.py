@@ -350,6 +350,10 @@ def asarray(
         copy: whether to copy; None copies if need be, and False raises ValueError where a copy is needed. An array or
             a buffer that is not copied shares its memory with the tensor.
         requires_grad: of the result; None leaves a tensor as it is.
+
+    >>> import tapegrad as torch
+    >>> torch.asarray([1, 2], dtype=torch.float32)
+    tensor([1., 2.])
     """
     if isinstance(obj, Tensor):
         result = as_tensor(obj, dtype=dtype, device=device)
@@ -395,6 +399,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     What autograd saves stays what it was, though the array is written to. An array that can't be written to is copied,
     with PyTorch's warning.
 
+    Args:
+        ndarray: an array of any shape, and of a dtype that tensors have.
+
     Raises:
         TypeError: no array, or a dtype that tensors don't have.
         ValueError: negative strides, such that are no whole number of elements, or swapped bytes.
@@ -419,6 +426,10 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 
     Raises:
         ValueError: no buffer, or one that does not have that many elements.
+
+    >>> import tapegrad as torch
+    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
     """
     made = target("frombuffer", {"dtype": dtype, "requires_grad": requires_grad})
     try:
@@ -448,7 +459,14 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 
 @public("torch")
 def scalar_tensor(s: Any, **options: Unpack[TensorOptions]) -> Tensor:
-    """The 0-dim tensor of a number, of the default dtype if none is given."""
+    """The 0-dim tensor of a number, of the default dtype if none is given.
+
+    Args:
+        s: the number.
+
+    Raises:
+        TypeError: ``s`` is no number.
+    """
     if isinstance(s, Tensor) and s.ndim == 0:
         s = s.item()
     if not isinstance(s, (*_SCALARS, np.generic)):

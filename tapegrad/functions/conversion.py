@@ -213,7 +213,12 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
 @public("Tensor")
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
-    """The tensor itself (in another dtype, if one is given): there are no sparse tensors here."""
+    """The tensor itself (in another dtype, if one is given): there are no sparse tensors here.
+
+    Args:
+        dtype: another dtype.
+        masked_grad: changes nothing.
+    """
     return self if dtype is None else to(self, dtype)
 
 

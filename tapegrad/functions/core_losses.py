@@ -26,14 +26,24 @@ def named(function: str, position: int, reduction: Any) -> str:
 
 @public("torch")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """``nn.functional.alpha_dropout``."""
+    """``nn.functional.alpha_dropout``.
+
+    Args:
+        p: the probability that an element is dropped.
+        train: whether any is.
+    """
     dropout.check_native_probability(p)
     return dropout.alpha_dropout(input, p, train)
 
 
 @public("torch")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """``nn.functional.feature_alpha_dropout``."""
+    """``nn.functional.feature_alpha_dropout``.
+
+    Args:
+        p: the probability that a channel is dropped.
+        train: whether any is.
+    """
     dropout.check_native_probability(p)
     return dropout.feature_alpha_dropout(input, p, train)
 
@@ -42,7 +52,16 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
-    """``nn.functional.binary_cross_entropy_with_logits``, with the reduction as a number (``named``)."""
+    """``nn.functional.binary_cross_entropy_with_logits``, with the reduction as a number (``named``).
+
+    Args:
+        target, weight, pos_weight: as there.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> import tapegrad as torch
+    >>> torch.binary_cross_entropy_with_logits(torch.zeros(2), torch.ones(2), None, None, 1)
+    tensor(0.6931)
+    """
     how = named("binary_cross_entropy_with_logits", 5, reduction)
     return losses.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
 
@@ -51,14 +70,32 @@ def binary_cross_entropy_with_logits(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """``nn.functional.cosine_embedding_loss``, with the reduction as a number (``named``)."""
+    """``nn.functional.cosine_embedding_loss``, with the reduction as a number (``named``).
+
+    Args:
+        input1, input2, target, margin: as there.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> import tapegrad as torch
+    >>> torch.cosine_embedding_loss(torch.eye(2), torch.eye(2), torch.tensor([1, -1]), 0.0, 2).round()
+    tensor(1.)
+    """
     how = named("cosine_embedding_loss", 5, reduction)
     return similarities.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
 
 
 @public("torch")
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
-    """``nn.functional.hinge_embedding_loss``, with the reduction as a number (``named``)."""
+    """``nn.functional.hinge_embedding_loss``, with the reduction as a number (``named``).
+
+    Args:
+        target, margin: as there.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> import tapegrad as torch
+    >>> torch.hinge_embedding_loss(torch.tensor([2.0, 0.5]), torch.tensor([1, -1]), 1.0, 2)
+    tensor(2.5000)
+    """
     return similarities.hinge_embedding_loss(
         input, target, margin, reduction=named("hinge_embedding_loss", 4, reduction)
     )
@@ -66,7 +103,16 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
 @public("torch")
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
-    """``nn.functional.kl_div``, with the reduction as a number (``named``)."""
+    """``nn.functional.kl_div``, with the reduction as a number (``named``).
+
+    Args:
+        target, log_target: as there.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> import tapegrad as torch
+    >>> torch.kl_div(torch.zeros(2), torch.ones(2), 2)
+    tensor(0.)
+    """
     return losses.kl_div(input, target, reduction=named("kl_div", 3, reduction), log_target=log_target)
 
 
@@ -74,7 +120,16 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """``nn.functional.margin_ranking_loss``, with the reduction as a number (``named``)."""
+    """``nn.functional.margin_ranking_loss``, with the reduction as a number (``named``).
+
+    Args:
+        input1, input2, target, margin: as there.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> import tapegrad as torch
+    >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]), 0.0, 2)
+    tensor(2.)
+    """
     how = named("margin_ranking_loss", 5, reduction)
     return similarities.margin_ranking_loss(input1, input2, target, margin, reduction=how)
 
@@ -83,7 +138,16 @@ def margin_ranking_loss(
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
-    """``nn.functional.poisson_nll_loss``, with the reduction as a number (``named``)."""
+    """``nn.functional.poisson_nll_loss``, with the reduction as a number (``named``).
+
+    Args:
+        target, log_input, full, eps: as there.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> import tapegrad as torch
+    >>> torch.poisson_nll_loss(torch.zeros(2), torch.ones(2), True, False, 1e-8, 1)
+    tensor(1.)
+    """
     how = named("poisson_nll_loss", 6, reduction)
     return losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
 
@@ -93,6 +157,15 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
     swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
-    """``nn.functional.triplet_margin_loss``, with the reduction as a number (``named``)."""
+    """``nn.functional.triplet_margin_loss``, with the reduction as a number (``named``).
+
+    Args:
+        anchor, positive, negative, margin, p, eps, swap: as there.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> import tapegrad as torch
+    >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), 3.0, 1.0, reduction=1).round()
+    tensor(1.)
+    """
     how = named("triplet_margin_loss", 8, reduction)
     return similarities.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)

@@ -79,6 +79,11 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
 
     Raises:
         RuntimeError: the dtype can't hold the number.
+
+    >>> import tapegrad as torch
+    >>> torch.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
     """
     shape = checked_size("full", size)
     number = filling("full", fill_value)
@@ -140,7 +145,12 @@ def new_empty(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Ten
 
 @public("Tensor")
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
-    """A tensor of a size whose every element is ``fill_value``, of this tensor's dtype and device."""
+    """A tensor of a size whose every element is ``fill_value``, of this tensor's dtype and device.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
+    tensor([3., 3.], dtype=torch.float64)
+    """
     made = target("new_full", options, self.dtype, self.device)
     return made.full(checked_size("new_full", size), element(filling("new_full", fill_value), made.dtype), self)
 
@@ -162,6 +172,10 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
 
     Raises:
         RuntimeError: a step of zero or of the wrong sign, or bounds that are not finite.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(4), torch.arange(1, 2, 0.5)
+    (tensor([0, 1, 2, 3]), tensor([1.0000, 1.5000]))
     """
     start, end, step = _bounds("arange", bounds, options, _ARANGE)
     exact = all(isinstance(number, int) for number in (start, end, step))
@@ -173,7 +187,18 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
 
 @public("torch", name="range", out=Out(EXPECTED, computes=INTEGRAL, kernel="range_cpu", real=True))
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[TensorOptions]) -> Tensor:
-    """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``."""
+    """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``.
+
+    Args:
+        start, end: numbers.
+        step: how far apart they are; negative, if ``end`` is below ``start``.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.range(1, 2, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -265,6 +290,10 @@ def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOp
 
     Raises:
         RuntimeError: a negative number of steps, or complex bounds for a real dtype.
+
+    >>> import tapegrad as torch
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     first, last, count = _ends("linspace", start, end, steps, _LINSPACE)
     made = _spaced_target("linspace", first, last, options)
@@ -281,7 +310,12 @@ _LOGSPACE = tuple(signature.replace("int steps", "int steps, float base = 10.0")
 
 @public("torch", out=Out(EXPECTED, computes=INTEGRAL, kernel="logspace_cpu"))
 def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **options: Unpack[TensorOptions]) -> Tensor:
-    """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``."""
+    """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``.
+
+    >>> import tapegrad as torch
+    >>> torch.logspace(0, 2, 3), torch.logspace(0, 3, 4, base=2)
+    (tensor([  1.,  10., 100.]), tensor([1., 2., 4., 8.]))
+    """
     first, last, count = _ends("logspace", start, end, steps, _LOGSPACE)
     made = _spaced_target("logspace", first, last, options)
     made.room(count)
@@ -379,11 +413,31 @@ def _inside(rows: int, columns: int, offset: int, lower: bool) -> int:
 
 @public("torch")
 def tril_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOptions]) -> Tensor:
-    """The rows and columns of the elements on and below a diagonal, of shape (2, count)."""
+    """The rows and columns of the elements on and below a diagonal, of shape (2, count).
+
+    Args:
+        row, col: how many rows and columns the matrix has.
+        offset: which diagonal, counted upwards from the main one; below it, if negative. int64, if no dtype is given.
+
+    >>> import tapegrad as torch
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
     return _triangle("tril_indices", row, col, offset, True, options)
 
 
 @public("torch")
 def triu_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOptions]) -> Tensor:
-    """The rows and columns of the elements on and above a diagonal, of shape (2, count)."""
+    """The rows and columns of the elements on and above a diagonal, of shape (2, count).
+
+    Args:
+        row, col: how many rows and columns the matrix has.
+        offset: which diagonal, counted upwards from the main one; below it, if negative. int64, if no dtype is given.
+
+    >>> import tapegrad as torch
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
     return _triangle("triu_indices", row, col, offset, False, options)

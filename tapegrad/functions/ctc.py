@@ -172,6 +172,9 @@ def ctc_loss(
     or all labels behind one another. Of these, ``input_lengths`` steps and ``target_lengths`` labels count. The mean is
     that of losses over the number of labels. ``zero_infinity`` makes impossible ones 0, without gradient.
 
+    Args:
+        log_probs, targets, input_lengths, target_lengths, blank, zero_infinity: as there.
+
     Raises:
         RuntimeError: shapes or lengths that don't fit, a ``blank`` that is no class.
         NotImplementedError: dtypes other than float32 and float64.
@@ -181,6 +184,8 @@ def ctc_loss(
     >>> even = torch.zeros(2, 1, 2).log_softmax(2)
     >>> torch.nn.functional.ctc_loss(even, torch.tensor([[1]]), [2], [1]).exp()
     tensor(1.3333)
+    >>> torch.ctc_loss(torch.zeros(2, 1, 3), torch.tensor([[1]]), (2,), (1,), 0, 2)
+    tensor(-1.0986)
     """
     number = REDUCTIONS.index(resolve_reduction(reduction))
     return torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)

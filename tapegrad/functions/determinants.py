@@ -18,6 +18,9 @@ from tapegrad.tensor.tensor import Tensor
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n).
 
+    Args:
+        A: of floating or complex numbers.
+
     Raises:
         RuntimeError: no square matrices; integers.
 
@@ -41,8 +44,17 @@ def _signed_logarithm(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
 def linalg_slogdet(A: Tensor) -> Any:
     """The sign of the determinant (of complex matrices: its phase), and the logarithm of its absolute value.
 
+    Args:
+        A: square matrices (..., n, n) of floating or complex numbers.
+
     Raises:
         RuntimeError: no square matrices; integers.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.slogdet(torch.tensor([[2.0, 0.0], [0.0, -1.0]]))
+    torch.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.6931))
     """
     return return_types.linalg_slogdet(_signed_logarithm("linalg.slogdet", A))
 

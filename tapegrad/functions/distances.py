@@ -41,6 +41,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = MODES[0]) 
     Raises:
         RuntimeError: fewer than two dimensions, other columns, integers, a negative ``p``.
         ValueError: an unknown ``compute_mode``.
+
+    >>> import tapegrad as torch
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
     """
     if compute_mode not in MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

@@ -201,7 +201,11 @@ def _moved(tensor: Tensor, on: device_class, copy: bool | None) -> Tensor:
 
 @public("torch", "utils.dlpack")
 def to_dlpack(data: Any) -> Any:
-    """A DLPack capsule that shares the data of a tensor, which may require grad."""
+    """A DLPack capsule that shares the data of a tensor, which may require grad.
+
+    Raises:
+        TypeError: ``data`` is no tensor.
+    """
     if not isinstance(data, Tensor):
         raise TypeError(f"_to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(data).__name__}")
     if _is_exposed(data) and not data._spec.level:

@@ -73,7 +73,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @public("torch", name="dropout")
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """See ``torch.nn.functional.dropout``."""
+    """See ``torch.nn.functional.dropout``.
+
+    Args:
+        p: the probability that an element is set to 0.
+        train: whether any is.
+    """
     return _dropped(input, p, train, False, channels=False, alpha=False)
 
 
@@ -220,7 +225,11 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 @public("torch")
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """The input with whole channels (slices of the first two dimensions) set to 0 with probability ``p``."""
+    """The input with whole channels (slices of the first two dimensions) set to 0 with probability ``p``.
+
+    Args:
+        train: whether any channel is set to 0.
+    """
     return _dropped(input, p, train, False, channels=True, alpha=False)
 
 

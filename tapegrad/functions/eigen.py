@@ -52,6 +52,9 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending: see ``eigh``. Their gradient is finite also where they are
     equal.
 
+    Args:
+        UPLO: ``"L"`` or ``"U"``: which triangle is read.
+
     >>> import tapegrad as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])

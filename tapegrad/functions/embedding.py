@@ -68,7 +68,18 @@ def embedding(
 def torch_embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """See ``torch.nn.functional.embedding``; a negative ``padding_idx`` means none."""
+    """See ``torch.nn.functional.embedding``; a negative ``padding_idx`` means none.
+
+    Args:
+        weight, indices: the table (rows, width), and which rows.
+        scale_grad_by_freq, sparse: whether gradients are divided by how often a row was used; ``sparse`` changes
+            nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.embedding(torch.eye(2), torch.tensor([1, 0]))
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
     _check(weight, indices)
     return ops.embedding(weight, indices, padding_idx=max(padding_idx, -1), by_frequency=bool(scale_grad_by_freq))
 
@@ -85,6 +96,9 @@ def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
 @public("torch")
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale down those rows of ``input`` that ``indices`` name and whose norm is larger than ``max_norm``, in place.
+
+    Args:
+        norm_type: the order of the norm.
 
     >>> import tapegrad as torch
     >>> torch.embedding_renorm_(torch.ones(2, 4), torch.tensor([0]), 1.0, 2.0)

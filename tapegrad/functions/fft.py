@@ -118,30 +118,57 @@ def _to_real(function: str, input: Tensor, n: Any, dim: Any, norm: Any, forward:
     return ops.fft_c2r(conj(x) if forward else x, axes=(axis,), norm=mode, length=length)
 
 
-def _in_one_dimension(name: str, text: str, transform: Callable, **options: bool) -> None:
+def _in_one_dimension(name: str, text: str, example: str, transform: Callable, **options: bool) -> None:
     def function(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         return transform(name, input, n, dim, norm, **options)
 
-    function.__name__, function.__doc__ = name, text + _ONE
+    function.__name__, function.__doc__ = name, text + _ONE + _shown(f"torch.fft.{name}", example)
     public("fft")(function)
+
+
+def _shown(call: str, example: str) -> str:
+    """An example as docstrings have it: the arguments of a call, and what is printed."""
+    arguments, _, printed = example.partition(" -> ")
+    return f"\n    >>> import tapegrad as torch\n    >>> {call}({arguments})\n    {printed}\n    "
 
 
 _ONE = """ along ``dim``.
 
     ``n`` is the length of the signal: zeros are put behind a shorter one, a longer one is cut off. ``norm`` is
-    ``"backward"`` (1/n in the backward transform), ``"forward"`` or ``"ortho"``.
+    ``"backward"`` (1/n in the backward transform), ``"forward"`` (1/n in the forward one) or ``"ortho"`` (1/sqrt(n) in
+    both).
 
     Raises:
         RuntimeError: halves, no points, an unknown ``norm``.
         IndexError: ``dim`` is out of range.
     """
 
-_in_one_dimension("fft", "The Fourier transform", _to_complex, forward=True, onesided=False)
-_in_one_dimension("ifft", "The backward Fourier transform", _to_complex, forward=False, onesided=False)
-_in_one_dimension("rfft", "The first half of the transform of a real signal", _to_complex, forward=True, onesided=True)
-_in_one_dimension("ihfft", "The backward transform of a real signal, halved", _to_complex, forward=False, onesided=True)
-_in_one_dimension("irfft", "The real signal that has this half spectrum", _to_real, forward=False)
-_in_one_dimension("hfft", "The transform of a Hermitian signal of which half is given", _to_real, forward=True)
+_in_one_dimension(
+    "fft", "The Fourier transform",
+    "torch.tensor([1.0, 1.0]) -> tensor([2.+0.j, 0.+0.j])", _to_complex, forward=True, onesided=False,
+)  # fmt: skip
+_in_one_dimension(
+    "ifft", "The backward Fourier transform",
+    "torch.tensor([2.0, 0.0]) -> tensor([1.-0.j, 1.-0.j])", _to_complex, forward=False, onesided=False,
+)  # fmt: skip
+_in_one_dimension(
+    "rfft", "The first half of the transform of a real signal",
+    "torch.tensor([1.0, 2.0, 1.0, 2.0]) -> tensor([ 6.+0.j,  0.+0.j, -2.+0.j])",
+    _to_complex, forward=True, onesided=True,
+)  # fmt: skip
+_in_one_dimension(
+    "ihfft", "The backward transform of a real signal, halved",
+    "torch.tensor([2.0, 4.0, 2.0, 4.0]) -> tensor([ 3.-0.j,  0.-0.j, -1.-0.j])",
+    _to_complex, forward=False, onesided=True,
+)  # fmt: skip
+_in_one_dimension(
+    "irfft", "The real signal that has this half spectrum",
+    "torch.tensor([3.0, 1.0]) -> tensor([2., 1.])", _to_real, forward=False,
+)  # fmt: skip
+_in_one_dimension(
+    "hfft", "The transform of a Hermitian signal of which half is given",
+    "torch.tensor([3.0, 1.0]) -> tensor([4., 2.])", _to_real, forward=True,
+)  # fmt: skip
 
 
 # -- several dimensions ------------------------------------------------------------------------------------------------
@@ -244,15 +271,17 @@ def _ihfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor
     return ops.fft_c2c(unary.conj_physical(spectrum), axes=axes[:-1], norm=mode, forward=False)
 
 
-def _in_several_dimensions(stem: str, text: str, transform: Callable, **options: bool) -> None:
+def _in_several_dimensions(stem: str, text: str, example: str, transform: Callable, **options: bool) -> None:
     def of_all(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
         return transform(f"{stem}n", input, s, dim, norm, **options)
 
     def of_two(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
         return transform(f"{stem}2", input, s, dim, norm, **options)
 
-    of_all.__name__, of_all.__doc__ = f"{stem}n", text + " along all dimensions, or those in ``dim``." + _SEVERAL
-    of_two.__name__, of_two.__doc__ = f"{stem}2", text + " along the last two dimensions." + _SEVERAL
+    all_of_them, last_two = (f" along {which} dimensions, or those in ``dim``." for which in ("all", "the last two"))
+    of_all.__name__, of_two.__name__ = f"{stem}n", f"{stem}2"
+    of_all.__doc__ = text + all_of_them + _SEVERAL + _shown(f"torch.fft.{stem}n", example)
+    of_two.__doc__ = text + last_two + _SEVERAL + _shown(f"torch.fft.{stem}2", example)
     public("fft")(of_all)
     public("fft")(of_two)
 
@@ -266,12 +295,30 @@ _SEVERAL = """
         IndexError: ``dim`` is out of range.
     """
 
-_in_several_dimensions("fft", "The Fourier transform", _fftn)
-_in_several_dimensions("ifft", "The backward Fourier transform", _fftn, forward=False)
-_in_several_dimensions("rfft", "The transform of a real signal, halved in the last of the dimensions,", _rfftn)
-_in_several_dimensions("irfft", "The real signal that has this half spectrum", _irfftn)
-_in_several_dimensions("hfft", "The transform of a Hermitian signal of which half is given", _hfftn)
-_in_several_dimensions("ihfft", "The backward transform of a real signal, halved in the last dimension,", _ihfftn)
+_in_several_dimensions(
+    "fft", "The Fourier transform",
+    "torch.ones(1, 2) -> tensor([[2.+0.j, 0.+0.j]])", _fftn,
+)  # fmt: skip
+_in_several_dimensions(
+    "ifft", "The backward Fourier transform",
+    "torch.ones(1, 2) -> tensor([[1.+0.j, 0.+0.j]])", _fftn, forward=False,
+)  # fmt: skip
+_in_several_dimensions(
+    "rfft", "The transform of a real signal, halved in the last of the dimensions,",
+    "torch.ones(1, 2) -> tensor([[2.+0.j, 0.+0.j]])", _rfftn,
+)  # fmt: skip
+_in_several_dimensions(
+    "irfft", "The real signal that has this half spectrum",
+    "torch.ones(1, 2) -> tensor([[1., 0.]])", _irfftn,
+)  # fmt: skip
+_in_several_dimensions(
+    "hfft", "The transform of a Hermitian signal of which half is given",
+    "torch.ones(1, 2) -> tensor([[2., 0.]])", _hfftn,
+)  # fmt: skip
+_in_several_dimensions(
+    "ihfft", "The backward transform of a real signal, halved in the last dimension,",
+    "torch.ones(1, 2) -> tensor([[1.+0.j, 0.+0.j]])", _ihfftn,
+)  # fmt: skip
 
 
 # -- shifts and frequencies --------------------------------------------------------------------------------------------
@@ -297,7 +344,15 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 @public("fft")
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """What ``fftshift`` did, undone."""
+    """What ``fftshift`` did, undone.
+
+    Args:
+        dim: the dimensions, an int or ints; all if it is not given.
+
+    >>> import tapegrad as torch
+    >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
+    tensor([0, 1, 2, 3, 4])
+    """
     return _shifted("ifftshift", input, dim, -1)
 
 

@@ -64,8 +64,18 @@ def _check_index(function: str, x: Tensor, index: Tensor, name: str) -> None:
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i, j] = input[index[i, j], j]`` for ``dim=0``: an element for each index.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+        index: int64 or int32, of as many dimensions as ``input``; the result has its shape.
+        sparse_grad: changes nothing: gradients are dense.
+
     Raises:
         RuntimeError: an index out of range; an index tensor longer than ``input`` in another dimension.
+
+    >>> import tapegrad as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
     """
     axis = wrap_dim(dim, input.ndim)
     _check_index("gather", input, index, "input")
@@ -122,8 +132,19 @@ def scatter(
     """``input`` with elements of ``src``, or one number, where ``gather`` would read; ``reduce`` may be "add" or
     "multiply". Where an index is repeated the last one stays, yet each gets the gradient of the place.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+        index: int64 or int32, of as many dimensions as ``input``, and no longer than it in the others.
+        src, value: a tensor at least as large as ``index``, of the dtype of ``input``; or a number.
+
     Raises:
         RuntimeError: an index out of range; shapes or dtypes that don't match.
+        TypeError: ``src`` is neither a tensor nor a number.
+
+    >>> import tapegrad as torch
+    >>> torch.scatter(torch.zeros(2, 3), 1, torch.tensor([[0], [2]]), 5.0)
+    tensor([[5., 0., 0.],
+            [0., 0., 5.]])
     """
     src = value if src is UNSET else src
     if not isinstance(src, Tensor) and not is_number(src):
@@ -160,8 +181,16 @@ def _number_like(value: Any, like: Tensor) -> Tensor:
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """``input`` with every element of ``src`` added where ``gather`` would read.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+        index: int64 or int32, of as many dimensions as ``input``, and no larger than ``src``.
+
     Raises:
         RuntimeError: an index out of range; shapes or dtypes that don't match.
+
+    >>> import tapegrad as torch
+    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.ones(3))
+    tensor([2., 0., 1.])
     """
     axis = _check_scatter(input, dim, index, src)
     return gathering.scatter_add(input, index, _part(src, index), axis=axis)
@@ -185,8 +214,17 @@ def scatter_reduce(
 
     Without ``include_self`` what ``input`` held there does not count. Gradients of equal extrema are shared evenly.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+        index: int64 or int32, of as many dimensions as ``input``, and no larger than ``src``.
+        reduce: how elements that meet become one.
+
     Raises:
         RuntimeError: an index out of range; shapes or dtypes that don't match; an unknown reduction.
+
+    >>> import tapegrad as torch
+    >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "amax")
+    tensor([1., 3.])
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -243,9 +281,17 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dimension that a vector of indices names.
 
+    Args:
+        dim: the dimension, which is as long as ``index`` in the result.
+
     Raises:
         IndexError: an index out of range, or no vector.
         RuntimeError: ``index`` is not of int32 or int64.
+
+    >>> import tapegrad as torch
+    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([1, 1]))
+    tensor([[2, 2],
+            [4, 4]])
     """
     axis = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
@@ -296,8 +342,16 @@ def _without(x: Tensor, axis: int) -> tuple[int, ...]:
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``input`` with ``alpha`` times the slices of ``source`` added where ``index_select`` would read.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+        index: a vector of int64 or int32, as long as ``source`` in ``dim``.
+
     Raises:
         IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match.
+
+    >>> import tapegrad as torch
+    >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 0]), torch.ones(2), alpha=2)
+    tensor([4., 0., 0.])
     """
     axis = wrap_dim(dim, input.ndim)
     _check_slices("index_add", input, index, source, axis)
@@ -314,8 +368,19 @@ def index_reduce(
     """``input`` reduced ("prod", "mean", "amax", "amin") with the slices of ``source`` that go where ``index_select``
     would read. Without ``include_self`` what ``input`` held there does not count.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+        index: a vector of int64 or int32, as long as ``source`` in ``dim``.
+        reduce: how elements that meet become one.
+
     Raises:
         IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match; an unknown reduction.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.index_reduce(torch.ones(2), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]), "prod")
+    tensor([1., 6.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -336,8 +401,16 @@ def index_reduce(
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``input`` with slices of ``source`` where ``index_select`` would read.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+        index: a vector of int64, as long as ``source`` in ``dim``.
+
     Raises:
         IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match.
+
+    >>> import tapegrad as torch
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
     """
     axis = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
@@ -386,9 +459,16 @@ def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> No
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``input`` with a number, or a 0-dim tensor, in place of the slices that ``index`` names.
 
+    Args:
+        dim: the dimension in which ``index`` counts.
+
     Raises:
         IndexError: an index out of range.
         RuntimeError: ``value`` has dimensions, or can't be converted.
+
+    >>> import tapegrad as torch
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 1.0)
+    tensor([1., 0., 1.])
     """
     axis = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
@@ -447,8 +527,18 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with the elements of ``source`` put, or added, at places counted in row-major order.
 
+    Args:
+        index: int64, of any shape.
+        source: as many elements as ``index``, of the dtype of ``input``.
+        accumulate: whether they are added to what is there.
+
     Raises:
         IndexError: out of range, or another number of elements.
+
+    >>> import tapegrad as torch
+    >>> torch.put(torch.zeros(2, 2), torch.tensor([3, 0]), torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 1.]])
     """
     if source.dtype is not input.dtype:
         raise RuntimeError(
@@ -472,6 +562,13 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements of ``input`` where ``mask`` is set, in a row; the two are broadcast.
 
     The mask is read on the host: not under ``jax.jit``.
+
+    Raises:
+        RuntimeError: the mask is not boolean, or does not broadcast; it is mapped over by ``vmap``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
+    tensor([1, 3])
     """
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
@@ -614,8 +711,15 @@ def repeat_interleave(
 
     ``repeats`` is a number, or a vector with one for each item. Given only that vector: the indices that repeat so.
 
+    Args:
+        output_size: the length of the result, which spares the sum of ``repeats``.
+
     Raises:
         RuntimeError: numbers that are negative, or not as many as there are items.
+
+    >>> import tapegrad as torch
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([2, 1]))
+    tensor([1, 1, 2])
     """
     if repeats is None:
         return _repeated_places(input, output_size)

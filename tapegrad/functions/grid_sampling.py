@@ -55,7 +55,17 @@ def _sampled(
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """See ``torch.nn.functional.grid_sample``; mode and padding are given as numbers, in the order they are named."""
+    """See ``torch.nn.functional.grid_sample``; mode and padding are given as numbers, in the order they are named.
+
+    Args:
+        grid: where to read, (..., 2) or (..., 3).
+        interpolation_mode, padding_mode: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection.
+        align_corners: whether -1 and 1 are the middles of the outermost pixels, not their edges.
+
+    >>> import tapegrad as torch
+    >>> torch.grid_sampler(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[1.]]]])
+    """
     return _sampled(None, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -63,7 +73,15 @@ def grid_sampler(
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """``grid_sampler`` of planes: (batch, channels, height, width)."""
+    """``grid_sampler`` of planes: (batch, channels, height, width).
+
+    Args:
+        grid, interpolation_mode, padding_mode, align_corners: as there.
+
+    >>> import tapegrad as torch
+    >>> torch.grid_sampler_2d(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[1.]]]])
+    """
     return _sampled(2, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -71,7 +89,15 @@ def grid_sampler_2d(
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """``grid_sampler`` of volumes: (batch, channels, depth, height, width)."""
+    """``grid_sampler`` of volumes: (batch, channels, depth, height, width).
+
+    Args:
+        grid, interpolation_mode, padding_mode, align_corners: as there.
+
+    >>> import tapegrad as torch
+    >>> torch.grid_sampler_3d(torch.ones(1, 1, 2, 2, 2), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
+    tensor([[[[[1.]]]]])
+    """
     return _sampled(3, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -177,6 +203,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 @public("torch")
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """See ``torch.nn.functional.affine_grid``.
+
+    Args:
+        theta, size, align_corners: as there.
 
     Raises:
         RuntimeError: shapes that don't fit.

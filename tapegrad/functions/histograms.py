@@ -138,6 +138,9 @@ def histogram(
     ``bins`` is the number of equal intervals in ``range``, by default from the least to the largest element, or a
     tensor of edges in ascending order. With ``density`` the integral is 1. Not differentiable: backward raises.
 
+    Args:
+        weight: how much each element counts, of the shape and dtype of ``input``.
+
     Raises:
         RuntimeError: no bins; a range that is not finite or not in order; dtypes and shapes that don't match.
         NotImplementedError: not float32 or float64.
@@ -173,9 +176,18 @@ def histogramdd(
     ``bins`` is a number of equal intervals for every dimension, one for each, or a tensor of edges for each; ``range``
     the two ends of each dimension in a row. Not differentiable: backward raises.
 
+    Args:
+        weight: how much each point counts, of the shape of ``input`` but its last dimension.
+        density: whether the integral is to be 1.
+
     Raises:
         RuntimeError: no bins; a range that is not finite or not in order; dtypes and shapes that don't match.
         NotImplementedError: not float32 or float64.
+
+    >>> import tapegrad as torch
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
     """
     if not isinstance(bins, (tuple, list)) and type(bins) is not int:
         raise no_overload("histogramdd", (input, bins), _OVERLOADS_DD)

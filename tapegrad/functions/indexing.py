@@ -491,9 +491,16 @@ def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``values`` (broadcast) put, or added, where ``input[indices]`` (a tuple of tensors) would read.
 
+    Args:
+        accumulate: whether ``values`` are added, also where an index is repeated.
+
     Raises:
         IndexError: out of range, or too many indices.
         RuntimeError: ``values`` has another dtype, or does not broadcast.
+
+    >>> import tapegrad as torch
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(1.0))
+    tensor([1., 0., 1.])
     """
     tensors = tensor_list("index_put", indices, "indices")
     if not tensors:

@@ -39,6 +39,9 @@ def conj_physical_(self: Tensor) -> Tensor:
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Put a number on the main diagonal; in a tall matrix, if ``wrap``, again below each square.
 
+    Args:
+        fill_value: the number.
+
     Raises:
         RuntimeError: fewer than 2 dimensions, or more of different lengths.
 
@@ -99,6 +102,9 @@ def _element(result: Any, like: Tensor) -> Any:
 def apply_(self: Tensor, callable: Callable) -> Tensor:
     """Replace each element by what a Python function makes of it. No gradient passes, and it does not count as a write.
 
+    Args:
+        callable: takes a number, and gives one.
+
     Raises:
         RuntimeError: the tensor requires grad.
 
@@ -111,13 +117,29 @@ def apply_(self: Tensor, callable: Callable) -> Tensor:
 
 @public("Tensor")
 def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
-    """Replace each element by what a Python function makes of it and that of ``tensor``. See ``apply_``."""
+    """Replace each element by what a Python function makes of it and that of ``tensor``. See ``apply_``.
+
+    Args:
+        callable: takes two numbers, and gives one.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a * b)
+    tensor([3., 8.])
+    """
     return _map("map_", self, (tensor,), callable)
 
 
 @public("Tensor")
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable) -> Tensor:
-    """Replace each element by what a Python function makes of it and those of ``x`` and ``y``. See ``apply_``."""
+    """Replace each element by what a Python function makes of it and those of ``x`` and ``y``. See ``apply_``.
+
+    Args:
+        callable: takes three numbers, and gives one.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([1.0, 2.0]).map2_(torch.ones(2), torch.ones(2), lambda a, x, y: a + x + y)
+    tensor([3., 4.])
+    """
     return _map("map2_", self, (x, y), callable)
 
 
@@ -130,7 +152,8 @@ def _dropping(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         return function(input, p, train, True)
 
     written.__name__ = written.__qualname__ = name
-    written.__doc__ = f"``nn.functional.{name.rstrip('_')}`` with ``inplace=True``."
+    called = name.rstrip("_")
+    written.__doc__ = f"``nn.functional.{called}`` with ``inplace=True``; ``train`` is whether any element is dropped."
     return written
 
 

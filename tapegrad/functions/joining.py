@@ -76,9 +76,18 @@ _BY_CAT = Out(cast=_NOT_CAT, error=TypeError, called="cat")
 def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Tensors one after another along a dimension; dtypes are promoted, tensors of shape (0,) don't count.
 
+    Args:
+        tensors: a tuple or list of tensors.
+        dim: the dimension in which they may have different lengths; also given as ``axis``.
+
     Raises:
         RuntimeError: their shapes differ in another dimension.
         ValueError: there are none.
+
+    >>> import tapegrad as torch
+    >>> torch.cat((torch.ones(2, 1), torch.zeros(2, 2)), dim=1)
+    tensor([[1., 0., 0.],
+            [1., 0., 0.]])
     """
     tensors = tensor_list("cat", tensors)
     if not tensors:
@@ -90,8 +99,17 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new dimension.
 
+    Args:
+        tensors: a tuple or list of tensors.
+        dim: where the new dimension, as long as the list, is to be.
+
     Raises:
         RuntimeError: their shapes differ, or there are none.
+
+    >>> import tapegrad as torch
+    >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])), dim=1)
+    tensor([[1, 3],
+            [2, 4]])
     """
     tensors = _some("stack", tensors)
     axis = wrap_dim(dim, tensors[0].ndim + 1)
@@ -113,33 +131,80 @@ def _some(function: str, tensors: Any) -> tuple[Tensor, ...]:
 
 @public("torch", out=_BY_CAT)
 def hstack(tensors: Any) -> Tensor:
-    """Tensors side by side: along dimension 1, vectors along their only one."""
+    """Tensors side by side: along dimension 1, vectors along their only one.
+
+    Args:
+        tensors: a tuple or list of tensors; numbers (0-dim) count as vectors.
+
+    >>> import tapegrad as torch
+    >>> torch.hstack((torch.ones(1), torch.zeros(2)))
+    tensor([1., 0., 0.])
+    """
     tensors = atleast_1d(_some("hstack", tensors))
     return joined(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @public("torch", aliases=("row_stack",), out=_BY_CAT)
 def vstack(tensors: Any) -> Tensor:
-    """Tensors one below the other; vectors are rows."""
+    """Tensors one below the other; vectors are rows.
+
+    Args:
+        tensors: a tuple or list of tensors; numbers (0-dim) and vectors count as single rows.
+
+    >>> import tapegrad as torch
+    >>> torch.vstack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return joined(atleast_2d(_some("vstack", tensors)), 0)
 
 
 @public("torch", out=_BY_CAT)
 def dstack(tensors: Any) -> Tensor:
-    """Tensors one behind the other, along dimension 2."""
+    """Tensors one behind the other, along dimension 2.
+
+    Args:
+        tensors: a tuple or list of tensors, seen as ``atleast_3d`` gives them.
+
+    >>> import tapegrad as torch
+    >>> torch.dstack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     return joined(atleast_3d(_some("dstack", tensors)), 2)
 
 
 @public("torch", out=_BY_CAT)
 def column_stack(tensors: Any) -> Tensor:
-    """Tensors side by side; vectors are columns."""
+    """Tensors side by side; vectors are columns.
+
+    Args:
+        tensors: a tuple or list of tensors of as many rows; numbers and vectors count as single columns.
+
+    >>> import tapegrad as torch
+    >>> torch.column_stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     tensors = _some("column_stack", tensors)
     return joined([tensor if tensor.ndim > 1 else reshaped(tensor, (tensor._spec.numel, 1)) for tensor in tensors], 1)
 
 
 @public("torch", "functional")
 def block_diag(*tensors: Any) -> Tensor:
-    """Matrices along the diagonal of a large one; vectors are rows."""
+    """Matrices along the diagonal of a large one; vectors are rows.
+
+    Args:
+        tensors: of up to two dimensions each; dtypes are promoted.
+
+    Raises:
+        RuntimeError: a tensor of more than two dimensions.
+
+    >>> import tapegrad as torch
+    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([3]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
     tensors = tensor_list("block_diag", tensors)
     for position, tensor in enumerate(tensors):
         if tensor.ndim > 2:
@@ -164,6 +229,16 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of the points of a grid: one tensor for each vector, all of the grid's shape.
 
     ``indexing="ij"``: the i-th vector runs along dimension i; ``"xy"``: the first two dimensions are exchanged.
+
+    Args:
+        tensors: vectors (or numbers, which count as vectors of one element), of one dtype.
+
+    >>> import tapegrad as torch
+    >>> x, y = torch.meshgrid(torch.tensor([1, 2, 3]), torch.tensor([4, 5]), indexing="ij")
+    >>> x.shape, y
+    (torch.Size([3, 2]), tensor([[4, 5],
+            [4, 5],
+            [4, 5]]))
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
@@ -203,7 +278,18 @@ def _check_grid(tensors: Sequence[Tensor], indexing: str | None) -> None:
 
 @public("torch", "Tensor")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along a dimension, without that dimension."""
+    """The slices along a dimension, without that dimension.
+
+    Args:
+        dim: the dimension that is taken apart.
+
+    Raises:
+        IndexError: ``dim`` is out of range, or ``input`` has no dimensions.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).unbind(1)
+    (tensor([1, 3]), tensor([2, 4]))
+    """
     if input.ndim == 0:
         raise IndexError(f"Dimension specified as {wrap_dim(dim, 0)} but tensor has no dimensions")
     axis = wrap_dim(dim, input.ndim)
@@ -236,8 +322,17 @@ def _piece_length(input: Tensor, split_size: int, dim: int) -> tuple[int, int]:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list.
 
+    Args:
+        tensor: what is cut.
+        split_size_or_sections: the length of each piece, or a list of all lengths, which add up to the dimension.
+        dim: the dimension that is cut.
+
     Raises:
         RuntimeError: the lengths don't add up to the dimension.
+
+    >>> import tapegrad as torch
+    >>> torch.split(torch.arange(5), 2), torch.split(torch.arange(5), [1, 4])
+    ((tensor([0, 1]), tensor([2, 3]), tensor([4])), (tensor([0]), tensor([1, 2, 3, 4])))
     """
     if isinstance(split_size_or_sections, Tensor) and is_integer(split_size_or_sections):
         split_size_or_sections = int(split_size_or_sections)
@@ -250,27 +345,47 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 @public("Tensor", name="split")
 def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """``torch.split``."""
+    """``torch.split`` of this tensor.
+
+    Args:
+        split_size: the length of each piece, or a list of all lengths.
+        dim: the dimension that is cut.
+    """
     return split(self, split_size, dim)
 
 
 @public("torch", "Tensor")
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``split`` into tensors that are not views for autograd, which may be written to if ``input`` isn't used then."""
+    """``split`` into tensors that are not views for autograd, which may be written to if ``input`` isn't used then.
+
+    Args:
+        split_size: how long each piece is; the last may be shorter.
+        dim: the dimension that is cut.
+    """
     axis, size = _piece_length(input, split_size, dim)
     return parts_of(input, ops.unsafe_split, axis=axis, size=size)
 
 
 @public("torch", "Tensor")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of a dimension, of these lengths."""
+    """Pieces of a dimension, of these lengths.
+
+    Args:
+        split_sizes: the lengths, which add up to the dimension.
+        dim: the dimension that is cut.
+    """
     axis, sizes = _piece_lengths(input, split_sizes, dim)
     return views_of(input, ops.split_with_sizes, axis=axis, sizes=sizes) if sizes else ()
 
 
 @public("torch", "Tensor")
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """``split_with_sizes`` into tensors that are not views for autograd."""
+    """``split_with_sizes`` into tensors that are not views for autograd.
+
+    Args:
+        split_sizes: the lengths, which add up to the dimension.
+        dim: the dimension that is cut.
+    """
     axis, sizes = _piece_lengths(input, split_sizes, dim)
     return parts_of(input, ops.unsafe_split_with_sizes, axis=axis, sizes=sizes) if sizes else ()
 
@@ -306,7 +421,16 @@ def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, tuple[int, ...] 
 
 @public("torch", "Tensor")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """A dimension in at most so many pieces of equal length (the last may be shorter)."""
+    """A dimension in at most so many pieces of equal length (the last may be shorter).
+
+    Args:
+        chunks: how many pieces at most.
+        dim: the dimension that is cut.
+
+    >>> import tapegrad as torch
+    >>> torch.chunk(torch.arange(5), 3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     axis, size = _chunks(input, chunks, dim)
     if isinstance(size, tuple):
         return split_with_sizes(input, size, axis)
@@ -315,7 +439,12 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public("torch", "Tensor")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``chunk`` into tensors that are not views for autograd."""
+    """``chunk`` into tensors that are not views for autograd.
+
+    Args:
+        chunks: how many pieces at most.
+        dim: the dimension that is cut.
+    """
     axis, size = _chunks(input, chunks, dim)
     if isinstance(size, tuple):
         return parts_of(input, ops.unsafe_split_with_sizes, axis=axis, sizes=size)
@@ -324,7 +453,17 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
 @public("torch")
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """A dimension in so many pieces as equal as can be, or cut before each of these indices."""
+    """A dimension in so many pieces as equal as can be, or cut before each of these indices.
+
+    Args:
+        indices_or_sections: how many pieces, or a tuple, list or 1-dim int64 tensor of the indices where each but the
+            first begins.
+        dim: the dimension that is cut.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), (1, 3))
+    ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
+    """
     return _cut(input, indices_or_sections, dim)
 
 
@@ -400,19 +539,31 @@ def _split_along(name: str, input: Tensor, where: Any, dim: int, least: int) -> 
 
 @public("torch", "Tensor")
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Pieces along dimension 1 (of a vector along its only one), all of one length or cut at indices."""
+    """Pieces along dimension 1 (of a vector along its only one), all of one length or cut at indices.
+
+    Args:
+        indices_or_sections: how many pieces of equal length, or the indices where each but the first begins.
+    """
     return _split_along("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1, 1)
 
 
 @public("torch", "Tensor")
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Pieces along dimension 0."""
+    """Pieces along dimension 0.
+
+    Args:
+        indices_or_sections: how many pieces of equal length, or the indices where each but the first begins.
+    """
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
 @public("torch", "Tensor")
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Pieces along dimension 2."""
+    """Pieces along dimension 2.
+
+    Args:
+        indices_or_sections: how many pieces of equal length, or the indices where each but the first begins.
+    """
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 

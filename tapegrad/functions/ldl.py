@@ -40,6 +40,9 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """``ldl_factor`` that says in ``info`` (int32) which block of D is singular. Not differentiable.
 
+    Args:
+        A: Hermitian matrices (..., n, n), of which the lower triangles are read; symmetric ones unless ``hermitian``.
+
     Raises:
         RuntimeError: no square matrices; integers; a block of D that is singular, with ``check_errors``.
     """
@@ -50,8 +53,19 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """The X of ``A X = B``, by what ``ldl_factor(A)`` gives. Not differentiable.
 
+    Args:
+        LD, pivots: the factors (..., n, n), and how rows were exchanged (..., n), int32.
+        B: right sides (..., n, k).
+        hermitian: whether A is Hermitian; else it is symmetric.
+
     Raises:
         RuntimeError: shapes, dtypes or pivots that don't fit.
+
+    >>> import tapegrad as torch
+    >>> A = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
+    >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(A), torch.tensor([[2.0], [8.0]]))
+    tensor([[1.],
+            [2.]])
     """
     name = "torch.linalg.ldl_solve"
     check_square(name, LD)

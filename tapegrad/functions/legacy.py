@@ -98,7 +98,11 @@ NAMESPACES.setdefault("Tensor", {})["__new__"] = new_instance
 
 @public("Tensor")
 def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
-    """The legacy constructor for this tensor's dtype and device."""
+    """The legacy constructor for this tensor's dtype and device.
+
+    Args:
+        args: lengths, or data, as for ``torch.Tensor``.
+    """
     return _made(self.dtype, args, options, self.device)
 
 
@@ -171,7 +175,14 @@ for _prefix in ("Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "
 
 @public("torch")
 def set_default_tensor_type(t: Any, /) -> None:
-    """Make the dtype of a type class (or its name, ``"torch.DoubleTensor"``) the default dtype."""
+    """Make the dtype of a type class (or its name, ``"torch.DoubleTensor"``) the default dtype.
+
+    Args:
+        t: the class or its name.
+
+    Raises:
+        TypeError: no such class; it is not of floating numbers.
+    """
     name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
     prefix = name.rsplit(".", 1)[-1].removesuffix("Tensor")
     if prefix not in LEGACY_DTYPES:

@@ -44,6 +44,17 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """``(U, S, V)`` of the ``q`` largest singular values of ``A`` (``A - M``), nearly, from random directions.
 
     It costs less than ``svd`` where ``q`` is small beside the lengths of ``A`` (..., m, n).
+
+    Args:
+        A: of floating or complex numbers.
+        q: how many singular values.
+        niter: how often the directions are improved by products with A and its adjoint.
+        M: what is subtracted from ``A``; of its shape.
+
+    >>> import tapegrad as torch
+    >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
+    >>> S.round()
+    tensor([3., 2.])
     """
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     rows, columns = A.shape[-2:]
@@ -68,6 +79,12 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 
     Raises:
         ValueError: ``q`` beyond the lengths of ``A``; a negative ``niter``.
+
+    >>> import tapegrad as torch
+    >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]), q=1)
+    >>> V.abs().round()
+    tensor([[1.],
+            [0.]])
     """
     rows, columns = A.shape[-2:]
     q = min(6, rows, columns) if q is None else q
@@ -93,6 +110,8 @@ def lobpcg(
     All are computed, directly: what says how PyTorch's iteration starts, goes on and ends (``X`` but for its number of
     columns, ``n``, ``iK``, ``niter``, ``tol``, ``method``, ``tracker``, ``ortho_...``) changes nothing. Unlike
     PyTorch's, it can be differentiated with respect to ``B``.
+
+    That is also said of ``ortho_iparams``, ``ortho_fparams`` and ``ortho_bparams``.
 
     Raises:
         ValueError: fewer than ``3 k`` rows, as in PyTorch.

@@ -54,6 +54,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``lu_factor`` that says in ``info`` (int32) which pivot was the first to be 0.
 
+    Args:
+        A: matrices (..., m, n).
+
     Raises:
         RuntimeError: as ``lu_factor``; a pivot that is 0, with ``check_errors``.
     """
@@ -68,8 +71,17 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def packed_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """``linalg.lu_factor_ex`` as it was once called: (LU, pivots), and ``info`` with ``get_infos``.
 
+    Args:
+        A: matrices (..., m, n).
+
     Raises:
         RuntimeError: fewer than two dimensions; ``pivot=False``.
+
+    >>> import tapegrad as torch
+    >>> LU, pivots = torch.tensor([[2.0, 1.0], [1.0, 1.0]]).lu()
+    >>> LU, pivots
+    (tensor([[2.0000, 1.0000],
+            [0.5000, 0.5000]]), tensor([1, 2], dtype=torch.int32))
     """
     if out is not None:
         return out_writer.content("lu", ORDINARY_OUT, packed_lu, out, (A, pivot, get_infos), {})
@@ -119,8 +131,20 @@ def _above(pivots: Any, most: int) -> Any:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """The matrices P, L and U out of what ``lu_factor`` gives; those that are not wanted are empty.
 
+    Args:
+        LU_data, LU_pivots: both factors in one (..., m, n), and which row each was exchanged with, from 1 on (int32).
+        unpack_data: whether L and U are wanted.
+        unpack_pivots: whether P is wanted.
+
     Raises:
         RuntimeError: pivots of another type than int32, or out of range.
+
+    >>> import tapegrad as torch
+    >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[2.0, 1.0], [1.0, 1.0]])))
+    >>> L, U
+    (tensor([[1.0000, 0.0000],
+            [0.5000, 1.0000]]), tensor([[2.0000, 1.0000],
+            [0.0000, 0.5000]]))
     """
     if unpack_pivots and LU_pivots.dtype is not int32:
         raise RuntimeError(
@@ -175,8 +199,19 @@ def check_batch(name: str, argument: str, matrices: Tensor, pivots: Tensor) -> N
 def solve_by_factors(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """The X of ``A X = B`` (``X A = B`` unless ``left``), by what ``lu_factor(A)`` gives; with ``adjoint`` of A^H.
 
+    Args:
+        LU, pivots: what ``linalg.lu_factor`` gives: (..., n, n) and (..., n), int32.
+        B: right sides (..., n, k).
+        left, adjoint: which equation.
+
     Raises:
         RuntimeError: shapes, dtypes or pivots that don't fit.
+
+    >>> import tapegrad as torch
+    >>> A = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
+    >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(A), torch.tensor([[2.0], [8.0]]))
+    tensor([[1.],
+            [2.]])
     """
     _check_solved(LU, pivots, B, left)
     check_kernel("lu_solve_cpu", LU)
@@ -191,7 +226,11 @@ def solve_by_factors(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True
 
 @public("torch", "Tensor")
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The X of ``A X = input``, by what ``lu_factor(A)`` gives: ``linalg.lu_solve``."""
+    """The X of ``A X = input``, by what ``lu_factor(A)`` gives: ``linalg.lu_solve``.
+
+    Args:
+        LU_data, LU_pivots: what ``linalg.lu_factor`` gives.
+    """
     warn_once(
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch "
         "release.\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\n"

@@ -119,6 +119,9 @@ def sum(
 ) -> Tensor:
     """The sums, over ``dim`` or all, of the elements that ``mask`` selects.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     >>> import tapegrad as torch
     >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
     tensor(5.)
@@ -133,7 +136,15 @@ def sum(
 def prod(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The products, over ``dim`` or all, of the elements that ``mask`` selects."""
+    """The products, over ``dim`` or all, of the elements that ``mask`` selects.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.prod(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
+    tensor(8.)
+    """
     wanted = _sum_dtype(input, dtype)
     result = _in(_combined("prod", input, mask, _one), wanted)
     for axis in reversed(_axes(dim, input.ndim)):
@@ -145,7 +156,15 @@ def prod(
 def amax(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The largest elements, over ``dim`` or all, of those that ``mask`` selects; the least number if there are none."""
+    """The largest elements, over ``dim`` or all, of those that ``mask`` selects; the least number if there are none.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.amax(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, True, False]))
+    tensor(2.)
+    """
     axes = _axes(dim, input.ndim)
     return _in(reduction.amax(_combined("amax", input, mask, _lowest), axes, bool(keepdim)), dtype or input.dtype)
 
@@ -155,7 +174,15 @@ def amin(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The smallest elements, over ``dim`` or all, of those that ``mask`` selects; the largest number if there are
-    none."""
+    none.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.amin(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
+    tensor(2.)
+    """
     axes = _axes(dim, input.ndim)
     return _in(reduction.amin(_combined("amin", input, mask, _highest), axes, bool(keepdim)), dtype or input.dtype)
 
@@ -164,7 +191,16 @@ def amin(
 def argmax(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The indices, in the dtype of ``input``, of the largest elements of those that ``mask`` selects."""
+    """The indices, in the dtype of ``input``, of the largest elements of those that ``mask`` selects.
+
+    Args:
+        dim: the dimension to look along; None for the flattened tensor.
+        keepdim: whether ``dim`` stays, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.argmax(torch.tensor([1, 2, 4]), mask=torch.tensor([True, True, False]))
+    tensor(1)
+    """
     found = reduction.argmax(_combined("argmax", input, mask, _lowest), dim, bool(keepdim))
     return _in(found, dtype or input.dtype)
 
@@ -173,7 +209,16 @@ def argmax(
 def argmin(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The indices, in the dtype of ``input``, of the smallest elements of those that ``mask`` selects."""
+    """The indices, in the dtype of ``input``, of the smallest elements of those that ``mask`` selects.
+
+    Args:
+        dim: the dimension to look along; None for the flattened tensor.
+        keepdim: whether ``dim`` stays, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.argmin(torch.tensor([1, 2, 4]), mask=torch.tensor([False, True, True]))
+    tensor(1)
+    """
     found = reduction.argmin(_combined("argmin", input, mask, _highest), dim, bool(keepdim))
     return _in(found, dtype or input.dtype)
 
@@ -192,8 +237,15 @@ def mean(
 ) -> Tensor:
     """The means, over ``dim`` or all, of the elements that ``mask`` selects; nan of none.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         ValueError: a mean of integers, or in integers.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.mean(torch.tensor([1.0, 2.0, 6.0]), mask=torch.tensor([False, True, True]))
+    tensor(4.)
     """
     which, kind = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if kind.category < FLOATING:
@@ -211,8 +263,15 @@ def median(
 ) -> Tensor:
     """The medians over ``dim``, the lower one of two, of the elements that ``mask`` selects; nan of none.
 
+    Args:
+        keepdim: whether ``dim`` stays, with length 1.
+
     Raises:
         ValueError: nothing is selected somewhere, and the dtype has no nan.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.median(torch.tensor([1.0, 2.0, 6.0]), mask=torch.tensor([False, True, True]))
+    tensor(2.)
     """
     axis, floating = _axis(dim, input.ndim), input.dtype.category == FLOATING
     if not floating and mask is not None:
@@ -228,7 +287,15 @@ def median(
 def logsumexp(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The logarithms of the sums, over ``dim`` or all, of the exponentials that ``mask`` selects."""
+    """The logarithms of the sums, over ``dim`` or all, of the exponentials that ``mask`` selects.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.logsumexp(torch.tensor([1.0, 5.0]), 0, mask=torch.tensor([True, False]))
+    tensor(1.)
+    """
     axes = _axes(dim, input.ndim)
     result = softmaxes.logsumexp(_combined("logsumexp", input, mask, _log_of_zero), axes, bool(keepdim))
     return _in(result, dtype or input.dtype)
@@ -239,7 +306,15 @@ def logaddexp(
     input: Any, other: Any, *, dtype: dtype | None = None, input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """``log(exp(input) + exp(other))`` of the elements that the masks select; what they don't counts as -inf."""
+    """``log(exp(input) + exp(other))`` of the elements that the masks select; what they don't counts as -inf.
+
+    Args:
+        input_mask, other_mask: boolean, of the shapes of ``input`` and ``other``; None selects all.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), input_mask=torch.tensor([True, False]), other_mask=None)
+    tensor([0.6931, 0.0000])
+    """
     left = _combined("logaddexp", input, input_mask, _lowest)
     right = _combined("logaddexp", other, other_mask, _lowest)
     return _in(UNMASKED["logaddexp"](left, right), dtype or input.dtype)
@@ -250,7 +325,15 @@ def norm(
     input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The ``ord``-norms, over ``dim`` or all, of the elements that ``mask`` selects."""
+    """The ``ord``-norms, over ``dim`` or all, of the elements that ``mask`` selects.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.norm(torch.tensor([3.0, 4.0, 5.0]), 2, 0, mask=torch.tensor([True, True, False]))
+    tensor(5.)
+    """
     axes = _axes(dim, input.ndim)
     fill = _highest if ord == -math.inf else _zero
     return norms.vector_norm(_combined("norm", input, mask, fill), ord, axes, bool(keepdim), dtype=dtype)
@@ -289,8 +372,15 @@ def var(
     """The variances, over ``dim`` or all, of the elements that ``mask`` selects: their number less ``correction`` (1)
     is divided by. In float32 of integers.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         AssertionError: both ``unbiased`` and ``correction``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.var(torch.tensor([1.0, 3.0, 9.0]), 0, mask=torch.tensor([True, True, False]))
+    tensor(2.)
     """
     result = _variance(input, dim, unbiased, correction, bool(keepdim), dtype, mask)
     return result if dtype is None else _in(result, dtype)
@@ -301,7 +391,15 @@ def std(
     input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
     dtype: dtype | None = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The roots of ``var``."""
+    """The roots of ``var``.
+
+    Args:
+        dim, unbiased, correction, keepdim, mask: as for ``var``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.std(torch.tensor([1.0, 3.0, 9.0]), 0, False, mask=torch.tensor([True, True, False]))
+    tensor(1.)
+    """
     return UNMASKED["sqrt"](_variance(input, dim, unbiased, correction, bool(keepdim), dtype, mask))
 
 
@@ -317,13 +415,23 @@ def _scan(name: str, scan: Callable, input: Tensor, dim: Any, kind: dtype | None
 
 @public("masked")
 def cumsum(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The sums up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``."""
+    """The sums up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.cumsum(torch.tensor([1.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([1., 1., 5.])
+    """
     return _scan("cumsum", scans.cumsum, input, dim, dtype, mask, _zero)
 
 
 @public("masked")
 def cumprod(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The products up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``."""
+    """The products up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.cumprod(torch.tensor([3.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([ 3.,  3., 12.])
+    """
     return _scan("cumprod", scans.cumprod, input, dim, dtype, mask, _one)
 
 
@@ -334,21 +442,42 @@ def _kind(input: Tensor, wanted: dtype | None) -> dtype | None:
 
 @public("masked")
 def softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The softmax along ``dim`` of the elements that ``mask`` selects; 0 elsewhere, nan where it selects none."""
+    """The softmax along ``dim`` of the elements that ``mask`` selects; 0 elsewhere, nan where it selects none.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
     given = _combined("amax", input, mask, _lowest)
     return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
 
 
 @public("masked")
 def log_softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of ``softmax``; -inf where nothing is selected, nan along dimensions where nothing is."""
+    """The logarithm of ``softmax``; -inf where nothing is selected, nan along dimensions where nothing is.
+
+    Args:
+        dim, mask: as for ``softmax``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.log_softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, False]))
+    tensor([0., -inf, -inf])
+    """
     given = _combined("amax", input, mask, _lowest)
     return softmaxes.log_softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
 
 
 @public("masked")
 def softmin(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """``softmax(-input)``."""
+    """``softmax(-input)``.
+
+    Args:
+        dim, mask: as for ``softmax``.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.softmin(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
     given = UNMASKED["neg"](_combined("amin", input, mask, _highest))
     return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
 
@@ -358,6 +487,11 @@ def normalize(
     input: Any, ord: float, dim: Any, *, eps: float = 1e-12, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The elements that ``mask`` selects, divided by their ``ord``-norm along ``dim`` or by ``eps``, if that is larger;
-    0 elsewhere."""
+    0 elsewhere.
+
+    >>> import tapegrad as torch
+    >>> torch.masked.normalize(torch.tensor([3.0, 4.0, 5.0]), 2, 0, mask=torch.tensor([True, True, False]))
+    tensor([0.6000, 0.8000, 0.0000])
+    """
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return div(_combined("sum", input, mask, _zero), UNMASKED["maximum"](size, new_full(size, (), eps)))

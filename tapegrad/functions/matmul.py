@@ -61,15 +61,27 @@ def __rmatmul__(self: Tensor, other: Any) -> Any:
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, (n, k) and (k, m).
 
+    Args:
+        mat2: the second matrix (k, m), of the dtype of ``input``.
+
     Raises:
         RuntimeError: an operand that is no matrix; inner lengths or dtypes that differ.
+
+    >>> import tapegrad as torch
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
     """
     return ops.mm(input, mat2)
 
 
 @public("torch", out=True)
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """``mm``, under the name that it has for sparse matrices."""
+    """``mm``, under the name that it has for sparse matrices.
+
+    Args:
+        mat2: the second matrix (k, m).
+    """
     return ops.mm(input, mat2)
 
 
@@ -77,8 +89,15 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, (b, n, k) and (b, k, m); the batches don't broadcast.
 
+    Args:
+        mat2: the second batch (b, k, m), of the dtype of ``input``.
+
     Raises:
         RuntimeError: an operand without three dimensions; lengths or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.bmm(torch.ones(4, 2, 3), torch.ones(4, 3, 5)).shape
+    torch.Size([4, 2, 5])
     """
     return ops.bmm(input, mat2)
 
@@ -86,6 +105,9 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 @public("torch", "Tensor", out=Out("addmv input tensors must have the same dtype, but got {O}, {R}, and {R}"))
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix (n, m) times a vector (m,).
+
+    Args:
+        vec: the vector (m,), of the dtype of ``input``.
 
     Raises:
         RuntimeError: other numbers of dimensions; lengths or dtypes that differ.
@@ -97,8 +119,15 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements; complex ones are not conjugated.
 
+    Args:
+        tensor: the second vector, of the length and dtype of ``input``.
+
     Raises:
         RuntimeError: operands that are no vectors; lengths or dtypes that differ.
+
+    >>> import tapegrad as torch
+    >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
     """
     return ops.dot(input, tensor)
 
@@ -140,8 +169,16 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The product of every element of one vector with every element of another, (n, m).
 
+    Args:
+        vec2: the second vector (m,).
+
     Raises:
         RuntimeError: an operand that is no vector.
+
+    >>> import tapegrad as torch
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10]))
+    tensor([[ 1, 10],
+            [ 2, 20]])
     """
     for name, operand in (("self", input), ("vec2", vec2)):
         if operand.ndim != 1:
@@ -282,8 +319,18 @@ def _give_shape(tensor: Tensor, result: Tensor) -> None:
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; where ``beta`` is 0, ``input`` is not read.
 
+    Args:
+        input: what is added; it broadcasts to (n, m).
+        mat1, mat2: matrices (n, k) and (k, m).
+        beta, alpha: numbers.
+
     Raises:
         RuntimeError: operands that are no matrices; shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.addmm(torch.ones(2), torch.eye(2), torch.ones(2, 2), alpha=3)
+    tensor([[4., 4.],
+            [4., 4.]])
     """
     return ops.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
@@ -294,8 +341,17 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``.
 
+    Args:
+        input: what is added; it broadcasts to (n,).
+        mat, vec: a matrix (n, m) and a vector (m,).
+        beta, alpha: numbers; where ``beta`` is 0, ``input`` is not read.
+
     Raises:
         RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([1.0, 2.0]))
+    tensor([2., 3.])
     """
     return ops.addmv(input, mat, vec, beta=beta, alpha=alpha)
 
@@ -306,8 +362,17 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)``, of batches of matrices.
 
+    Args:
+        input: what is added; it broadcasts to (b, n, m).
+        batch1, batch2: of shapes (b, n, k) and (b, k, m).
+        beta, alpha: numbers; where ``beta`` is 0, ``input`` is not read.
+
     Raises:
         RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.baddbmm(torch.ones(1), torch.ones(4, 2, 3), torch.ones(4, 3, 5)).shape
+    torch.Size([4, 2, 5])
     """
     return ops.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
@@ -319,8 +384,17 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1,
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * sum(batch1 @ batch2)``, the sum over the batch.
 
+    Args:
+        input: what is added; it broadcasts to (n, m).
+        batch1, batch2: of shapes (b, n, k) and (b, k, m).
+        beta, alpha: numbers; where ``beta`` is 0, ``input`` is not read.
+
     Raises:
         RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.addbmm(torch.zeros(1), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
+    tensor([[12., 12.]])
     """
     return ops.addbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
@@ -329,8 +403,18 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``.
 
+    Args:
+        input: what is added; it broadcasts to (n, m).
+        vec1, vec2: of shapes (n,) and (m,).
+        beta, alpha: numbers; where ``beta`` is 0, ``input`` is not read.
+
     Raises:
         RuntimeError: operands that are no vectors; shapes that don't fit; float factors for integers.
+
+    >>> import tapegrad as torch
+    >>> torch.addr(torch.zeros(1), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
+    tensor([[ 1., 10.],
+            [ 2., 20.]])
     """
     return ops.addr(input, vec1, vec2, beta=beta, alpha=alpha)
 
@@ -339,8 +423,15 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha:
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the order that multiplies least; the first and last may be vectors.
 
+    Args:
+        tensors: a tuple or list of them.
+
     Raises:
         RuntimeError: fewer than two; shapes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+    tensor([12., 12.])
     """
     _check_chain(tensors)
     first, last = tensors[0], tensors[-1]

@@ -30,6 +30,9 @@ from tapegrad.tensor.tensor import Tensor
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """Square matrices (..., k, k) multiplied by themselves; inverted first if ``n`` is negative.
 
+    Args:
+        A: the matrices.
+
     Raises:
         RuntimeError: no square matrices; integers to a negative power.
         LinAlgError: a singular matrix to a negative power.
@@ -67,8 +70,16 @@ def _repeated(A: Tensor, n: int) -> Tensor:
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponentials of square matrices (..., n, n).
 
+    Args:
+        A: floating or complex.
+
     Raises:
         RuntimeError: no square matrices; integers.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
     """
     check_floating("linalg.matrix_exp", A)
     check_square("linalg.matrix_exp", A)
@@ -77,7 +88,15 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 @public("linalg", name="diagonal")
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension: a view."""
+    """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension: a view.
+
+    Args:
+        offset: how far above the main diagonal; below it, if negative.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     return diagonal_of(A, offset, dim1, dim2)
 
 

@@ -58,7 +58,18 @@ def native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """``batch_norm``, and, in training, the mean and the inverse standard deviation of each channel."""
+    """``batch_norm``, and, in training, the mean and the inverse standard deviation of each channel.
+
+    Args:
+        weight, bias, running_mean, running_var: (channels,) each, or None.
+        training: whether the statistics are those of the batch, which are then mixed into the running ones.
+        momentum, eps: how much of them is mixed in; what is added to the variance.
+
+    >>> import tapegrad as torch
+    >>> out, mean, invstd = torch.native_batch_norm(torch.ones(2, 3), None, None, None, None, True, 0.1, 1e-5)
+    >>> out.shape, mean
+    (torch.Size([2, 3]), tensor([1., 1., 1.]))
+    """
     return _batch_normalized(
         "native_batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps
     )
@@ -103,7 +114,18 @@ def _batch_norm_with_update(
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``layer_norm``, and the mean and the inverse standard deviation that it found."""
+    """``layer_norm``, and the mean and the inverse standard deviation that it found.
+
+    Args:
+        normalized_shape: the last dimensions, over which is normalized.
+        weight, bias: of that shape, or None.
+        eps: what is added to the variance.
+
+    >>> import tapegrad as torch
+    >>> out, mean, rstd = torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), (2,), None, None, 1e-5)
+    >>> mean
+    tensor([[2.]])
+    """
     axes = normalized_axes(input, normalized_shape, "native_layer_norm")
     out = normalization.layer_norm(input, weight, bias, axes=axes, eps=float(eps))
     shape = (*input.shape[: axes[0]], *[1] * len(axes))
@@ -117,8 +139,18 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``group_norm`` of N examples of C channels of HxW elements, and mean and inverse standard deviation of groups.
 
+    Args:
+        weight, bias: (C,) each, or None.
+        group: how many groups the channels are in.
+        eps: what is added to the variance.
+
     Raises:
         RuntimeError: numbers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> out, mean, rstd = torch.native_group_norm(torch.ones(2, 4, 3), None, None, 2, 4, 3, 2, 1e-5)
+    >>> out.shape, mean.shape
+    (torch.Size([2, 4, 3]), torch.Size([2, 2]))
     """
     if group <= 0 or C % group:
         raise RuntimeError(
@@ -138,7 +170,19 @@ def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """See ``torch.nn.functional.batch_norm``."""
+    """See ``torch.nn.functional.batch_norm``.
+
+    Args:
+        weight, bias, running_mean, running_var: (channels,) each, or None.
+        training: whether the statistics are those of the batch.
+        momentum, eps: how much of them is mixed into the running ones; what is added to the variance.
+        cudnn_enabled: changes nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, False).round()
+    tensor([[-1.],
+            [ 1.]])
+    """
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -147,7 +191,18 @@ def torch_instance_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """See ``torch.nn.functional.instance_norm``."""
+    """See ``torch.nn.functional.instance_norm``.
+
+    Args:
+        weight, bias, running_mean, running_var: (channels,) each, or None.
+        use_input_stats: whether the statistics are those of each example, not the running ones.
+        momentum, eps: how much of them is mixed into the running ones; what is added to the variance.
+        cudnn_enabled: changes nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.instance_norm(torch.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, False).round()
+    tensor([[[-1.,  1.]]])
+    """
     return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -156,7 +211,12 @@ def torch_instance_norm(
 
 @public("torch")
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """``dropout``, and which elements were kept."""
+    """``dropout``, and which elements were kept.
+
+    Args:
+        p: the probability that an element is set to 0.
+        train: whether any is; None: yes.
+    """
     if not train or p == 0:
         return input.clone(), ones_like(input, dtype=boolean)
     with switched(grad=False):
@@ -175,6 +235,9 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
 @public("torch")
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """``nn.functional.pad`` with a constant.
+
+    Args:
+        value: the constant.
 
     Raises:
         RuntimeError: widths that don't fit.

@@ -218,7 +218,16 @@ def torch_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5, cudnn_enable: bool = True,
 ) -> Tensor:  # fmt: skip
-    """See ``torch.nn.functional.layer_norm``."""
+    """See ``torch.nn.functional.layer_norm``.
+
+    Args:
+        normalized_shape, weight, bias, eps: as there.
+        cudnn_enable: changes nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), (2,)).round()
+    tensor([[-1.,  1.]])
+    """
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -290,7 +299,16 @@ def torch_group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
-    """See ``torch.nn.functional.group_norm``."""
+    """See ``torch.nn.functional.group_norm``.
+
+    Args:
+        num_groups, weight, bias, eps: as there.
+        cudnn_enabled: changes nothing.
+
+    >>> import tapegrad as torch
+    >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1).round()
+    tensor([[-1.,  1.]])
+    """
     return group_norm(input, num_groups, weight, bias, eps)
 
 

@@ -101,8 +101,15 @@ def vector_norm(
 
     Where it has no gradient (at 0, say), the gradient is 0.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: integers; a ``dtype`` that can't hold ``input``; nothing to reduce where the norm has no identity.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0])), torch.linalg.vector_norm(torch.tensor([3.0, 4.0]), 1)
+    (tensor(5.), tensor(7.))
     """
     if isinstance(ord, Tensor):
         ord = ord.item()
@@ -149,9 +156,18 @@ def matrix_norm(
     """The norm of matrices: ``"fro"``, or induced: 1 and -1 (columns), inf and -inf (rows), or of singular values: 2
     (the largest), -2 (the smallest), ``"nuc"`` (their sum).
 
+    Args:
+        ord: which norm.
+        dim: the two dimensions of the matrices.
+        keepdim: whether they stay, with length 1.
+
     Raises:
         RuntimeError: integers, fewer than two dimensions, an unknown order; half types where singular values are
         needed.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]])), torch.linalg.matrix_norm(torch.eye(2), 1)
+    (tensor(5.), tensor(1.))
     """
     check_dtype("linalg_matrix_norm", dtype)
     check_norm_dtype("matrix_norm", input, dtype)
@@ -220,8 +236,15 @@ def norm(
 ) -> Tensor:
     """The norm of all elements, or over ``dim``: of any order ``p``; ``"fro"`` is 2.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: integers, an unknown order.
+
+    >>> import tapegrad as torch
+    >>> torch.norm(torch.tensor([3.0, 4.0])), torch.norm(torch.tensor([[3.0, 4.0]]), p=1, dim=1)
+    (tensor(5.), tensor([7.]))
     """
     if out is not None:
         return out_writer.content("norm", _SAME, norm, out, (input, p, dim, keepdim, None, dtype), {})

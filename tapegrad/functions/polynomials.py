@@ -25,6 +25,21 @@ def _polynomial(op: Operator) -> Callable:
         refuse_halves(f"{op.name}_cpu", x, n)
         return op(x, n)
 
+    family, _, letter = op.name.partition("_polynomial_")
+    family = family.title().replace("Shifted_", "shifted ")
+    function.__doc__ = f"""The {family} polynomial {letter.capitalize()} of degree ``n`` at ``x``, broadcast.
+
+    Either may be a number. What follows the point of ``n`` is cut off; of a negative degree the result is 0. By the
+    recurrences of DLMF 18.9. The result does not require grad.
+
+    Raises:
+        TypeError: two numbers, or what is neither a tensor nor a number.
+        NotImplementedError: half types, complex numbers.
+
+    >>> import tapegrad as torch
+    >>> torch.special.{op.name}(0.5, torch.tensor([0, -1]))
+    tensor([1., 0.])
+    """
     return function
 
 

@@ -114,6 +114,9 @@ def matrix_rank(
 
     ``tol`` is an ``atol`` without an ``rtol``. The default of ``rtol`` is as in ``pinv``.
 
+    Args:
+        hermitian: whether the matrices are Hermitian, whose eigenvalues are looked at.
+
     Raises:
         RuntimeError: fewer than two dimensions, integers.
 
@@ -206,6 +209,10 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
     Raises:
         RuntimeError: shapes, dtypes or drivers that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.lstsq(torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])).solution
+    tensor([[2.0000]])
     """
     driver = "gelsy" if driver is None else driver
     vector = _check_lstsq(input, b, driver)

@@ -86,6 +86,9 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of the product of reflectors ``1 - tau_i v_i v_i^H``; v_i lies below the diagonal of column
     i of ``input`` (..., m, n), and is 1 on it. See ``geqrf``.
 
+    Args:
+        tau: the factors of the reflectors (..., k).
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
     """
@@ -119,7 +122,11 @@ def _check_factors(name: str, input: Tensor, tau: Tensor) -> None:
 
 @public("torch", "Tensor")
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """``linalg.householder_product`` under LAPACK's name."""
+    """``linalg.householder_product`` under LAPACK's name.
+
+    Args:
+        input2: ``tau``.
+    """
     return householder_product(input, input2)
 
 
@@ -130,6 +137,12 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> reflectors, tau = torch.geqrf(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    >>> torch.ormqr(reflectors, tau, torch.eye(2)).abs().round()
+    tensor([[0., 1.],
+            [1., 0.]])
     """
     _check_ormqr(input, input2, input3, left)
     check_kernel("ormqr_cpu", input)

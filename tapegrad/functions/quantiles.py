@@ -36,6 +36,9 @@ def quantile(
     ``q``, in [0, 1], is a number or a tensor with at most one dimension, which then comes first in the result. Between
     two elements ``interpolation`` decides: "linear", "lower", "higher", "midpoint" or "nearest".
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: no elements; not float32 or float64; ``q`` out of range or of another dtype.
 
@@ -51,6 +54,9 @@ def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
     """``quantile`` of the elements that are not nan; nan where all are.
+
+    Args:
+        q, dim, keepdim, interpolation: as for ``quantile``.
 
     >>> import tapegrad as torch
     >>> torch.nanquantile(torch.tensor([0.0, 1.0, 2.0, torch.nan]), 0.5)

@@ -69,7 +69,12 @@ def _size(function: str, size: tuple, options: Any) -> tuple[int, ...]:
 
 @public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
 def rand(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
-    """Numbers between 0 and 1, 1 excluded, of a size; of the default dtype if none is given."""
+    """Numbers between 0 and 1, 1 excluded, of a size; of the default dtype if none is given.
+
+    >>> import tapegrad as torch
+    >>> torch.rand(2, 3).shape
+    torch.Size([2, 3])
+    """
     shape = _size("rand", size, options)
     return _standard("rand", _UNIFORM, shape, target("rand", options), generator)
 
@@ -108,6 +113,10 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
 
     Raises:
         RuntimeError: an empty range, or one that does not fit into the dtype.
+
+    >>> import tapegrad as torch
+    >>> torch.randint(5, 6, (3,))
+    tensor([5, 5, 5])
     """
     names = ("low", "high", "size") if len(args) + ("size" in options) + ("high" in options) > 2 else ("high", "size")
     given = dict(zip(names, args, strict=False))
@@ -127,7 +136,15 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
 
 @public("torch")
 def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: Any) -> Tensor:
-    """Whole numbers from ``low`` (0) up to ``high``, of the size and dtype of ``input``."""
+    """Whole numbers from ``low`` (0) up to ``high``, of the size and dtype of ``input``.
+
+    Raises:
+        TypeError: the bounds are no integers.
+
+    >>> import tapegrad as torch
+    >>> torch.randint_like(torch.ones(2), 5, 6)
+    tensor([5., 5.])
+    """
     given = dict(zip(("high",) if len(args) + ("high" in options) == 1 else ("low", "high"), args, strict=False))
     given |= {name: options.pop(name) for name in ("low", "high") if name in options}
     if "high" not in given or not all(map(is_integer, given.values())):
@@ -196,6 +213,10 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
 
     Raises:
         RuntimeError: a negative ``n``, or one that does not fit into the dtype.
+
+    >>> import tapegrad as torch
+    >>> torch.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
     """
     if n is None:
         raise no_overload("randperm", (), options, _RANDPERM)
@@ -233,6 +254,10 @@ def normal(
 
     Raises:
         RuntimeError: a negative or complex standard deviation.
+
+    >>> import tapegrad as torch
+    >>> torch.normal(torch.zeros(2), 1.0).shape, torch.normal(0.0, 1.0, (2, 3)).shape
+    (torch.Size([2]), torch.Size([2, 3]))
     """
     tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
     numbers = [value for value in (mean, std) if not isinstance(value, Tensor)]
@@ -326,6 +351,10 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
     Raises:
         RuntimeError: PyTorch's messages, for weights that are negative, not finite or all zero, and for too many
         samples.
+
+    >>> import tapegrad as torch
+    >>> torch.multinomial(torch.tensor([0.0, 1.0]), 2, replacement=True)
+    tensor([1, 1])
     """
     if not is_integer(num_samples):
         raise TypeError(f"multinomial(): argument 'num_samples' (position 2) must be int, not {type_name(num_samples)}")

@@ -83,7 +83,19 @@ def _check_bounds(low: float, high: float, d: dtype) -> None:
 
 @public("Tensor")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with normal numbers."""
+    """Fill with normal numbers.
+
+    Args:
+        mean, std: numbers.
+
+    Raises:
+        RuntimeError: ``std`` is negative.
+        NotImplementedError: other than floating or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(3).normal_(5.0, 0.0)
+    tensor([5., 5., 5.])
+    """
     _check_floats("normal_", mean=mean, std=std)
     check_deviation("normal", std)
     if self.dtype.category < FLOATING:
@@ -93,7 +105,19 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 
 @public("Tensor")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers whose logarithms are normal, of this mean and standard deviation."""
+    """Fill with numbers whose logarithms are normal, of this mean and standard deviation.
+
+    Args:
+        mean, std: numbers.
+
+    Raises:
+        RuntimeError: ``std`` is not positive.
+        NotImplementedError: other than floating elements.
+
+    >>> import tapegrad as torch
+    >>> bool((torch.ones(3).log_normal_() > 0).all())
+    True
+    """
     _check_floats("log_normal_", mean=mean, std=std)
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
@@ -104,7 +128,11 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 
 @public("Tensor")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with exponential numbers of the mean 1 / lambd."""
+    """Fill with exponential numbers of the mean 1 / lambd.
+
+    Raises:
+        RuntimeError: ``lambd`` is not positive; other than floating elements.
+    """
     _check_floats("exponential_", lambd=lambd)
     if self.dtype.category != FLOATING:
         raise RuntimeError(
@@ -118,7 +146,18 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
 
 @public("Tensor")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with Cauchy numbers."""
+    """Fill with Cauchy numbers.
+
+    Args:
+        median, sigma: where the middle is, and how far from it half of the numbers lie.
+
+    Raises:
+        RuntimeError: ``sigma`` is not positive; other than floating elements.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(3).cauchy_().shape
+    torch.Size([3])
+    """
     _check_floats("cauchy_", median=median, sigma=sigma)
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
@@ -132,7 +171,12 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
 @public("Tensor")
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Fill with the number of trials of probability ``p`` up to the first success."""
+    """Fill with the number of trials of probability ``p`` up to the first success.
+
+    Raises:
+        RuntimeError: ``p`` is not between 0 and 1.
+        NotImplementedError: boolean or complex elements.
+    """
     _check_floats("geometric_", p=p)
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
@@ -182,6 +226,10 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **options: Any) -> 
     """``random_()``, ``random_(to)``, ``random_(from, to)``: fill with whole numbers from ``from`` (0) to ``to`` - 1.
 
     Without ``to``, up to the largest that the dtype can hold (in a floating one, without gaps).
+
+    Raises:
+        TypeError: a bound that is no integer.
+        RuntimeError: an empty range, or one that does not fit into the dtype.
     """
     bounds = options | dict(zip(("to",) if len(args) == 1 else ("from", "to"), args, strict=False))
     if not all(value is None or is_integer(value) for value in bounds.values()) or len(args) > 2:

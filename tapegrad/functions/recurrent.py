@@ -267,8 +267,19 @@ def lstm_cell(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """One step of an LSTM: the states h and c (batch, width) from ``input`` (batch, features) and those before.
 
+    Args:
+        hx: ``(h, c)``, of shape (batch, width) each.
+        w_ih, w_hh: (4 width, features) and (4 width, width): the input gate's rows, then forget, cell, output.
+        b_ih, b_hh: (4 width,) each, or None.
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> state = torch.zeros(2, 1), torch.zeros(2, 1)
+    >>> h, c = torch.lstm_cell(torch.ones(2, 3), state, torch.ones(4, 3), torch.ones(4, 1))
+    >>> h.shape, c.shape
+    (torch.Size([2, 1]), torch.Size([2, 1]))
     """
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
@@ -283,8 +294,17 @@ def gru_cell(
 ) -> Tensor:
     """One step of gated recurrent units: the state (batch, width) from ``input`` (batch, features) and that before.
 
+    Args:
+        hx: the state (batch, width).
+        w_ih, w_hh: (3 width, features) and (3 width, width): the reset gate's rows, then update, new.
+        b_ih, b_hh: (3 width,) each, or None.
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.gru_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.ones(3, 3), torch.ones(3, 1)).shape
+    torch.Size([2, 1])
     """
     _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
     return recurrent.gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
@@ -296,8 +316,18 @@ def rnn_tanh_cell(
 ) -> Tensor:
     """One step of Elman's kind: ``tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)``.
 
+    Args:
+        hx: the state (batch, width).
+        w_ih, w_hh: (width, features) and (width, width).
+        b_ih, b_hh: (width,) each, or None.
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.rnn_tanh_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.zeros(1, 3), torch.ones(1, 1))
+    tensor([[0.],
+            [0.]])
     """
     _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
     return recurrent.rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
@@ -309,8 +339,16 @@ def rnn_relu_cell(
 ) -> Tensor:
     """One step of Elman's kind with relu. See ``rnn_tanh_cell``.
 
+    Args:
+        hx, w_ih, w_hh, b_ih, b_hh: as for ``rnn_tanh_cell``.
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
+
+    >>> import tapegrad as torch
+    >>> torch.rnn_relu_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.ones(1, 3), torch.ones(1, 1))
+    tensor([[3.],
+            [3.]])
     """
     _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
     return recurrent.rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]

@@ -112,6 +112,16 @@ def sum(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype 
 
     Booleans and integers are summed in int64, unless ``dtype`` says otherwise; with ``dtype`` elements are cast first.
 
+    Args:
+        dim: an int, or ints; None, () or nothing stands for all dimensions.
+        keepdim: whether the dimensions that are summed over stay, with length 1.
+        dtype: what the elements are cast to first, and the result is.
+
+    Raises:
+        TypeError: ``keepdim`` without ``dim``, or an argument of a type that does not fit.
+        IndexError: ``dim`` is out of range.
+        RuntimeError: a dimension twice; an integral ``dtype`` where ``input`` requires grad.
+
     >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
     tensor([4., 6.])
@@ -174,8 +184,17 @@ def _not_of_mean(arguments: tuple) -> str | None:
 def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The arithmetic mean of all elements, or over ``dim``; of nothing, nan.
 
+    Args:
+        dim: an int, or ints; None, () or nothing stands for all dimensions.
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: integers, without a floating ``dtype``.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(1, keepdim=True)
+    tensor([[1.5000],
+            [3.5000]])
     """
     check_dtype("mean", dtype)
     check_mean_dtype("mean", input, dtype)
@@ -192,8 +211,15 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over ``dim`` (or of all) of the elements that are not nan.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
+    tensor(3.)
     """
     if input.dtype.is_complex:
         raise RuntimeError("nansum on CPU does not support complex inputs")
@@ -205,8 +231,15 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over ``dim`` (or of all) of the elements that are not nan.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: integers, or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.nanmean(torch.tensor([1.0, torch.nan, 2.0]))
+    tensor(1.5000)
     """
     if input.dtype.category < FLOATING:
         raise RuntimeError(
@@ -249,13 +282,29 @@ def _truth(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: bool
 
 @public("torch", "Tensor", out=Out("all only supports bool tensor for result, got: {O}", derivative=False))
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing."""
+    """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.all(torch.tensor([[True, True], [True, False]]), 1)
+    tensor([ True, False])
+    """
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
 @public("torch", "Tensor", out=Out("any only supports bool tensor for result, got: {O}", derivative=False))
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing."""
+    """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.any(torch.tensor([[False, True], [False, False]]), 1)
+    tensor([ True, False])
+    """
     return _truth("any", reductions.any, input, dim, keepdim)
 
 
@@ -321,16 +370,34 @@ def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
     nan is larger than everything. Among equal elements ``indices`` has the first, which gets the gradient; the largest
     of all shares it among equals.
 
+    Args:
+        dim: the dimension to look along; in its place another tensor, which may be given as ``other``, too.
+        keepdim: whether ``dim`` stays, with length 1.
+
     Raises:
         RuntimeError: no elements, and no ``dim``.
         IndexError: ``dim`` has length 0.
+
+    >>> import tapegrad as torch
+    >>> values, indices = torch.tensor([[1.0, 5.0], [7.0, 2.0]]).max(1)
+    >>> values, indices
+    (tensor([5., 7.]), tensor([1, 0]))
     """
     return _extremum("max", input, dim, keepdim, other)
 
 
 @public("torch", "Tensor", out=Out(cast=_CAN_CAST))
 def min(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = UNSET) -> Any:
-    """The smallest element, or those over ``dim``, or ``minimum``: see ``max``."""
+    """The smallest element, or those over ``dim``, or ``minimum``: see ``max``.
+
+    Args:
+        dim: the dimension to look along; in its place another tensor, which may be given as ``other``, too.
+        keepdim: whether ``dim`` stays, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([3.0, 1.0, 1.0]).min(0).indices
+    tensor(1)
+    """
     return _extremum("min", input, dim, keepdim, other)
 
 
@@ -348,8 +415,15 @@ def _extreme_values(name: str, kernel: str, operator: Callable, input: Tensor, d
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         IndexError, RuntimeError: nothing to reduce.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).amax((0, 1))
+    tensor(7.)
     """
     return _extreme_values("amax", "max_values_cpu", reductions.amax, input, dim, keepdim)
 
@@ -358,8 +432,15 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         IndexError, RuntimeError: nothing to reduce.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).amin(0, keepdim=True)
+    tensor([[1., 2.]])
     """
     return _extreme_values("amin", "min_values_cpu", reductions.amin, input, dim, keepdim)
 
@@ -368,8 +449,15 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest elements, of all or over ``dim``: a named tuple ``(min, max)``.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         IndexError, RuntimeError: nothing to reduce.
+
+    >>> import tapegrad as torch
+    >>> tuple(torch.aminmax(torch.tensor([3.0, 1.0, 2.0])))
+    (tensor(1.), tensor(3.))
     """
     if dim is None:
         axes: tuple[int, ...] = tuple(range(input.ndim))
@@ -399,9 +487,16 @@ def _position(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: b
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest element over ``dim``, or in the flattened tensor; nan is the largest.
 
+    Args:
+        keepdim: whether ``dim`` stays, with length 1.
+
     Raises:
         IndexError: nothing to reduce.
         RuntimeError: bool or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).argmax(1)
+    tensor([1, 0])
     """
     return _position("argmax", reductions.argmax, input, dim, keepdim)
 
@@ -410,9 +505,16 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest element over ``dim``, or in the flattened tensor; nan is the smallest.
 
+    Args:
+        keepdim: whether ``dim`` stays, with length 1.
+
     Raises:
         IndexError: nothing to reduce.
         RuntimeError: bool or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).argmin()
+    tensor(0)
     """
     return _position("argmin", reductions.argmin, input, dim, keepdim)
 
@@ -459,8 +561,17 @@ def std(
 ) -> Tensor:
     """The standard deviation, of all or over ``dim``: the root of ``var``. Also ``std(unbiased)``.
 
+    Args:
+        dim: an int, or ints; None for all.
+        unbiased, correction: what the sum of squares is divided by, as in ``var``.
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: integers.
+
+    >>> import tapegrad as torch
+    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
     """
     return _spread("std", reductions.std, input, dim, unbiased, keepdim, correction)
 
@@ -472,8 +583,16 @@ def var(
     """The variance, of all or over ``dim``: squared distances from the mean, summed, over the number of elements less
     ``correction`` (1 unless given; ``unbiased=False`` means 0). Real, also of complex elements. Also ``var(unbiased)``.
 
+    Args:
+        dim: an int, or ints; None for all.
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: integers.
+
+    >>> import tapegrad as torch
+    >>> torch.var(torch.tensor([1.0, 2.0, 3.0])), torch.var(torch.tensor([1.0, 2.0, 3.0]), correction=0)
+    (tensor(1.), tensor(0.6667))
     """
     return _spread("var", reductions.var, input, dim, unbiased, keepdim, correction)
 
@@ -482,7 +601,17 @@ def var(
 def std_mean(
     input: Tensor, dim: Any = None, unbiased: bool = UNSET, keepdim: bool = False, *, correction: Any = UNSET
 ) -> tuple[Tensor, Tensor]:
-    """Standard deviation and mean: see ``std``."""
+    """Standard deviation and mean: see ``std``.
+
+    Args:
+        dim: an int, or ints; None for all.
+        unbiased, correction: what the sum of squares is divided by, as in ``var``.
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     return _spread("std_mean", reductions.std_mean, input, dim, unbiased, keepdim, correction)
 
 
@@ -490,7 +619,17 @@ def std_mean(
 def var_mean(
     input: Tensor, dim: Any = None, unbiased: bool = UNSET, keepdim: bool = False, *, correction: Any = UNSET
 ) -> tuple[Tensor, Tensor]:
-    """Variance and mean: see ``var``."""
+    """Variance and mean: see ``var``.
+
+    Args:
+        dim: an int, or ints; None for all.
+        unbiased, correction: what the sum of squares is divided by, as in ``var``.
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     return _spread("var_mean", reductions.var_mean, input, dim, unbiased, keepdim, correction)
 
 
@@ -519,13 +658,29 @@ def median(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
 
     Of an even number of elements it is the lower one of the two in the middle; nan if there is one.
 
+    Args:
+        keepdim: whether ``dim`` stays, with length 1.
+
     Raises:
         NotImplementedError: bool or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
     """
     return _median("median", input, dim, keepdim)
 
 
 @public("torch", "Tensor")
 def nanmedian(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
-    """``median`` of the elements that are not nan."""
+    """``median`` of the elements that are not nan.
+
+    Args:
+        dim: the dimension to reduce; without it, the median of all elements.
+        keepdim: whether ``dim`` stays, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.nanmedian(torch.tensor([4.0, torch.nan, 3.0]))
+    tensor(3.)
+    """
     return _median("nanmedian", input, dim, keepdim)

@@ -101,8 +101,15 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Te
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Tensor:
     """The integrals of ``y`` along ``dim`` up to each point but the first: see ``trapezoid``.
 
+    Args:
+        x, dx: where the samples were taken, or how far apart.
+
     Raises:
         RuntimeError: booleans; not one point for each sample.
+
+    >>> import tapegrad as torch
+    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 1.0, 3.0]))
+    tensor([1., 3.])
     """
     axis = _check_samples("cumulative_trapezoid", y, x, dx, dim)
     if not y.ndim:
@@ -233,8 +240,18 @@ def _check_vector(x: Tensor) -> None:
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All tuples of one element of each vector, in order: (n1 * n2 ..., number of vectors). Of one vector, that vector.
 
+    Args:
+        tensors: vectors of one dtype.
+
     Raises:
         RuntimeError: an argument that is no vector; dtypes that differ.
+
+    >>> import tapegrad as torch
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
     """
     for one in tensors:
         if not isinstance(one, Tensor):
@@ -248,6 +265,9 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 @public("torch")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All subsets of ``r`` elements of a vector, in order: (number of subsets, r); or multisets.
+
+    Args:
+        with_replacement: whether an element may be taken several times.
 
     Raises:
         RuntimeError: ``input`` is no vector; ``r`` is negative.

@@ -32,6 +32,13 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 
     Booleans and integers are multiplied in int64, unless ``dtype`` says otherwise; elements are cast to it first.
 
+    Args:
+        dim: an int; without it, all elements are multiplied.
+        keepdim: whether ``dim`` stays, with length 1.
+
+    Raises:
+        TypeError: ``keepdim`` without ``dim``; several dimensions.
+
     >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).prod(0)
     tensor([3., 8.])
@@ -59,7 +66,20 @@ def _refuse_truths(tensor: Tensor, kernel: str) -> None:
     out=Out(EXPECTED, computes=INTEGRAL, kernel="cumsum_out_cpu"),
 )  # fmt: skip
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
-    """The sums of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
+    """The sums of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``.
+
+    Args:
+        dim: the dimension along which is summed.
+        dtype: what the elements are cast to first.
+
+    Raises:
+        NotImplementedError: a boolean ``dtype``.
+        RuntimeError: an integral ``dtype`` where ``input`` requires grad.
+
+    >>> import tapegrad as torch
+    >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 3., 6.])
+    """
     check_dtype("cumsum", dtype)
     if dtype is dtypes.bool:
         raise not_implemented("cumsum_out_cpu", dtype)
@@ -72,7 +92,20 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     out=Out(EXPECTED, computes=INTEGRAL, kernel="cumprod_out_cpu"),
 )  # fmt: skip
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
-    """The products of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``."""
+    """The products of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``.
+
+    Args:
+        dim: the dimension along which is multiplied.
+        dtype: what the elements are cast to first.
+
+    Raises:
+        NotImplementedError: a boolean ``dtype``.
+        RuntimeError: an integral ``dtype`` where ``input`` requires grad.
+
+    >>> import tapegrad as torch
+    >>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 2., 6.])
+    """
     check_dtype("cumprod", dtype)
     if dtype is dtypes.bool:
         raise not_implemented("cumprod_out_cpu", dtype)
@@ -159,6 +192,10 @@ def diff(
 
     Raises:
         RuntimeError: a 0-dim tensor, a negative ``n``, or extensions that do not fit.
+
+    >>> import tapegrad as torch
+    >>> torch.diff(torch.tensor([1.0, 4.0, 9.0])), torch.diff(torch.tensor([1.0, 4.0, 9.0]), n=2)
+    (tensor([3., 5.]), tensor([2.]))
     """
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")

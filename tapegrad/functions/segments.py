@@ -64,6 +64,12 @@ def segment_reduce(
     ``initial`` takes part in each. Without it the sum of nothing is 0, the mean nan, and so on. It has no second
     derivative.
 
+    Args:
+        data: floating numbers.
+        indices: refused by PyTorch, and here.
+        axis: the dimension of the segments.
+        unsafe: whether the lengths are taken as they are, without checks.
+
     Raises:
         RuntimeError: lengths that don't fit; neither lengths nor offsets; an unknown ``reduce``.
         NotImplementedError: integers or complex numbers.

@@ -101,7 +101,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 @public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """The greater of ``input`` and ``min``, a number or a tensor; a tie's gradient goes to ``input``."""
+    """The greater of ``input`` and ``min``, a number or a tensor; a tie's gradient goes to ``input``.
+
+    Raises:
+        TypeError: ``min`` is neither a number nor a tensor.
+    """
     if isinstance(min, Tensor):
         refuse("maximum_cpu", (input, min), COMPLEX)
         return selection.clamp_min_tensor(input, min)
@@ -113,7 +117,11 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 @public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """The smaller of ``input`` and ``max``, a number or a tensor; a tie's gradient goes to ``input``."""
+    """The smaller of ``input`` and ``max``, a number or a tensor; a tie's gradient goes to ``input``.
+
+    Raises:
+        TypeError: ``max`` is neither a number nor a tensor.
+    """
     if isinstance(max, Tensor):
         refuse("minimum_cpu", (input, max), COMPLEX)
         return selection.clamp_max_tensor(input, max)
@@ -147,6 +155,8 @@ def where(condition: Any, *values: Any, **named: Any) -> Any:
 
     Either may be a number. ``where(condition)`` gives the indices of the nonzero elements, as
     ``nonzero(as_tuple=True)`` does.
+
+    The arguments' ``values`` may be ``named``, as PyTorch names them: ``input=`` (or ``self=``) and ``other=``.
 
     Raises:
         RuntimeError: the condition is not boolean.
@@ -247,7 +257,12 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 @public("torch", "Tensor", in_place=InPlace(fast=(two_operands, selection.addcmul, "value")))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``, broadcast, for a number ``value``."""
+    """``input + value * tensor1 * tensor2``, broadcast, for a number ``value``.
+
+    >>> import tapegrad as torch
+    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=10)
+    tensor([31., 81.])
+    """
     tensors = input, tensor1, tensor2
     refuse("addcmul_cpu_out", tensors, BOOL)
     return selection.addcmul(*tensors, converted(value, common_dtype(*tensors)))
@@ -259,6 +274,10 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
     Raises:
         RuntimeError: both ``tensor1`` and ``tensor2`` are integral.
+
+    >>> import tapegrad as torch
+    >>> torch.addcdiv(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]), value=10)
+    tensor([6., 6.])
     """
     tensors = input, tensor1, tensor2
     if tensor1.dtype.category < FLOATING and tensor2.dtype.category < FLOATING:

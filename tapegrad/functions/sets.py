@@ -38,6 +38,10 @@ def isin(
 
     ``assume_unique`` says that no element occurs twice, and changes nothing here.
 
+    Args:
+        elements, element: what is looked for: a tensor, or a number.
+        test_elements, test_element: where: a tensor, or a number.
+
     Raises:
         RuntimeError: bool or complex elements.
 
@@ -119,9 +123,16 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """The exclusive or, over all elements or over ``dim``, of their bits in float64 or int64: uint64.
 
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
     Raises:
         RuntimeError: another mode than 0; nothing to reduce.
         NotImplementedError: complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.hash_tensor(torch.tensor([1, 2, 3]))
+    tensor(0, dtype=torch.uint64)
     """
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")

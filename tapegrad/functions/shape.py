@@ -33,7 +33,11 @@ def _is_view(self: Tensor) -> bool:
 
 @public("Tensor")
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the length of one dimension."""
+    """The shape, or the length of one dimension.
+
+    Args:
+        dim: the dimension whose length is wanted, an int; None for all, as a ``torch.Size``.
+    """
     return self.shape if dim is None else self.shape[existing_dim(dim, self.ndim)]
 
 
@@ -122,8 +126,17 @@ def viewed(input: Tensor, shape: Sequence[int]) -> Tensor:
 def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None = None) -> Tensor:
     """The elements in another shape (one length may be -1), or their bytes as another dtype.
 
+    Args:
+        size: the lengths, one by one or as one tuple.
+
     Raises:
         RuntimeError: the shape holds another number of elements.
+
+    >>> import tapegrad as torch
+    >>> x = torch.arange(6)
+    >>> x.view(2, -1), x.view(3, 2)[0]
+    (tensor([[0, 1, 2],
+            [3, 4, 5]]), tensor([0, 1]))
     """
     args = args or ((size,) if size is not None else (dtype,) if dtype is not None else ())
     if len(args) == 1 and isinstance(args[0], dtype_class):
@@ -167,7 +180,16 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public("torch", "Tensor")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-dim tensor gets one dimension."""
+    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-dim tensor gets one dimension.
+
+    Raises:
+        IndexError: a dimension is out of range.
+        RuntimeError: ``start_dim`` comes after ``end_dim``.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
     start, end = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -181,7 +203,15 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @public("torch", "Tensor")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """The dimension ``dim`` spread over several of lengths ``sizes``, one of which may be -1."""
+    """The dimension ``dim`` spread over several of lengths ``sizes``, one of which may be -1.
+
+    Raises:
+        RuntimeError: no dimensions; ``sizes`` is empty, or its product is not the length of ``dim``.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 6).unflatten(1, (3, -1)).shape
+    torch.Size([2, 3, 2])
+    """
     axis = wrap_dim(dim, input.ndim)
     if input.ndim == 0:
         raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
@@ -256,19 +286,35 @@ def _with_dimensions(tensor: Tensor, ndim: int) -> Tensor:
 
 @public("torch", "functional")
 def atleast_1d(*tensors: Any) -> Any:
-    """Tensors with at least one dimension."""
+    """Tensors with at least one dimension.
+
+    Args:
+        tensors: one, of which the result is a tensor; or several, or a tuple or list of them, of which it is a tuple.
+    """
     return _atleast(1, tensors)
 
 
 @public("torch", "functional")
 def atleast_2d(*tensors: Any) -> Any:
-    """Tensors with at least two dimensions, new ones in front."""
+    """Tensors with at least two dimensions, new ones in front.
+
+    Args:
+        tensors: one, of which the result is a tensor; or several, or a tuple or list of them, of which it is a tuple.
+    """
     return _atleast(2, tensors)
 
 
 @public("torch", "functional")
 def atleast_3d(*tensors: Any) -> Any:
-    """Tensors with at least three dimensions: vectors become (1, N, 1), matrices (M, N, 1)."""
+    """Tensors with at least three dimensions: vectors become (1, N, 1), matrices (M, N, 1).
+
+    Args:
+        tensors: one, of which the result is a tensor; or several, or a tuple or list of them, of which it is a tuple.
+
+    >>> import tapegrad as torch
+    >>> torch.atleast_3d(torch.ones(2)).shape
+    torch.Size([1, 2, 1])
+    """
     return _atleast(3, tensors)
 
 
@@ -285,13 +331,25 @@ def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @public("torch", "Tensor", aliases=("swapdims",))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """``input`` with two dimensions exchanged."""
+    """``input`` with two dimensions exchanged.
+
+    Args:
+        dim0, dim1: the two dimensions; negative ones count from the end.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3, 4).transpose(0, -1).shape
+    torch.Size([4, 3, 2])
+    """
     return transposed(input, dim0, dim1)
 
 
 @public("torch", "Tensor")
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """``input`` with two dimensions exchanged."""
+    """``input`` with two dimensions exchanged.
+
+    Args:
+        axis0, axis1: the two dimensions; negative ones count from the end.
+    """
     return transposed(input, axis0, axis1)
 
 
@@ -300,7 +358,11 @@ declare_view(ops.t, lambda place: geometry.transposed(place, 0, 1) if len(place.
 
 @public("torch", "Tensor")
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; a tensor of fewer dimensions as it is."""
+    """The transpose of a matrix; a tensor of fewer dimensions as it is.
+
+    Raises:
+        RuntimeError: more than two dimensions.
+    """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return view_of(input, ops.t)
@@ -316,7 +378,18 @@ def permuted(input: Tensor, axes: Sequence[int]) -> Tensor:
 
 @public("torch", "Tensor")
 def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
-    """``input`` with its dimensions in the order given."""
+    """``input`` with its dimensions in the order given.
+
+    Args:
+        dims: for each dimension of the result, which one of ``input`` it is: ints, or one tuple of them.
+
+    Raises:
+        RuntimeError: not as many as ``input`` has, or one of them twice.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
+    """
     order = shape_of_arguments(args or (dims,))
     if len(order) != input.ndim:
         raise RuntimeError(
@@ -334,7 +407,18 @@ declare_view(ops.alias, lambda place: place)
 
 @public("torch", "Tensor", aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """``input`` with the dimensions ``source`` moved to the positions ``destination``, the others in their order."""
+    """``input`` with the dimensions ``source`` moved to the positions ``destination``, the others in their order.
+
+    Args:
+        source, destination: an int each, or tuples of as many ints.
+
+    Raises:
+        RuntimeError: another number of sources than of destinations, or one of them twice.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3, 4).movedim(0, -1).shape
+    torch.Size([3, 4, 2])
+    """
     source, destination = ((dims,) if isinstance(dims, int) else tuple(dims) for dims in (source, destination))
     if len(source) != len(destination):
         raise RuntimeError(
@@ -441,7 +525,17 @@ def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 @public("Tensor")
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """The tensor broadcast to a larger shape; -1 keeps a length."""
+    """The tensor broadcast to a larger shape; -1 keeps a length.
+
+    Args:
+        sizes, size: the lengths, one by one or as one tuple; new dimensions come in front.
+        implicit: changes nothing; PyTorch's interpreter sets it.
+
+    >>> import tapegrad as torch
+    >>> torch.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     return expanded(self, shape_of_arguments(sizes or (size,)))
 
 
@@ -453,13 +547,30 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public("torch")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """``input`` broadcast to a shape."""
+    """``input`` broadcast to a shape.
+
+    Args:
+        size: the shape, as a tuple; -1 keeps a length.
+
+    >>> import tapegrad as torch
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expanded(input, shape_of_arguments((size,)))
 
 
 @public("Tensor", name="broadcast_to")
 def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """The tensor broadcast to a shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``."""
+    """The tensor broadcast to a shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``.
+
+    Args:
+        sizes, size: the lengths, one by one or as one tuple.
+
+    Raises:
+        TypeError: no lengths.
+        RuntimeError: the tensor does not broadcast to them.
+    """
     if not sizes and size is None:
         raise TypeError('broadcast_to() missing 1 required positional arguments: "size"')
     return expanded(self, shape_of_arguments(sizes or (size,)))
@@ -467,7 +578,16 @@ def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 
 @public("torch", "functional", asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to; an int stands for one length."""
+    """The shape that tensors of these shapes broadcast to; an int stands for one length.
+
+    Raises:
+        RuntimeError: they don't broadcast.
+        ValueError: a negative length.
+
+    >>> import tapegrad as torch
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
     result: list[int] = []
     for position, shape in enumerate(shapes):
         if shape is None:

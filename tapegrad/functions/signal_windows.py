@@ -91,12 +91,18 @@ def _declare(function: str, formula: Callable[..., np.ndarray], *extras: str) ->
 
     window.__name__ = function
     more = "".join(f", {name}" for name in extras)
-    window.__doc__ = f"""A window: ``{function}(window_length, periodic=True{more})``.
+    window.__doc__ = f"""A window: ``{function}(window_length, periodic=True{more})``, a vector.
 
-    A periodic one is the symmetric one of a length that is one more, without its last number.
+    A periodic one is the symmetric one of a length that is one more, without its last number. ``torch.signal.windows``
+    says what its numbers are.
 
     Raises:
+        TypeError: a length that is no int.
         RuntimeError: a negative length, a dtype that is not floating.
+
+    >>> import tapegrad as torch
+    >>> torch.{function}(5, periodic=False)[2], torch.{function}(4).shape
+    (tensor(1.), torch.Size([4]))
     """
     public("torch")(window)
 

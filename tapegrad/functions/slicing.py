@@ -60,6 +60,10 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
     Raises:
         RuntimeError: the dimension is shorter than that.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(5).narrow(0, 1, 3)
+    tensor([1, 2, 3])
     """
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != INTEGRAL):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
@@ -97,7 +101,13 @@ def is_whole(item: slice, length: int) -> bool:
 @public("torch", "Tensor")
 @not_of_integers
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """``input`` with ``src`` at ``index`` of dimension ``dim``, as a new tensor."""
+    """``input`` with ``src`` at ``index`` of dimension ``dim``, as a new tensor.
+
+    >>> import tapegrad as torch
+    >>> torch.zeros(2, 3).select_scatter(torch.ones(2), 1, 0)
+    tensor([[1., 0., 0.],
+            [1., 0., 0.]])
+    """
     axis = wrap_dim(dim, input.ndim)
     index = _index_in_range(input, axis, operator.index(index))
     _check_source(src, (*input.shape[:axis], *input.shape[axis + 1 :]))
@@ -109,7 +119,15 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """``input`` with ``src`` in place of a slice of dimension ``dim``, as a new tensor."""
+    """``input`` with ``src`` in place of a slice of dimension ``dim``, as a new tensor.
+
+    Args:
+        start, end, step: the slice, as in ``input[start:end:step]`` of the dimension.
+
+    >>> import tapegrad as torch
+    >>> torch.zeros(5).slice_scatter(torch.ones(2), start=0, end=4, step=2)
+    tensor([1., 0., 1., 0., 0.])
+    """
     axis = wrap_dim(dim, input.ndim)
     first, length = slice_bounds(input.shape[axis], start, end, step)
     _check_source(src, (*input.shape[:axis], length, *input.shape[axis + 1 :]))
@@ -118,7 +136,16 @@ def slice_scatter(
 
 @public("torch", "Tensor")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """``input`` with ``src`` on a diagonal, as a new tensor."""
+    """``input`` with ``src`` on a diagonal, as a new tensor.
+
+    Args:
+        offset, dim1, dim2: which diagonal, as for ``diagonal``.
+
+    >>> import tapegrad as torch
+    >>> torch.zeros(2, 2).diagonal_scatter(torch.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     axis1, axis2 = _diagonal_dims(input.ndim, dim1, dim2)
     rows, columns = input.shape[axis1] - max(-offset, 0), input.shape[axis2] - max(offset, 0)
     rest = [length for axis, length in enumerate(input.shape) if axis not in (axis1, axis2)]
@@ -139,7 +166,15 @@ declare_view(slicing.diagonal, lambda place, offset, axis1, axis2: geometry.diag
 
 @public("torch", "Tensor")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension."""
+    """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension.
+
+    Args:
+        offset: how far above the main diagonal; below it, if negative.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(6).view(2, 3).diagonal(1)
+    tensor([1, 5])
+    """
     axis1, axis2 = _diagonal_dims(input.ndim, dim1, dim2)
     return view_of(input, slicing.diagonal, offset=offset, axis1=axis1, axis2=axis2)
 
@@ -153,7 +188,19 @@ def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
 
 @public("torch", "Tensor", out=Out(EXPECTED))
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor."""
+    """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor.
+
+    Args:
+        diagonal: which one, counted upwards from the main diagonal; below it, if negative.
+
+    Raises:
+        RuntimeError: neither one nor two dimensions.
+
+    >>> import tapegrad as torch
+    >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.arange(4).view(2, 2))
+    (tensor([[1, 0],
+            [0, 2]]), tensor([0, 3]))
+    """
     if input.ndim == 1:
         return slicing.diag_embed(input, offset=diagonal, axis1=0, axis2=1)
     if input.ndim == 2:
@@ -163,7 +210,17 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @public("torch", "Tensor")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices in dimensions ``dim1`` and ``dim2`` of the result that have the last dimension on a diagonal."""
+    """Matrices in dimensions ``dim1`` and ``dim2`` of the result that have the last dimension on a diagonal.
+
+    Args:
+        offset: how far above the main diagonal the elements are to be; below it, if negative.
+
+    >>> import tapegrad as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]), offset=1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
     ndim = input.ndim + 1
     axis1, axis2 = _diagonal_dims(ndim, dim1, dim2)
     return slicing.diag_embed(input, offset=offset, axis1=axis1, axis2=axis2)
@@ -171,7 +228,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @public("torch", "Tensor")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix that has all elements on a diagonal."""
+    """The matrix that has all elements on a diagonal.
+
+    Args:
+        offset: how far above the main diagonal the elements are to be; below it, if negative.
+    """
     return slicing.diag_embed(ravel(input), offset=offset, axis1=0, axis2=1)
 
 
@@ -180,7 +241,19 @@ declare_view(slicing.unfold, lambda place, axis, size, step: geometry.unfolded(p
 
 @public("Tensor")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of ``size`` items of a dimension, ``step`` apart; the items of a window are the last dimension."""
+    """Windows of ``size`` items of a dimension, ``step`` apart; the items of a window are the last dimension.
+
+    Args:
+        dimension: which one; its place is then taken by the number of windows.
+
+    Raises:
+        RuntimeError: a negative ``size`` or one beyond the dimension; ``step`` is not positive.
+
+    >>> import tapegrad as torch
+    >>> torch.arange(5).unfold(0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
+    """
     axis = wrap_dim(dimension, self.ndim)
     length = self.shape[axis] if self.ndim else 1
     if size < 0:
@@ -194,7 +267,19 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 @public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangles of matrices, up to a diagonal; the rest is zero."""
+    """The lower triangles of matrices, up to a diagonal; the rest is zero.
+
+    Args:
+        diagonal: the last that is kept, counted upwards from the main diagonal; below it, if negative.
+
+    Raises:
+        RuntimeError: fewer than two dimensions.
+
+    >>> import tapegrad as torch
+    >>> torch.tril(torch.ones(2, 3))
+    tensor([[1., 0., 0.],
+            [1., 1., 0.]])
+    """
     if input.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     return slicing.tril(input, diagonal=diagonal)
@@ -202,7 +287,19 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangles of matrices, from a diagonal on; the rest is zero."""
+    """The upper triangles of matrices, from a diagonal on; the rest is zero.
+
+    Args:
+        diagonal: the first that is kept, counted upwards from the main diagonal; below it, if negative.
+
+    Raises:
+        RuntimeError: fewer than two dimensions.
+
+    >>> import tapegrad as torch
+    >>> torch.triu(torch.ones(2, 3), diagonal=1)
+    tensor([[0., 1., 1.],
+            [0., 0., 1.]])
+    """
     if input.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
     return slicing.triu(input, diagonal=diagonal)

@@ -47,8 +47,16 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """The logarithm of ``softmax``, without forming it.
 
+    Args:
+        dim: along which the exponentials of the results add up to 1.
+        dtype: what ``input`` is cast to first.
+
     Raises:
         NotImplementedError: other than floating elements.
+
+    >>> import tapegrad as torch
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
     """
     return _softmax("log_softmax", ops.log_softmax, input, dim, dtype)
 
@@ -142,6 +150,13 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum over ``dim`` of ``exp(input)``, without overflow; -inf of nothing.
 
     Integers become floats.
+
+    Args:
+        keepdim: whether the dimensions that are reduced stay, with length 1.
+
+    >>> import tapegrad as torch
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6932)
     """
     return ops.logsumexp(input, axis=several_dims("logsumexp", dim, input.ndim), keepdims=keepdim)
 

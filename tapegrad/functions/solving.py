@@ -138,9 +138,18 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """``solve`` that says in ``info`` (int32) which pivot was the first to be zero: a named tuple (result, info).
 
+    Args:
+        A, B, left: as for ``solve``.
+
     Raises:
         RuntimeError: as ``solve``.
         LinAlgError: a singular matrix, with ``check_errors``.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.solve_ex(torch.tensor([[2.0]]), torch.tensor([[4.0]]))
+    torch.return_types.linalg_solve_ex(
+    result=tensor([[2.]]),
+    info=tensor(0, dtype=torch.int32))
     """
     out, info = _solved("torch.linalg.solve_ex", A, B, left)
     if check_errors:
@@ -159,6 +168,11 @@ def solve_triangular(
     Raises:
         RuntimeError: shapes that don't fit.
         NotImplementedError: integers, half types.
+
+    >>> import tapegrad as torch
+    >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 9.0], [0.0, 4.0]]), torch.tensor([[2.0], [4.0]]), upper=False)
+    tensor([[1.],
+            [1.]])
     """
     check_square("linalg.solve_triangular", input)
     check_matrices("linalg.solve_triangular", B, "B")
@@ -175,9 +189,18 @@ def triangular_solve(
 ) -> Any:
     """The X of ``A X = input`` for the upper or the lower triangle of A, or its ``transpose``: (solution, cloned A).
 
+    Args:
+        unitriangular: whether the diagonal counts as ones.
+
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
         NotImplementedError: integers, half types.
+
+    >>> import tapegrad as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.triangular_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]])).solution
+    tensor([[2.]])
     """
     for name, one in (("b", input), ("A", A)):
         if one.ndim < 2:
@@ -235,6 +258,9 @@ def _inverted(A: Tensor) -> tuple[Tensor, Tensor]:
 def inv(A: Tensor) -> Tensor:
     """The inverses of square matrices (..., n, n).
 
+    Args:
+        A: floating or complex.
+
     Raises:
         RuntimeError: no square matrices; integers or half types.
         LinAlgError: a singular matrix.
@@ -258,6 +284,9 @@ def inverse(input: Tensor) -> Tensor:
 @public("linalg")
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """``inv`` that says in ``info`` (int32) which pivot was the first to be zero: a named tuple (inverse, info).
+
+    Args:
+        A: floating or complex square matrices (..., n, n).
 
     Raises:
         RuntimeError: as ``inv``.

@@ -58,8 +58,17 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
 
     Equal elements keep their order, whether ``stable`` is asked for or not.
 
+    Args:
+        dim: the dimension that is sorted.
+        descending: whether the largest comes first.
+
     Raises:
         RuntimeError: complex elements.
+
+    >>> import tapegrad as torch
+    >>> values, indices = torch.sort(torch.tensor([3, 1, 2]), descending=True)
+    >>> values, indices
+    (tensor([3, 2, 1]), tensor([0, 2, 1]))
     """
     if not isinstance(descending, bool) or isinstance(dim, bool):
         raise invalid("sort", dim, descending)
@@ -73,8 +82,16 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
     """The indices (int64) that sort ``input`` along ``dim``; equal elements keep their order.
 
+    Args:
+        descending: whether the largest comes first.
+        stable: changes nothing: the order is stable.
+
     Raises:
         RuntimeError: complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
     """
     check_flag("argsort", "descending", descending)
     axis = one_dim("argsort", dim, input.ndim)
@@ -96,6 +113,10 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
     Raises:
         RuntimeError: fewer than ``k`` elements; bool or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.topk(torch.tensor([3, 1, 2]), 2).values
+    tensor([3, 2])
     """
     if isinstance(k, (bool, float, str)) or k is None:
         raise TypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
@@ -112,9 +133,16 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest elements over ``dim``, counted from 1: a named tuple of ``values`` and ``indices``.
 
+    Args:
+        keepdim: whether ``dim`` stays, with length 1.
+
     Raises:
         RuntimeError: fewer than ``k`` elements.
         NotImplementedError: bool or complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.kthvalue(torch.tensor([30, 10, 20]), 2).values
+    tensor(20)
     """
     axis = one_dim("kthvalue", dim, input.ndim)
     check_nonempty("kthvalue", input, (axis,))
@@ -129,8 +157,15 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``.
 
+    Args:
+        keepdim: whether ``dim`` stays, with length 1.
+
     Raises:
         NotImplementedError: complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.mode(torch.tensor([2, 1, 2])).values
+    tensor(2)
     """
     axis = one_dim("mode", dim, input.ndim)
     check_nonempty("mode", input, (axis,))
@@ -248,6 +283,10 @@ def searchsorted(
 
     Raises:
         RuntimeError: shapes that don't match; contradictory sides.
+
+    >>> import tapegrad as torch
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+    tensor([1, 2])
     """
     right = _search_side(right, side)
     _check_search(sorted_sequence, input)
@@ -263,8 +302,16 @@ def searchsorted(
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the interval between ``boundaries`` (ascending) in which each number lies; see ``searchsorted``.
 
+    Args:
+        out_int32: whether the result is int32, not int64.
+        right: whether a number that equals a boundary lies behind it.
+
     Raises:
         RuntimeError: ``boundaries`` is not 1-dimensional.
+
+    >>> import tapegrad as torch
+    >>> torch.bucketize(torch.tensor([1, 3, 9]), torch.tensor([1, 3, 5]))
+    tensor([0, 1, 3])
     """
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -340,6 +387,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     Raises:
         RuntimeError: no bins; bounds in the wrong order or not finite.
         NotImplementedError: not floating.
+
+    >>> import tapegrad as torch
+    >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
+    tensor([2., 1.])
     """
     if input.dtype.category != FLOATING:
         raise not_implemented("histogram_cpu", input.dtype)
@@ -409,8 +460,15 @@ def unique(
     With ``return_inverse`` also the index of each element among them, with ``return_counts`` also how often each occurs
     (int64). They are found on the host: not under ``jax.jit``. Not differentiable: backward raises.
 
+    Args:
+        sorted: changes nothing: they are sorted in any case.
+
     Raises:
         NotImplementedError: complex elements.
+
+    >>> import tapegrad as torch
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
     """
     axis, places, inverse, counts = _unique("unique", _distinct_rows, input, dim)
     values = sorting.unique(input, places) if axis is None else sorting.unique_dim(input, places, axis=axis)
@@ -421,7 +479,16 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The first element (or slice along ``dim``) of every run of equal ones: see ``unique``."""
+    """The first element (or slice along ``dim``) of every run of equal ones: see ``unique``.
+
+    Args:
+        return_inverse: whether to return the run of each element, too.
+        return_counts: whether to return the lengths of the runs, too.
+
+    >>> import tapegrad as torch
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
     axis, places, inverse, counts = _unique("unique_consecutive", _runs, input, dim)
     values = sorting.unique_consecutive(input, places, axis=axis)
     return _results(values, inverse, counts, return_inverse, return_counts)

@@ -43,7 +43,7 @@ def of_input(op: Operator) -> Callable:
 
 def declare_as_special(function: Callable, op: Operator) -> None:
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
+    function.__doc__ = function.__doc__ or op.__doc__
     public("special", out=Out(derivative=bool(op.formulas)))(function)
 
 
@@ -63,7 +63,11 @@ def _of_two(name: str, input: Any, other: Any) -> tuple[Any, Any]:
 
 @public("special")
 def xlog1py(input: Any, other: Any) -> Tensor:
-    """``input * log1p(other)``, 0 where ``input`` is 0; either may be a number."""
+    """``input * log1p(other)``, 0 where ``input`` is 0; either may be a number.
+
+    Raises:
+        NotImplementedError: complex elements.
+    """
     x, y = _of_two("xlog1py", input, other)
     if common_dtype(x, y).category == COMPLEX:
         raise unsupported("xlog1py_cpu", common_dtype(x, y))
@@ -158,7 +162,11 @@ public("special", name="multigammaln", out=Out(called="mvlgamma"))(mvlgamma)
 
 @public("special")
 def ndtr(input: Tensor) -> Tensor:
-    """The distribution function of the standard normal distribution."""
+    """The distribution function of the standard normal distribution.
+
+    Raises:
+        NotImplementedError: complex elements.
+    """
     if input.dtype.category == COMPLEX:
         raise unsupported("erf_vml_cpu", input.dtype)
     return special.times(special.erfc(input * -(0.5**0.5)), 0.5)

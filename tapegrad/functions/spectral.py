@@ -79,6 +79,10 @@ def stft(
 ) -> Tensor:
     """The Fourier transforms of windows on a signal, ``hop_length`` (``n_fft // 4``) apart.
 
+
+    Returns:
+        Shape (batch, frequencies, windows).
+
     Args:
         input: of shape (time,) or (batch, time).
         n_fft: how many points a transform has.
@@ -89,11 +93,12 @@ def stft(
         return_complex: False gives real and imaginary parts in a last dimension.
         align_to_window: without ``center``, whether windows begin with the window's factors, not with the points.
 
-    Returns:
-        Shape (batch, frequencies, windows).
-
     Raises:
         RuntimeError: PyTorch's messages.
+
+    >>> import tapegrad as torch
+    >>> torch.stft(torch.ones(8), n_fft=4, window=torch.ones(4), return_complex=True).shape
+    torch.Size([3, 9])
     """
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -194,9 +199,15 @@ def istft(
         input: complex, of shape (batch, frequencies, windows) or (frequencies, windows).
         length: that of the signal, which is cut off or filled up with zeros.
         return_complex: whether the signal is complex.
+        n_fft, hop_length, win_length, window, center, normalized, onesided: as for ``stft``.
 
     Raises:
         RuntimeError: PyTorch's messages; among others where the windows leave a part of the signal unseen.
+
+    >>> import tapegrad as torch
+    >>> spectrum = torch.stft(torch.arange(8.0), n_fft=4, window=torch.ones(4), return_complex=True)
+    >>> torch.istft(spectrum, n_fft=4, window=torch.ones(4), length=8).round()
+    tensor([0., 1., 2., 3., 4., 5., 6., 7.])
     """
     if not input.dtype.is_complex:
         raise RuntimeError(

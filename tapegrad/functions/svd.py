@@ -58,6 +58,10 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     U and Vh are square, or of min(m, n) columns and rows unless ``full_matrices``. Gradients through them are nan where
     singular values are equal; for complex matrices the loss may not depend on their phases.
 
+    Args:
+        A: matrices (..., m, n).
+        driver: refused, as PyTorch does on CPUs.
+
     Raises:
         RuntimeError: integers, fewer than two dimensions.
         LinAlgError: elements that are not finite.
@@ -72,6 +76,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 @public("linalg")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices, descending: see ``svd``. Their gradient is finite also where they are equal.
+
+    Args:
+        A, driver: as for ``svd``.
 
     >>> import tapegrad as torch
     >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
@@ -89,6 +96,9 @@ def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """``U``, ``S`` and ``V`` (not its adjoint) of matrices: ``linalg.svd`` in its older form.
 
     Without ``compute_uv`` U and V are zeros, square.
+
+    Args:
+        some: whether U and V have min(m, n) columns only; else they are square.
 
     Raises:
         RuntimeError: as ``linalg.svd``.

@@ -38,6 +38,19 @@ def check(input: Tensor, refusals: Refusals) -> None:
     raise error(text)
 
 
+ELEMENTS = {BOOL: "booleans", INTEGRAL: "integers", FLOATING: "floating elements", COMPLEX: "complex elements"}
+"""What elements of each category of dtypes are called."""
+
+
+def said_of(refusals: Refusals, **errors: str) -> str:
+    """What a docstring says under ``Raises:``, of refusals and of other errors by their names."""
+    for category, refusal in sorted(refusals.items()):
+        error, elements = "NotImplementedError" if isinstance(refusal, str) else refusal[0].__name__, ELEMENTS[category]
+        errors[error] = f"{errors[error]}; {elements}" if error in errors else elements
+    lines = "".join(f"        {error}: {when}.\n" for error, when in errors.items())
+    return f"\n\n    Raises:\n{lines}    " if errors else ""
+
+
 def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], Tensor]:
     """The function of PyTorch's vocabulary that calls an operator of one input."""
     if refusals is None:
@@ -52,7 +65,7 @@ def unary(op: Operator, refusals: Refusals | None = None) -> Callable[[Tensor], 
             return op(input)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.__doc__
+    function.__doc__ = f"{op.__doc__}{said_of(refusals or {})}"
     return function
 
 
@@ -168,6 +181,12 @@ def nan_to_num(
 ) -> Tensor:
     """``input`` with 0, the greatest and the least finite number (or those given) for nan, inf and -inf.
 
+    Args:
+        nan, posinf, neginf: numbers; None: 0 and the dtype's limits.
+
+    Raises:
+        RuntimeError: complex elements that require grad.
+
     >>> import tapegrad as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=1.0)
     tensor([0., 1.])
@@ -208,8 +227,15 @@ _OF_PARTS = Out("Expected object of scalar type {R} but got scalar type {O} for 
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor of these parts, broadcast together.
 
+    Args:
+        real, imag: tensors of one floating dtype.
+
     Raises:
         RuntimeError: the parts are not floating, or not of one dtype.
+
+    >>> import tapegrad as torch
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
     """
     _check_parts("complex", real, imag)
     return ops.complex(real, imag)
@@ -219,8 +245,15 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex tensor of these absolute values and angles, broadcast together.
 
+    Args:
+        abs, angle: tensors of one floating dtype; angles in radians.
+
     Raises:
         RuntimeError: the parts are not floating, or not of one dtype.
+
+    >>> import tapegrad as torch
+    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+    tensor([2.+0.j])
     """
     _check_parts("polar", abs, angle)
     return ops.polar(abs, angle)

@@ -36,7 +36,9 @@ def copying(function: Callable) -> Callable:
     def copied(*args: Any, **kwargs: Any) -> Any:
         return own_copy(function(*args, **kwargs))
 
-    copied.__doc__ = f"What ``{function.__name__}`` shows, as a tensor of its own."
+    shown = function.__name__.strip("_")
+    own = f"\n\n    {function.__doc__}" if function.__name__ == "_slice" else ""
+    copied.__doc__ = f"What ``{shown}`` shows, as a tensor of its own; it takes and raises what ``{shown}`` does.{own}"
     return copied
 
 
@@ -45,6 +47,12 @@ def _view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    """That is ``start:end:step`` in the dimension ``dim`` of an index.
+
+    >>> import tapegrad as torch
+    >>> torch.slice_copy(torch.arange(5), 0, 1, 4)
+    tensor([1, 2, 3])
+    """
     first, length = slicing.slice_bounds(input.shape[shape.wrap_dim(dim, input.ndim)], start, end, step)
     return slicing.sliced(input, shape.wrap_dim(dim, input.ndim), first, length, step)
 
@@ -72,6 +80,12 @@ for _name, _function in {
 @public("torch", "Tensor")
 def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` items of a dimension, from ``start`` on, as a tensor of their own.
+
+    Args:
+        dim: the dimension.
+
+    Raises:
+        RuntimeError: ``dim`` is out of range, or the dimension is shorter than that.
 
     >>> import tapegrad as torch
     >>> torch.arange(4).narrow_copy(0, 1, 2)

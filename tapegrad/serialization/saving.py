@@ -43,6 +43,8 @@ def save(
         f: a path, where the file appears when it is complete, and until then the old one stays; or a binary file.
         pickle_module: what writes the pickle.
         pickle_protocol: of the pickle; ``load`` without ``weights_only=False`` reads protocol 2.
+        _use_new_zipfile_serialization, _disable_byteorder_record: as in PyTorch: False for its older format; True to
+            leave out in which order bytes are.
 
     Raises:
         RuntimeError: the folder isn't there; or two tensors show one storage as different dtypes.

@@ -1630,7 +1630,7 @@ class TensorMethods:
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """``torch.split``."""
+        """``torch.split`` of this tensor."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
         """Pieces of a dimension, of these lengths."""
     def sqrt(self) -> Tensor:

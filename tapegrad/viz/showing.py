@@ -16,7 +16,16 @@ def graph(
     self: Tensor, names: Mapping[str, Tensor] | None = None, *, inputs: Any = None, title: str | None = None,
     fold: bool = True, most: int = 1000,
 ) -> Any:  # fmt: skip
-    """The picture of this tensor's graph; see ``torch.viz.graph``."""
+    """The picture of this tensor's graph; see ``torch.viz.graph``.
+
+    Args:
+        names, inputs, title, fold, most: as there.
+
+    >>> import tapegrad as torch
+    >>> w = torch.ones(3, requires_grad=True)
+    >>> "MulBackward0" in (w * 2).sum().graph({"w": w}).svg()
+    True
+    """
     return part("graph")(self, names, inputs=inputs, title=title, fold=fold, most=most)
 
 

@@ -169,10 +169,9 @@ def gradient_of_scalar(
 def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
     """The output of ``func`` and the product of its Hessian with ``v``.
 
-    For real functions whose second derivatives are continuous this is ``vhp``, which takes one pass less.
-
-    Args, Returns, Raises:
-        as ``vhp``.
+    For real functions whose second derivatives are continuous this is ``vhp``, which takes one pass less. What the
+    arguments ``inputs``, ``v``, ``create_graph`` and ``strict`` are, what is returned and what is raised is said
+    there.
 
     >>> import tapegrad as torch
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))

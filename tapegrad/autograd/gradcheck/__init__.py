@@ -148,8 +148,11 @@ def gradgradcheck(
         eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
         fast_mode, masked: as for ``gradcheck``.
 
-    Returns, raises:
-        As ``gradcheck``.
+    Returns:
+        as ``gradcheck``.
+
+    Raises:
+        ValueError, RuntimeError: as ``gradcheck``.
 
     >>> import tapegrad as torch
     >>> x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)

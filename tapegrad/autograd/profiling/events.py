@@ -87,6 +87,10 @@ class FunctionEvent(Times):
         cpu_memory_usage: the bytes of the results, if memory was recorded.
         flops: an estimate of the floating point operations, if asked for.
 
+    What PyTorch tells of devices, remote calls and recorded arguments besides (``overload_name``, ``use_device``,
+    ``device_type``, ``device_index``, ``device_memory_usage``, ``is_async``, ``is_remote``, ``is_legacy``,
+    ``is_user_annotation``, ``node_id``, ``concrete_inputs``, ``kwinputs``) is kept as given.
+
     >>> event = FunctionEvent(id=0, name="work", thread=1, start_us=10, end_us=15)
     >>> event.key, event.cpu_time_total, event.self_cpu_time_total_str
     ('work', 5, '5.000us')
@@ -156,11 +160,19 @@ class FunctionEvent(Times):
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Put an event directly inside this one."""
+        """Put an event directly inside this one.
+
+        Args:
+            child: the event inside.
+        """
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Put this event directly inside another one."""
+        """Put this event directly inside another one.
+
+        Args:
+            parent: the event around it.
+        """
         self.cpu_parent = parent
 
     def __repr__(self) -> str:
@@ -240,7 +252,17 @@ class FunctionEventAvg(Times):
 
 
 class EventList(list):
-    """A list of events, or of their averages; prints as a table."""
+    """A list of events, or of their averages; prints as a table.
+
+    Args:
+        use_device: the device whose times the table would show, or None.
+        profile_memory, with_flops: whether the table has columns of bytes and of floating point operations.
+
+    >>> import tapegrad as torch
+    >>> event = torch.autograd.profiler.FunctionEvent(0, "work", 1, 10, 15)
+    >>> torch.autograd.profiler.EventList([event]).total_average().count
+    1
+    """
 
     def __init__(
         self, *args: Any, use_device: str | None = None, profile_memory: bool = False, with_flops: bool = False
@@ -390,7 +412,11 @@ class EventList(list):
         return total
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events to a JSON file that ``chrome://tracing`` and Perfetto show."""
+        """Write the events to a JSON file that ``chrome://tracing`` and Perfetto show.
+
+        Args:
+            path: the file's name.
+        """
         events = [
             {"name": event.trace_name, "ph": "X", "ts": event.time_range.start, "dur": event.time_range.elapsed_us(),
              "tid": event.thread, "pid": "CPU functions", "args": {}}
@@ -405,6 +431,10 @@ class EventList(list):
 
     def export_stacks(self, path: str, metric: str) -> None:
         """Write a line for each event: its places in the program, the outermost first, and its weight.
+
+        Args:
+            path: the file's name.
+            metric: ``"self_cpu_time_total"`` or ``"self_cuda_time_total"``: what weighs.
 
         Raises:
             ValueError: there is no such metric.

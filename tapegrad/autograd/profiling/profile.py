@@ -43,7 +43,7 @@ class profile:
         with_flops: estimate floating point operations of products of matrices; implies ``record_shapes``.
         profile_memory: note the bytes of results.
         with_stack: note where in the program operators were called.
-        with_modules, use_kineto, experimental_config: accepted and ignored.
+        with_modules, use_kineto, experimental_config, custom_trace_id_callback: accepted and ignored.
         use_cpu: must be True.
         acc_events: of several cycles, keep the events of all.
         sync: wait for the results of each event, to measure the computation and not only its dispatch.
@@ -161,13 +161,29 @@ class profile:
         return self.results is not None or self._function_events is not None
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **layout: Any) -> str:
-        """The events as a table; see ``EventList.table``."""
+        """The events as a table; see ``EventList.table``.
+
+        Args:
+            sort_by, row_limit, layout: an attribute of events to sort by; how many rows at most; further settings.
+        """
         return self.function_events.table(sort_by, row_limit, **layout)
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The averages of the events of each name; see ``EventList.key_averages``."""
+        """The averages of the events of each name; see ``EventList.key_averages``.
+
+        Args:
+            group_by_input_shape: keep different shapes apart.
+            group_by_stack_n: keep apart what differs in the innermost so many places of the program.
+            group_by_overload_name: keep different overloads apart.
+
+        >>> import tapegrad as torch
+        >>> with torch.autograd.profiler.profile() as prof:
+        ...     _ = torch.ones(2) + 1, torch.ones(2) + 2
+        >>> [event.count for event in prof.key_averages() if event.key == "aten::add"]
+        [2]
+        """
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
@@ -182,6 +198,10 @@ class profile:
     def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
         """Write a JSON file that ``chrome://tracing`` and Perfetto show.
 
+        Args:
+            path: the file's name.
+            metadata: entries that are added to the file.
+
         Raises:
             AttributeError: the block has not ended.
         """
@@ -189,6 +209,10 @@ class profile:
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write where the time went, a line for each event, as tools that draw flame graphs read it.
+
+        Args:
+            path: the file's name.
+            metric: ``"self_cpu_time_total"`` or ``"self_cuda_time_total"``: what weighs.
 
         Raises:
             AssertionError: made without ``with_stack``.
