@@ -161,21 +161,16 @@ def _is_long(value: Any) -> bool:
 
 
 def _is_index(value: Any) -> bool:
-    """Whether a value can be used as an int: also by ``__index__``, but truth values and tensors can't."""
-    if isinstance(value, (bool, Tensor)) or not hasattr(value, "__index__"):
+    """Whether a value can be used as an int: also by ``__index__``, as tensors of one element, but not truth values."""
+    if isinstance(value, Tensor):
+        return value._spec.numel == 1 and value.dtype.category < 2
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         return _is_long(value)
     try:
         operator.index(value)
     except TypeError:
         return False
     return True
-
-
-def _is_size(value: Any) -> bool:
-    """Whether a value is an int where sizes are taken: also a tensor of one element."""
-    if isinstance(value, Tensor):
-        return value._spec.numel == 1 and value.dtype.category < 2
-    return _is_index(value)
 
 
 def _is_plain(tensor: Tensor) -> bool:
@@ -214,9 +209,9 @@ def _named(*names: str) -> Callable[[Any], bool]:
 _PYTHON_TYPES = (bool, int, float, complex)
 
 CHECKS: dict[str, Callable[[Any], bool]] = {
-    "Tensor": _is_tensor, "Number": _is_number, "int": _is_int, "index": _is_size, "float": _is_float,
+    "Tensor": _is_tensor, "Number": _is_number, "int": _is_int, "index": _is_index, "float": _is_float,
     "bool": lambda value: isinstance(value, bool), "str": lambda value: isinstance(value, (str, bytes)),
-    "ints": _first(_is_index), "indices": _first(_is_size), "floats": _first(_is_float), "Numbers": _first(_is_number),
+    "ints": _first(_is_index), "indices": _first(_is_index), "floats": _first(_is_float), "Numbers": _first(_is_number),
     "Tensors": lambda value: isinstance(value, (tuple, list)),
     "dtype": lambda value: isinstance(value, dtype) or (isinstance(value, type) and value in _PYTHON_TYPES),
     "layout": lambda value: isinstance(value, layout),
@@ -226,7 +221,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 }  # fmt: skip
 """Whether a value is of a type of the table."""
 
-SINGLE = {"ints": _is_size, "indices": _is_size, "floats": _is_float}
+SINGLE = {"ints": _is_index, "indices": _is_index, "floats": _is_float}
 """What stands for a sequence of known length."""
 
 SEQUENCES = frozenset(("ints", "indices"))
