@@ -387,6 +387,8 @@ def get_device(input: Tensor) -> int:
 @public("Tensor")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """False: memory is not pinned here."""
+    if device is not None:
+        named_device("is_pinned", device)
     return False
 
 

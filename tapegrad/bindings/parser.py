@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
+from tapegrad.bindings.parser_table import FUNCTIONS, INNER, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.tensor.layout import layout, memory_format
@@ -135,6 +135,16 @@ def overloads_of(function: str, method: bool) -> tuple[Overload, ...]:
     texts = METHODS.get(function) if method else FUNCTIONS.get(function)
     if texts is None and method and function in FUNCTIONS:
         texts = " | ".join(_without_tensor(text) for text in FUNCTIONS[function].split(" | "))
+    return _overloads(function, texts)
+
+
+@cache
+def inner_overloads(function: str) -> tuple[Overload, ...]:
+    """The signatures of the function in C++ that one in Python calls by its own name; none if there is no such one."""
+    return _overloads(function, INNER.get(function, FUNCTIONS.get(function)))
+
+
+def _overloads(function: str, texts: str | None) -> tuple[Overload, ...]:
     return () if texts is None else tuple(parsed(function, text) for text in texts.split(" | "))
 
 
@@ -384,16 +394,30 @@ def check_inner(function: str, given: dict[str, Any]) -> bool:
     Traceback (most recent call last):
     TypeError: group_norm(): argument 'weight' (position 3) must be Tensor, not float
     """
-    overloads = overloads_of(function, False)
+    overloads = inner_overloads(function)
     taken: dict[SignatureParameter, Any] = {}
     for position, parameter in enumerate(overloads[0].parameters if len(overloads) == 1 else ()):
-        value = given.get(parameter.name)
-        if value is not None and parameter.name not in ("input", "reduction"):
+        value = given.get(parameter.name, ABSENT)
+        allowed = value is ABSENT or (value is None and parameter.nullable)
+        if not allowed and parameter.name not in ("input", "reduction"):
             try:
                 taken |= unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position)})
             except Refused as error:
                 raise TypeError(*error.args) from None
     return _is_lasting(taken)
+
+
+def check_given(function: str, *args: Any) -> None:
+    """Refuse what a function in Python gives to the one in C++ that has its name, if that won't take it.
+
+    >>> check_given("atleast_1d", [1])
+    Traceback (most recent call last):
+    TypeError: expected Tensor as element 0 in argument 0, but got int
+    """
+    try:
+        unpacked(*chosen(inner_overloads(function), args, {}))
+    except Refused as error:
+        raise TypeError(*error.args) from None
 
 
 def _is_lasting(given: dict[SignatureParameter, Any]) -> bool:
@@ -525,6 +549,11 @@ def _unpack_sequence(function: str, parameter: SignatureParameter, values: Seque
     check = CHECKS["int" if parameter.type == "ints" else "index"]
     for place, value in enumerate(values, 1):
         reason = ""
+        if isinstance(value, Tensor) and value.dtype.category == 0 and parameter.type == "indices":
+            raise RuntimeError(
+                "Expected scalar.isIntegral( false) to be true, but got false.  (Could this error message be improved?  "
+                "If so, please report an enhancement request to PyTorch.)"
+            )
         if not (check(value) or _is_index(value)):
             reason = f"type must be {parameter.shown},but got {type_name(value)}"
         elif _is_long(value) and not -(2**63) <= value < 2**63:

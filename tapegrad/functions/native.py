@@ -120,7 +120,9 @@ def native_group_norm(
     Raises:
         RuntimeError: numbers that don't fit.
     """
-    if group <= 0 or C % group:
+    if group <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {group}")
+    if C % group:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={group}"

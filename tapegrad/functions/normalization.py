@@ -224,12 +224,12 @@ def group_norm(
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     per_group = input.shape[0] * input.shape[1] // num_groups
     for length in input.shape[2:]:
         per_group *= length
     _refuse_single_values(per_group, str([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]]))
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if input.shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "

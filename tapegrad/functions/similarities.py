@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.naming import renamed
-from tapegrad.bindings.registry import public
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution.dtypes import BOOL, FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arithmetic import BOOL_FROM_BOOL
@@ -58,7 +58,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     Raises:
         RuntimeError: shapes that don't broadcast.
     """
-    difference = plus(arithmetic.sub(x1, x2), eps)
+    difference = plus(NAMESPACES["Tensor"]["sub"](x1, x2), eps)
     axis = (difference.ndim - 1,) if difference.ndim else ()
     p = float(p)
     return norms.distance_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
