@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.bindings.factory import named_device
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, overrides, public
 from tapegrad.bindings.viewing import data_version_of, sharing
 from tapegrad.dispatch.accumulation import refit

@@ -384,7 +384,7 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     return _is_lasting(given)
 
 
-def check_inner(function: str, given: dict[str, Any]) -> bool:
+def check_inner(function: str, given: dict[str, Any], method: bool = False) -> bool:
     """Refuse what a function in Python is given and PyTorch's one in C++, which it calls by the same name, won't take.
 
     Where that one has several signatures nothing is said here: an argument that one doesn't take another may. Returns
@@ -401,7 +401,7 @@ def check_inner(function: str, given: dict[str, Any]) -> bool:
         allowed = value is ABSENT or (value is None and parameter.nullable)
         if not allowed and parameter.name not in ("input", "reduction"):
             try:
-                taken |= unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position)})
+                taken |= unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position - method)})
             except Refused as error:
                 raise TypeError(*error.args) from None
     return _is_lasting(taken)

@@ -941,6 +941,7 @@ NUMBERS_AS_TENSORS = frozenset((
 
 INNER = by_name({
     "atleast_1d atleast_2d atleast_3d": "Tensor input | Tensors tensors",
+    "chain_matmul": "Tensors matrices",
     "huber_loss": "Tensor input, Tensor target, int reduction=1, float delta=1",
     "pad": "Tensor input, indices pad, str mode=\"constant\", float? value=None",
     "smooth_l1_loss": "Tensor input, Tensor target, int reduction=1, float beta=1",

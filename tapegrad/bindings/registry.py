@@ -31,7 +31,7 @@ from tapegrad.bindings.parser import (
     respelled,
     type_name,
 )
-from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
+from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
 from tapegrad.doors import Door
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.ops.signatures import parameters_of
@@ -301,8 +301,8 @@ class Signature:
             raise self.refusal(args)
         if self.in_python():
             self.check_truths(args, kwargs)
-            if not self.native or any(map(is_large, (*args, *kwargs.values()))):
-                lasting = check_inner(self.called, self.given_on(args, kwargs)) and lasting
+            if not self.native or (self.method and self.called in METHODS_IN_PYTHON) or any(map(is_large, (*args, *kwargs.values()))):
+                lasting = check_inner(self.called, self.given_on(args, kwargs), self.method) and lasting
         return lasting
 
     def bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -225,6 +225,8 @@ def adaptive(function: str, dims: int, shape: tuple[int, ...], output_size: Any)
 
 
 def _adaptive_sizes(function: str, dims: int, shape: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
+    if not isinstance(output_size, int):
+        len(output_size)  # what is no sequence is refused in Python's words, by PyTorch's function too
     sizes = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
     if dims > 1 and not isinstance(output_size, int) and len(shape) <= len(sizes):
         raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")

@@ -13,6 +13,7 @@ from tapegrad.bindings.arguments import is_scalar, not_implemented, wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.layouts import in_column_major_order
 from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import COMPLEX, FLOATING

@@ -45,6 +45,8 @@ def _view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    if step < 1:
+        raise RuntimeError("slice step must be positive")
     first, length = slicing.slice_bounds(input.shape[shape.wrap_dim(dim, input.ndim)], start, end, step)
     return slicing.sliced(input, shape.wrap_dim(dim, input.ndim), first, length, step)
 
