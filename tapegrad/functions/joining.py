@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.bindings.arguments import shape_of_arguments, wrap_dim
 from tapegrad.bindings.declarations import Out
-from tapegrad.bindings.factory import is_integer, type_name
+from tapegrad.bindings.factory import type_name
 from tapegrad.bindings.parser import check_inner
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import no_overload
@@ -239,7 +239,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     Raises:
         RuntimeError: the lengths don't add up to the dimension.
     """
-    if isinstance(split_size_or_sections, Tensor) and is_integer(split_size_or_sections):
+    if isinstance(split_size_or_sections, Tensor) and split_size_or_sections._spec.numel == 1:
         split_size_or_sections = int(split_size_or_sections)
     if not isinstance(split_size_or_sections, int):  # in PyTorch's words for what is no sequence, either
         return split_with_sizes(tensor, split_size_or_sections, dim)

@@ -211,6 +211,11 @@ def rms_norm(
     return normalization.rms_norm(input, weight, axes=axes, eps=float(eps))
 
 
+def _check_groups(num_groups: int) -> None:
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+
+
 @public("nn.functional")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
@@ -224,12 +229,11 @@ def group_norm(
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     per_group = input.shape[0] * input.shape[1] // num_groups
     for length in input.shape[2:]:
         per_group *= length
     _refuse_single_values(per_group, str([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]]))
+    _check_groups(num_groups)
     if input.shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -244,6 +248,7 @@ def torch_group_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
     """See ``torch.nn.functional.group_norm``."""
+    _check_groups(num_groups)
     return group_norm(input, num_groups, weight, bias, eps)
 
 

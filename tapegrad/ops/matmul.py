@@ -343,7 +343,7 @@ linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "mv", node="S
 
 def _check_addmm(specs: Sequence, settings: dict) -> None:
     addend, x, y = specs
-    for name, spec in (("mat1", x), ("self", addend)):
+    for name, spec in (("self", addend), ("mat1", x)):
         if spec is not None and spec.dtype is not y.dtype:
             names = f"{spec.dtype.scalar_name} and {y.dtype.scalar_name}"
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
@@ -409,7 +409,7 @@ def _check_batched_addend(specs: Sequence, settings: dict, *, summed: bool) -> N
         first = () if summed else (_length(x, 0),)
         target = (*first, _length(x, 1), _length(y, 2))
         _expandable(addend.shape, target)
-    if addend is not None and not addend.dtype is x.dtype is y.dtype:
+    if addend is not None and addend.dtype is not x.dtype and not summed:
         names = tuple(cpp_name(spec.dtype) for spec in specs)
         raise RuntimeError("Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*names))
     check_bmm(x, y)
