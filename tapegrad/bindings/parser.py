@@ -551,8 +551,8 @@ def _unpack_sequence(function: str, parameter: SignatureParameter, values: Seque
         reason = ""
         if isinstance(value, Tensor) and value.dtype.category == 0 and parameter.type == "indices":
             raise RuntimeError(
-                "Expected scalar.isIntegral( false) to be true, but got false.  (Could this error message be improved?  "
-                "If so, please report an enhancement request to PyTorch.)"
+                "Expected scalar.isIntegral( false) to be true, but got false.  (Could this error message be improved? "
+                " If so, please report an enhancement request to PyTorch.)"
             )
         if not (check(value) or _is_index(value)):
             reason = f"type must be {parameter.shown},but got {type_name(value)}"

@@ -301,7 +301,8 @@ class Signature:
             raise self.refusal(args)
         if self.in_python():
             self.check_truths(args, kwargs)
-            if not self.native or (self.method and self.called in METHODS_IN_PYTHON) or any(map(is_large, (*args, *kwargs.values()))):
+            calls_another = not self.native or (self.method and self.called in METHODS_IN_PYTHON)
+            if calls_another or any(map(is_large, (*args, *kwargs.values()))):
                 lasting = check_inner(self.called, self.given_on(args, kwargs), self.method) and lasting
         return lasting
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tapegrad.bindings.arguments import shape_of_arguments, wrap_dim
+from tapegrad.bindings.arguments import refuse_large, shape_of_arguments, wrap_dim
 from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.factory import type_name
 from tapegrad.bindings.parser import check_inner
@@ -307,6 +307,7 @@ def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, tuple[int, ...] 
 @public("torch", "Tensor")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """A dimension in at most so many pieces of equal length (the last may be shorter)."""
+    refuse_large(chunks)
     axis, size = _chunks(input, chunks, dim)
     if isinstance(size, tuple):
         return split_with_sizes(input, size, axis)
