@@ -28,7 +28,6 @@ def normal(op, mean, std):
 SAMPLES = [
     Sample("bernoulli", (P, KEY), smooth=False),
     Sample("bernoulli", (array(0, 3), KEY), smooth=False, note=" empty"),
-    Sample("bernoulli_number", (MEAN, array(2, 3, seed=1)), constants=("sample",), derivable=False),
     Sample("poisson", (array(3, low=1.0, high=9.0), KEY), smooth=False, oracle=constant(ops.poisson.function)),
     Sample("multinomial", (P, KEY), {"num_samples": 2, "replacement": False}, constants=("p",)),
     Sample("multinomial", (P, KEY), {"num_samples": 4, "replacement": True}, constants=("p",)),
