@@ -866,7 +866,7 @@ def celu(input: Tensor, alpha: _Scalar = ...) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
 def celu_(input: Tensor, alpha: _Scalar = ...) -> Tensor:
     """In-place version of ``celu``, with the same arguments."""
-def chain_matmul(*matrices: Tensor) -> Tensor:
+def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
 def channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
     """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
@@ -1472,7 +1472,7 @@ def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of ``lcm``."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``x * 2 ** y``."""
+    """``input * 2 ** other``."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of ``ldexp``."""
 @overload

@@ -253,6 +253,38 @@ def test_a_write_that_was_made_is_counted(at_each):
     assert at_each(make) > 10
 
 
+@pytest.mark.parametrize(("sizes", "before"), [((2, 3), 0), ((2, 3), 2), ((2, 5000), 2)], ids=["first", "row", "alone"])
+def test_parameters_are_updated_or_not(at_each, sizes, before):
+    """Each as a whole, and counted if it is; and the next step begins from what is there."""
+
+    def make():
+        parameters = [torch.full((size,), 8.0, requires_grad=True) for size in sizes]
+        optimizer = torch.optim.SGD(parameters, lr=0.5, momentum=0.5)
+
+        def prepare():
+            for p in parameters:
+                p.grad = torch.ones(p.shape)
+
+        for _ in range(before):
+            prepare()
+            optimizer.step()
+        prepare()
+        found = [(p[0].item(), p._version) for p in parameters]
+
+        def check():
+            for p, (number, version) in zip(parameters, found, strict=True):
+                assert (p == p[0]).all() and version <= p._version <= version + 1
+                assert p[0].item() == number or p._version > version
+            numbers = [p[0].item() for p in parameters]
+            prepare()
+            optimizer.step()
+            assert all((p < number).all() for p, number in zip(parameters, numbers, strict=True))
+
+        return optimizer.step, check
+
+    assert at_each(make, every=7) > 30
+
+
 STEP = ("_record", "captured", "call", "_account", "run_captured", "_use_up", "run", "settle_captured", "call_into")
 
 

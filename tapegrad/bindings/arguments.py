@@ -25,6 +25,16 @@ def wrap_dim(dim: Any, ndim: int) -> int:
     return dim % span
 
 
+def refuse_large(*counts: int) -> None:
+    """Refuse counts of more than 64 bits, for functions that would take any.
+
+    Raises:
+        ValueError: PyTorch's message.
+    """
+    if not all(-(2**63) <= count < 2**63 for count in counts):
+        raise ValueError("Overflow when unpacking long long")
+
+
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     """One or several dimensions as a tuple without repetition; None or an empty sequence means all.
 

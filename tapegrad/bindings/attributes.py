@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.bindings.factory import named_device
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, overrides, public
 from tapegrad.bindings.viewing import data_version_of, sharing
 from tapegrad.dispatch.accumulation import refit
@@ -387,6 +388,8 @@ def get_device(input: Tensor) -> int:
 @public("Tensor")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """False: memory is not pinned here."""
+    if device is not None:
+        named_device("is_pinned", device)
     return False
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
+from tapegrad.bindings.parser_table import FUNCTIONS, INNER, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.tensor.layout import layout, memory_format
@@ -135,6 +135,16 @@ def overloads_of(function: str, method: bool) -> tuple[Overload, ...]:
     texts = METHODS.get(function) if method else FUNCTIONS.get(function)
     if texts is None and method and function in FUNCTIONS:
         texts = " | ".join(_without_tensor(text) for text in FUNCTIONS[function].split(" | "))
+    return _overloads(function, texts)
+
+
+@cache
+def inner_overloads(function: str) -> tuple[Overload, ...]:
+    """The signatures of the function in C++ that one in Python calls by its own name; none if there is no such one."""
+    return _overloads(function, INNER.get(function, FUNCTIONS.get(function)))
+
+
+def _overloads(function: str, texts: str | None) -> tuple[Overload, ...]:
     return () if texts is None else tuple(parsed(function, text) for text in texts.split(" | "))
 
 
@@ -161,21 +171,16 @@ def _is_long(value: Any) -> bool:
 
 
 def _is_index(value: Any) -> bool:
-    """Whether a value can be used as an int: also by ``__index__``, but truth values and tensors can't."""
-    if isinstance(value, (bool, Tensor)) or not hasattr(value, "__index__"):
+    """Whether a value can be used as an int: also by ``__index__``, as tensors of one element, but not truth values."""
+    if isinstance(value, Tensor):
+        return value._spec.numel == 1 and value.dtype.category < 2
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         return _is_long(value)
     try:
         operator.index(value)
     except TypeError:
         return False
     return True
-
-
-def _is_size(value: Any) -> bool:
-    """Whether a value is an int where sizes are taken: also a tensor of one element."""
-    if isinstance(value, Tensor):
-        return value._spec.numel == 1 and value.dtype.category < 2
-    return _is_index(value)
 
 
 def _is_plain(tensor: Tensor) -> bool:
@@ -214,9 +219,9 @@ def _named(*names: str) -> Callable[[Any], bool]:
 _PYTHON_TYPES = (bool, int, float, complex)
 
 CHECKS: dict[str, Callable[[Any], bool]] = {
-    "Tensor": _is_tensor, "Number": _is_number, "int": _is_int, "index": _is_size, "float": _is_float,
+    "Tensor": _is_tensor, "Number": _is_number, "int": _is_int, "index": _is_index, "float": _is_float,
     "bool": lambda value: isinstance(value, bool), "str": lambda value: isinstance(value, (str, bytes)),
-    "ints": _first(_is_index), "indices": _first(_is_size), "floats": _first(_is_float), "Numbers": _first(_is_number),
+    "ints": _first(_is_index), "indices": _first(_is_index), "floats": _first(_is_float), "Numbers": _first(_is_number),
     "Tensors": lambda value: isinstance(value, (tuple, list)),
     "dtype": lambda value: isinstance(value, dtype) or (isinstance(value, type) and value in _PYTHON_TYPES),
     "layout": lambda value: isinstance(value, layout),
@@ -226,7 +231,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 }  # fmt: skip
 """Whether a value is of a type of the table."""
 
-SINGLE = {"ints": _is_size, "indices": _is_size, "floats": _is_float}
+SINGLE = {"ints": _is_index, "indices": _is_index, "floats": _is_float}
 """What stands for a sequence of known length."""
 
 SEQUENCES = frozenset(("ints", "indices"))
@@ -379,7 +384,7 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     return _is_lasting(given)
 
 
-def check_inner(function: str, given: dict[str, Any]) -> bool:
+def check_inner(function: str, given: dict[str, Any], method: bool = False) -> bool:
     """Refuse what a function in Python is given and PyTorch's one in C++, which it calls by the same name, won't take.
 
     Where that one has several signatures nothing is said here: an argument that one doesn't take another may. Returns
@@ -389,16 +394,30 @@ def check_inner(function: str, given: dict[str, Any]) -> bool:
     Traceback (most recent call last):
     TypeError: group_norm(): argument 'weight' (position 3) must be Tensor, not float
     """
-    overloads = overloads_of(function, False)
+    overloads = inner_overloads(function)
     taken: dict[SignatureParameter, Any] = {}
     for position, parameter in enumerate(overloads[0].parameters if len(overloads) == 1 else ()):
-        value = given.get(parameter.name)
-        if value is not None and parameter.name not in ("input", "reduction"):
+        value = given.get(parameter.name, ABSENT)
+        allowed = value is ABSENT or (value is None and parameter.nullable)
+        if not allowed and parameter.name not in ("input", "reduction"):
             try:
-                taken |= unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position)})
+                taken |= unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position - method)})
             except Refused as error:
                 raise TypeError(*error.args) from None
     return _is_lasting(taken)
+
+
+def check_given(function: str, *args: Any) -> None:
+    """Refuse what a function in Python gives to the one in C++ that has its name, if that won't take it.
+
+    >>> check_given("atleast_1d", [1])
+    Traceback (most recent call last):
+    TypeError: expected Tensor as element 0 in argument 0, but got int
+    """
+    try:
+        unpacked(*chosen(inner_overloads(function), args, {}))
+    except Refused as error:
+        raise TypeError(*error.args) from None
 
 
 def _is_lasting(given: dict[SignatureParameter, Any]) -> bool:
@@ -530,6 +549,11 @@ def _unpack_sequence(function: str, parameter: SignatureParameter, values: Seque
     check = CHECKS["int" if parameter.type == "ints" else "index"]
     for place, value in enumerate(values, 1):
         reason = ""
+        if isinstance(value, Tensor) and value.dtype.category == 0 and parameter.type == "indices":
+            raise RuntimeError(
+                "Expected scalar.isIntegral( false) to be true, but got false.  (Could this error message be improved? "
+                " If so, please report an enhancement request to PyTorch.)"
+            )
         if not (check(value) or _is_index(value)):
             reason = f"type must be {parameter.shown},but got {type_name(value)}"
         elif _is_long(value) and not -(2**63) <= value < 2**63:

@@ -939,5 +939,14 @@ NUMBERS_AS_TENSORS = frozenset((
 ))
 """Functions for which a number will do where their signatures have a tensor."""
 
+INNER = by_name({
+    "atleast_1d atleast_2d atleast_3d": "Tensor input | Tensors tensors",
+    "chain_matmul": "Tensors matrices",
+    "huber_loss": "Tensor input, Tensor target, int reduction=1, float delta=1",
+    "pad": "Tensor input, indices pad, str mode=\"constant\", float? value=None",
+    "smooth_l1_loss": "Tensor input, Tensor target, int reduction=1, float beta=1",
+})
+"""Functions in C++ that have the name of one in Python, which calls them."""
+
 METHODS_IN_PYTHON = frozenset(("istft", "norm", "split", "unflatten", "unique", "unique_consecutive"))
 """Methods that are written in Python though there are functions by their names in C++."""

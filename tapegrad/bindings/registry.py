@@ -31,7 +31,7 @@ from tapegrad.bindings.parser import (
     respelled,
     type_name,
 )
-from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
+from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
 from tapegrad.doors import Door
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.ops.signatures import parameters_of
@@ -256,7 +256,8 @@ class Signature:
         self.out = None if "out" in parameters.keyword or "out" in parameters.positional else out
         self.known: dict[tuple, bool] = {}
         self.small: dict[tuple, bool] = {}
-        self.late = not self.tensors and len(parameters.positional) == 2 and not parameters.variadic  # x + y
+        of_two = len(parameters.positional) == 2 and not parameters.variadic and parameters.positional[0] != "tensors"
+        self.late = not self.tensors and of_two  # x + y
 
     def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Refuse a call with arguments that PyTorch does not take; remember their types if they are all that counts.
@@ -300,13 +301,22 @@ class Signature:
             raise self.refusal(args)
         if self.in_python():
             self.check_truths(args, kwargs)
-            if not self.native or any(map(is_large, (*args, *kwargs.values()))):
-                lasting = check_inner(self.called, self.bound(args, kwargs)) and lasting
+            calls_another = not self.native or (self.method and self.called in METHODS_IN_PYTHON)
+            if calls_another or any(map(is_large, (*args, *kwargs.values()))):
+                lasting = check_inner(self.called, self.given_on(args, kwargs), self.method) and lasting
         return lasting
 
     def bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
         """What each parameter of the function is given; ``out`` is none of them where it is taken besides."""
         return inspect.signature(self.function).bind(*args, **self.without_out(kwargs)).arguments
+
+    def given_on(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """What each parameter is given, but None where that is the default: what it stands for is given on."""
+        defaults = inspect.signature(self.function).parameters
+        return {
+            name: arg for name, arg in self.bound(args, kwargs).items()
+            if arg is not None or defaults[name].default is not None
+        }  # fmt: skip
 
     def without_out(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, without ``out`` where that is taken besides them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.parser import type_name
 from tapegrad.caches import tabulated
 from tapegrad.ops.resampling import Sampling
 
@@ -224,7 +225,20 @@ def adaptive(function: str, dims: int, shape: tuple[int, ...], output_size: Any)
     return tuple(Sampling("adaptive", size) for size in sizes)
 
 
+def _check_lengths(function: str, output_size: Any, may_be_none: int) -> None:
+    """Refuse elements that are no ints; what is no sequence is refused in Python's words, by PyTorch's function too."""
+    for place in range(len(output_size)):
+        length = output_size[place]
+        if not hasattr(length, "__index__") and not (length is None and may_be_none):
+            raise TypeError(
+                f"{function}(): argument 'output_size' (position 2) must be tuple of ints, but found element of type "
+                f"{type_name(length)} at pos {place}"
+            )
+
+
 def _adaptive_sizes(function: str, dims: int, shape: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
+    if not isinstance(output_size, int):
+        _check_lengths(function, output_size, min(dims, 2) - 1)
     sizes = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
     if dims > 1 and not isinstance(output_size, int) and len(shape) <= len(sizes):
         raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")

@@ -119,8 +119,19 @@ def _from_one(x: object) -> device:
     if isinstance(x, device):
         return x
     if isinstance(x, int) and not isinstance(x, bool):
+        _check_index(x)
         return _intern(accelerator() if x >= 0 else "cuda", x)  # a negative index is refused first, as in PyTorch
     raise _invalid_combination((x,), {})
+
+
+def _check_index(index: int) -> None:
+    """Refuse an index that is no number of 64 bits.
+
+    Raises:
+        ValueError: PyTorch's message.
+    """
+    if not -(2**63) <= index < 2**63:
+        raise ValueError("Overflow when unpacking long long")
 
 
 def _parse(string: str) -> device:
@@ -143,6 +154,8 @@ def _from_parts(args: tuple[Any, ...], keywords: dict[str, Any]) -> device:
         raise TypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}")
     if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
         raise TypeError(f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}")
+    if index is not None:
+        _check_index(index)
     if _from_one(kind).index is not None:
         raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {kind}")
     return _intern(kind, index)
@@ -244,8 +257,10 @@ def jax_device(d: device) -> jax.Device:
         raise RuntimeError(message(f"tensors cannot lie on device '{d}': JAX has no such platform", hint=hint))
     try:
         found = jax.local_devices(backend=platform)
-    except RuntimeError as error:
-        raise RuntimeError(f"No {_HARDWARE[d.type]} are available: {error}") from None
+    except RuntimeError:
+        if d.type == "cuda":
+            raise AssertionError("Torch not compiled with CUDA enabled") from None
+        raise RuntimeError(f"No {_HARDWARE[d.type]} are available") from None
     if (d.index or 0) >= len(found):
         hint = f"JAX has {len(found)} of platform {platform} here"
         raise RuntimeError(message(f"{d.type.upper()} error: invalid device ordinal {d.index}", hint=hint))

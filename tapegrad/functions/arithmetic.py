@@ -366,12 +366,23 @@ def pair(op: Operator, refusals: dict[int, Refusal]) -> Callable[[Tensor, Tensor
     return function
 
 
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2 ** other``.
+
+    Raises:
+        NotImplementedError: floating elements times powers that are truth values.
+    """
+    if input.dtype.category == FLOATING and other.dtype.category == BOOL:
+        raise unsupported("ldexp_cpu_exp", other.dtype)
+    return arithmetic.ldexp(input, other)
+
+
 _NO_LDEXP = "ldexp can't be cast to the desired output type {O}"
 declare(pair(arithmetic.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPlace(captured=""))
 declare(pair(arithmetic.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
 declare(pair(arithmetic.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
 declare(pair(arithmetic.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
-declare(pair(arithmetic.ldexp, {}), in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
+declare(ldexp, in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
 
 
 @public("torch", "Tensor", in_place=InPlace(captured=""))

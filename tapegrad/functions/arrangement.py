@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.bindings.arguments import shape_of_arguments, wrap_dim, wrap_dims
+from tapegrad.bindings.arguments import refuse_large, shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.bindings.layouts import in_row_major_order, laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import converted
@@ -47,9 +47,7 @@ def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
         raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
     counts = shape_of_arguments(args or (repeats,))
     if len(counts) < self.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return _repeated(self, counts)
 
 
@@ -144,6 +142,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims or ())
+    refuse_large(*shifts)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
@@ -168,15 +167,14 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     tensor([[2, 4],
             [1, 3]])
     """
+    refuse_large(k)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     axes = tuple(wrap_dim(dim, input.ndim) for dim in dims)
     if axes[0] == axes[1]:
-        raise RuntimeError(
-            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
-        )
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     made = arrangement.rot90(input, k=k % 4, axes=axes)
     if k % 4 == 0:
         return made

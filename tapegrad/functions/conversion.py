@@ -205,10 +205,13 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     """This tensor on a GPU, the first if none is named.
 
     Raises:
-        RuntimeError: there is none.
+        AssertionError: there is none.
+        RuntimeError: a device of another kind.
     """
-    where = f"cuda:{device}" if isinstance(device, int) else device or "cuda"
-    return converted_to(self, self.dtype, named_device("cuda", where))
+    where = named_device("cuda", "cuda" if device is None else device)
+    if where.type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    return converted_to(self, self.dtype, where)
 
 
 @public("Tensor")

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from tapegrad.bindings.arguments import refuse_large
 from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
 from tapegrad.bindings.factory import (
     OPTIONS,
@@ -391,6 +392,7 @@ def _triangle(function: str, row: Any, col: Any, offset: int, lower: bool, optio
     for place, (name, length) in enumerate((("row", row), ("col", col)), 1):
         if not is_integer(length):
             raise TypeError(f"{function}(): argument '{name}' (position {place}) must be int, not {type_name(length)}")
+        refuse_large(length)
         if length < 0:
             raise RuntimeError(f"{name} must be non-negative, got{length}")
     made = target(function, options, int64)

@@ -19,11 +19,12 @@ _MANY_ROWS = 25
 
 
 def _check_order(name: str, p: Any) -> float | int:
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
+    if not isinstance(p, (int, float)):
         raise TypeError(f"{name}(): argument 'p' (position 3) must be float, not {type(p).__name__}")
+    p = float(p)
     if not p >= 0:
         raise RuntimeError(f"{name} only supports non-negative p values")
-    return int(p) if float(p).is_integer() else float(p)
+    return int(p) if p.is_integer() else p
 
 
 def _check_rows(name: str, x: Tensor) -> None:

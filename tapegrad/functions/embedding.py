@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
 from tapegrad.ops import embedding as ops
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, write
+
+
+def _check_indices(indices: Tensor, function: str, position: int) -> None:
+    if indices.dtype.name not in ("int64", "int32"):
+        got = legacy_type_name(indices._spec) if indices.dtype.name != "bool" else "CPUBoolType"
+        raise RuntimeError(
+            f"Expected tensor for argument #{position} 'indices' to have one of the following scalar types: Long, Int; "
+            f"but got {got} instead (while checking arguments for {function})"
+        )
 
 
 def _check(weight: Tensor, indices: Tensor) -> None:
@@ -19,12 +29,7 @@ def _check(weight: Tensor, indices: Tensor) -> None:
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if indices.dtype.name not in ("int64", "int32"):
-        got = legacy_type_name(indices._spec) if indices.dtype.name != "bool" else "CPUBoolType"
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{got} instead (while checking arguments for embedding)"
-        )
+    _check_indices(indices, "embedding", 1)
     if weight.shape[0] == 0 and indices._spec.numel:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     what = "index out of range in self"
@@ -56,6 +61,8 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
+    if max_norm is not None:
+        check_given("embedding_renorm_", weight, input, max_norm, norm_type)
     _check(weight, input)
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
@@ -105,5 +112,18 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     tensor([[0.5000, 0.5000, 0.5000, 0.5000],
             [1.0000, 1.0000, 1.0000, 1.0000]])
     """
+    if input.ndim != 2:
+        raise RuntimeError(
+            f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            "checking arguments for embedding_renorm_)"
+        )
+    _check_indices(indices, "embedding_renorm_", 2)
+    rows, shape = input.shape[0], list(input.shape)
+    refuse_elements(
+        indices, outside, 0, rows,
+        complaint=lambda found: IndexError(
+            f"select(): index {found.number} out of range for tensor of size {shape} at dimension 0"
+        ),
+    )  # fmt: skip
     renormalize(input, indices, max_norm, norm_type)
     return input

@@ -247,17 +247,17 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         IndexError: no dimension.
         RuntimeError: ``indices`` are not int64, or have another number of dimensions.
     """
+    if dim is not None and input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
     if indices.dtype is not int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}"
         )
     if dim is None:
         return gather(ravel(input), 0, ravel(indices))
-    if input.ndim != indices.ndim:
-        raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
-        )
     axis = wrap_dim(dim, input.ndim)
     if input.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -494,9 +494,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 # -- among all elements in a row ---------------------------------------------------------------------------------------
 
 
-def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
+def _check_places(name: str, index: Tensor) -> None:
     if index.dtype is not int64:
         raise RuntimeError(f"{name}: Expected a long tensor for index, but got {index.dtype.scalar_name}")
+
+
+def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
+    _check_places(name, index)
     count = input._spec.numel
     refuse_elements(
         index, outside, -count, count,
@@ -540,6 +544,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     tensor([[2., 0.],
             [0., 1.]])
     """
+    _check_places("put_()", index)
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.scalar_name} "

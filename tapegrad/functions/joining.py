@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tapegrad.bindings.arguments import shape_of_arguments, wrap_dim
+from tapegrad.bindings.arguments import refuse_large, shape_of_arguments, wrap_dim
 from tapegrad.bindings.declarations import Out
-from tapegrad.bindings.factory import is_integer, type_name
+from tapegrad.bindings.factory import type_name
 from tapegrad.bindings.parser import check_inner
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import no_overload
@@ -334,7 +334,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     >>> torch.split(torch.arange(5), 2), torch.split(torch.arange(5), [1, 4])
     ((tensor([0, 1]), tensor([2, 3]), tensor([4])), (tensor([0]), tensor([1, 2, 3, 4])))
     """
-    if isinstance(split_size_or_sections, Tensor) and is_integer(split_size_or_sections):
+    if isinstance(split_size_or_sections, Tensor) and split_size_or_sections._spec.numel == 1:
         split_size_or_sections = int(split_size_or_sections)
     if not isinstance(split_size_or_sections, int):  # in PyTorch's words for what is no sequence, either
         return split_with_sizes(tensor, split_size_or_sections, dim)
@@ -431,6 +431,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> torch.chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
+    refuse_large(chunks)
     axis, size = _chunks(input, chunks, dim)
     if isinstance(size, tuple):
         return split_with_sizes(input, size, axis)

@@ -11,6 +11,7 @@ from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
 from tapegrad.bindings.inplace_memory import resize_for
 from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
 from tapegrad.functions.shape import permuted, reshaped, unsqueeze
@@ -443,8 +444,15 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @public("torch", "functional", out=True)
-def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
+def chain_matmul(*matrices: Any) -> Tensor:
+    """The product of matrices in the order that multiplies least; of one matrix, that matrix.
+
+    Raises:
+        RuntimeError: none; shapes that don't fit.
+    """
+    check_given("chain_matmul", matrices)
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters."
@@ -543,17 +551,24 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for axis in range(input1.ndim - 1):
         if input1.shape[axis] != input2.shape[axis]:
             raise RuntimeError(
                 f"bilinear(): input batch dimensions do not match at dim {axis}: got {input1.shape[axis]} "
                 f"and {input2.shape[axis]}"
             )
-    for name, operand, length in (("input1", input1, weight.shape[1]), ("input2", input2, weight.shape[2])):
-        if operand.shape[-1] != length:
+    for name, operand, length in (("input1", input1, weight.size(1)), ("input2", input2, weight.size(2))):
+        if operand.size(-1) != length:
             raise RuntimeError(
                 f"bilinear(): {name} size does not match weight size: got {operand.shape[-1]} but expected {length}"
             )
+    if not input1.dtype is input2.dtype is weight.dtype:
+        one, other, third = (cpp_name(tensor.dtype) for tensor in (input1, input2, weight))
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {one}, input2: {other}, weight: {third}"
+        )
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.arguments import refuse_large, wrap_dim
 from tapegrad.bindings.inplace import copy_
 from tapegrad.bindings.matrix_checks import check_floating, check_square
 from tapegrad.bindings.memory import clone
@@ -43,8 +43,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             [0, 1]])
     """
     check_square("linalg.matrix_power", A)
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+    refuse_large(n)
     if n == 0:
         return copy_(clone(A), eye(A.shape[-1], dtype=A.dtype, device=A.device))
     if n == 1:

@@ -152,7 +152,9 @@ def native_group_norm(
     >>> out.shape, mean.shape
     (torch.Size([2, 4, 3]), torch.Size([2, 2]))
     """
-    if group <= 0 or C % group:
+    if group <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {group}")
+    if C % group:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={group}"

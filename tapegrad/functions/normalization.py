@@ -260,6 +260,11 @@ def rms_norm(
     return normalization.rms_norm(input, weight, axes=axes, eps=float(eps))
 
 
+def _check_groups(num_groups: int) -> None:
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+
+
 @public("nn.functional")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
@@ -284,8 +289,7 @@ def group_norm(
     for length in input.shape[2:]:
         per_group *= length
     _refuse_single_values(per_group, str([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]]))
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    _check_groups(num_groups)
     if input.shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -309,6 +313,7 @@ def torch_group_norm(
     >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1).round()
     tensor([[-1.,  1.]])
     """
+    _check_groups(num_groups)
     return group_norm(input, num_groups, weight, bias, eps)
 
 

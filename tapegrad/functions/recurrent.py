@@ -236,8 +236,8 @@ def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 # -- cells -------------------------------------------------------------------------------------------------------------
 
 
-def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights) -> None:
-    """Refuse what a cell can't take.
+def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights, gates: int) -> None:
+    """Refuse what a cell of so many gates can't take.
 
     Raises:
         IndexError, RuntimeError: PyTorch's messages.
@@ -254,6 +254,12 @@ def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights) -> None:
             raise RuntimeError(
                 f"hidden{number} has inconsistent hidden_size: got {state.shape[1]}, expected {w_hh.shape[1]}"
             )
+        length = gates * state.shape[1]
+        for name, weight in (("weight_ih", w_ih), ("weight_hh", w_hh)):
+            if weight.shape[0] != length:
+                raise RuntimeError(
+                    f"{name} first dim must be {gates} * hidden_size = {length}, but got {weight.shape[0]}"
+                )
     _check_product(x, w_ih, x.shape[0])
     for state in states:
         _check_product(state, w_hh, state.shape[0])
@@ -283,7 +289,7 @@ def lstm_cell(
     """
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    _check_cell(input, hx, Weights(w_ih, w_hh, b_ih, b_hh))
+    _check_cell(input, hx, Weights(w_ih, w_hh, b_ih, b_hh), 4)
     h, c, *_ = recurrent.lstm_cell(input, *hx, w_ih, w_hh, b_ih, b_hh)
     return h, c
 
@@ -306,7 +312,7 @@ def gru_cell(
     >>> torch.gru_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.ones(3, 3), torch.ones(3, 1)).shape
     torch.Size([2, 1])
     """
-    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
+    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh), 3)
     return recurrent.gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
 
 
@@ -329,7 +335,7 @@ def rnn_tanh_cell(
     tensor([[0.],
             [0.]])
     """
-    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
+    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh), 1)
     return recurrent.rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
 
 
@@ -350,5 +356,5 @@ def rnn_relu_cell(
     tensor([[3.],
             [3.]])
     """
-    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))
+    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh), 1)
     return recurrent.rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.bindings import return_types
-from tapegrad.bindings.arguments import not_implemented, wrap_dim
+from tapegrad.bindings.arguments import not_implemented, refuse_large, wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import UNSET, public
@@ -197,6 +197,7 @@ def diff(
     >>> torch.diff(torch.tensor([1.0, 4.0, 9.0])), torch.diff(torch.tensor([1.0, 4.0, 9.0]), n=2)
     (tensor([3., 5.]), tensor([2.]))
     """
+    refuse_large(n)
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:

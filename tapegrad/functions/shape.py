@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.bindings.arguments import existing_dim, shape_of_arguments, squeeze_axes, wrap_dim
 from tapegrad.bindings.layouts import copy_laid_out, has_format
 from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import PROPERTIES, public
 from tapegrad.bindings.viewing import declare_view, geometry_of, view_of
 from tapegrad.errors import warn_once
@@ -271,6 +272,7 @@ def _atleast(ndim: int, tensors: tuple) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return _with_dimensions(tensors[0], ndim)
     listed = tensors[0] if len(tensors) == 1 else tensors
+    check_given(f"atleast_{ndim}d", listed)
     return tuple(_with_dimensions(tensor, ndim) for tensor in listed)
 
 
@@ -507,7 +509,7 @@ def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
             f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({input.ndim})"
         )
     target = list(shape)
-    for axis, length in enumerate(shape):
+    for axis, length in reversed(list(enumerate(shape))):  # the last first, as in PyTorch
         existing = input.shape[axis - extra] if axis >= extra else None
         if length == -1:
             if existing is None:
@@ -592,6 +594,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     for position, shape in enumerate(shapes):
         if shape is None:
             continue
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}"
+            )
         lengths = [shape] if isinstance(shape, int) else list(shape)
         result[:0] = [1] * (len(lengths) - len(result))
         for axis in range(-1, -len(lengths) - 1, -1):

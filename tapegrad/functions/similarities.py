@@ -7,7 +7,8 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.naming import renamed
-from tapegrad.bindings.registry import public
+from tapegrad.bindings.parser import is_large
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution.dtypes import BOOL, FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arithmetic import BOOL_FROM_BOOL
@@ -71,10 +72,18 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2), eps=0.0)
     tensor([5.])
     """
-    difference = plus(arithmetic.sub(x1, x2), eps)
+    difference = plus(NAMESPACES["Tensor"]["sub"](x1, x2), eps)
     axis = (difference.ndim - 1,) if difference.ndim else ()
     p = float(p)
     return norms.distance_norm(difference, ord=int(p) if p.is_integer() else p, axis=axis, keepdims=keepdim)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and not is_large(value))
+
+
+def _are_dims(dim: Any) -> bool:
+    return all(type(one) is int for one in (dim if isinstance(dim, (tuple, list)) else (dim,)))
 
 
 @public("nn.functional", out=True)
@@ -95,6 +104,9 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_name}"
         )
+    if not (_is_number(p) and _is_number(eps) and _are_dims(dim)):  # with PyTorch's functions, which judge the others
+        norm = NAMESPACES["Tensor"]["norm"](input, p, dim, keepdim=True)
+        return NAMESPACES["Tensor"]["div"](input, expanded(NAMESPACES["Tensor"]["clamp_min"](norm, eps), input.shape))
     axes = tuple(wrap_dim(one, input.ndim) for one in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     p = float(p)
     norm = norms.vector_norm(

@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.bindings.arguments import not_implemented
 from tapegrad.bindings.declarations import EXPECTED, Out
-from tapegrad.bindings.registry import public
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.functions.creation import empty_like, zeros_like
@@ -123,7 +123,7 @@ def functional_softmin(
     dim = implicit_dim("softmin", dim, input.ndim, _stacklevel)
     if input.dtype is dtypes.bool:
         raise RuntimeError(NEGATED_BOOL)
-    return _softmax("softmax", ops.softmax, unary.neg(input), dim, dtype)
+    return NAMESPACES["Tensor"]["softmax"](unary.neg(input), dim, dtype)
 
 
 @public("nn.functional", name="log_softmax")

@@ -13,6 +13,7 @@ from tapegrad.bindings.arguments import is_scalar, not_implemented, wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.layouts import in_column_major_order
 from tapegrad.bindings.registry import UNSET, public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
@@ -260,7 +261,8 @@ def _check_search(boundaries: Tensor, values: Any) -> None:
 
 def _scalar(value: Any, like: Tensor) -> Tensor:
     """A number as a 0-dim tensor of its own type."""
-    array = np.asarray(value, dtypes.int64.numpy if isinstance(value, int) else dtypes.get_default_dtype().numpy)
+    default = dtypes.complex64 if isinstance(value, complex) else dtypes.get_default_dtype()
+    array = np.asarray(value, dtypes.int64.numpy if isinstance(value, int) else default.numpy)
     return fresh(from_host(array, like.device), Spec.of((), dtypes.from_numpy(array.dtype), like.device))
 
 
@@ -293,6 +295,9 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = gathering.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
     values = _scalar(input, sorted_sequence) if is_scalar(input) else input
+    for given in (sorted_sequence, values):
+        if given.dtype.is_complex:
+            raise unsupported("searchsorted_out_cpu", given.dtype)
     return sorting.searchsorted(
         sorted_sequence, values, right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64
     )

@@ -18,8 +18,8 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def _check_svd(input: Tensor) -> None:
-    check_floating("linalg.svd", input)
     check_matrices("linalg.svd", input)
+    check_floating("linalg.svd", input)
     check_kernel("linalg_svd_cpu", input)
 
 

@@ -53,6 +53,8 @@ def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step
     >>> torch.slice_copy(torch.arange(5), 0, 1, 4)
     tensor([1, 2, 3])
     """
+    if step < 1:
+        raise RuntimeError("slice step must be positive")
     first, length = slicing.slice_bounds(input.shape[shape.wrap_dim(dim, input.ndim)], start, end, step)
     return slicing.sliced(input, shape.wrap_dim(dim, input.ndim), first, length, step)
 

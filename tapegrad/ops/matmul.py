@@ -172,18 +172,18 @@ def _any_product(specs: Sequence, settings: dict) -> None:
 def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
     """Refuse an addend of this shape for a result of that shape."""
     offset = len(target) - len(shape)
-    for axis in reversed(range(max(offset, 0), len(target))):
+    if offset < 0:
+        raise RuntimeError(
+            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided "
+            f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    for axis in reversed(range(offset, len(target))):
         length = shape[axis - offset]
         if length not in (1, target[axis]):
             raise RuntimeError(
                 f"The expanded size of the tensor ({target[axis]}) must match the existing size ({length}) at "
                 f"non-singleton dimension {axis}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}"
             )
-    if offset < 0:
-        raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided "
-            f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
-        )
 
 
 # -- products of two ---------------------------------------------------------------------------------------------------
@@ -343,15 +343,13 @@ linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "mv", node="S
 
 def _check_addmm(specs: Sequence, settings: dict) -> None:
     addend, x, y = specs
+    for name, spec in (("self", addend), ("mat1", x)):
+        if spec is not None and spec.dtype is not y.dtype:
+            names = f"{spec.dtype.scalar_name} and {y.dtype.scalar_name}"
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
     for name, spec in (("mat1", x), ("mat2", y)):
         if spec.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {spec.ndim}-D tensor")
-    if x.shape[1] != y.shape[0]:
-        check_mm(x, y)
-    if addend is not None and addend.dtype is not y.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {addend.dtype.scalar_name} and {y.dtype.scalar_name}"
-        )
     check_mm(x, y)
     if addend is not None:
         _expandable(addend.shape, (x.shape[0], y.shape[1]))
@@ -398,12 +396,20 @@ def addmv(addend, x, y, *, beta, alpha):
     return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
 
 
+def _length(spec: Any, axis: int) -> int:
+    if axis >= spec.ndim:
+        first, last = -max(spec.ndim, 1), max(spec.ndim, 1) - 1
+        raise IndexError(f"Dimension out of range (expected to be in range of [{first}, {last}], but got {axis})")
+    return spec.shape[axis]
+
+
 def _check_batched_addend(specs: Sequence, settings: dict, *, summed: bool) -> None:
     addend, x, y = specs
-    if x.ndim == 3 and y.ndim == 3 and addend is not None:
-        target = (x.shape[0], x.shape[1], y.shape[2])
-        _expandable(addend.shape, target[1:] if summed else target)
-    if addend is not None and x.dtype is y.dtype is not addend.dtype:
+    if addend is not None:
+        first = () if summed else (_length(x, 0),)
+        target = (*first, _length(x, 1), _length(y, 2))
+        _expandable(addend.shape, target)
+    if addend is not None and addend.dtype is not x.dtype and not summed:
         names = tuple(cpp_name(spec.dtype) for spec in specs)
         raise RuntimeError("Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*names))
     check_bmm(x, y)

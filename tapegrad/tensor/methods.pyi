@@ -992,7 +992,7 @@ class TensorMethods:
     def lcm_(self, other: Tensor) -> Self:
         """In-place version of ``lcm``."""
     def ldexp(self, other: Tensor) -> Tensor:
-        """``x * 2 ** y``."""
+        """``input * 2 ** other``."""
     def ldexp_(self, other: Tensor) -> Self:
         """In-place version of ``ldexp``."""
     @overload

@@ -74,6 +74,44 @@ REFUSED = {
     "True from truth values": lambda torch, x: (x > 0).sub_(True),
     "terms that no memory holds": lambda torch, x: torch.mvlgamma(x, 2**45),
     "numbers alone, of ints": lambda torch, x: torch.bitwise_or(5, 3),
+    "a tensor of one element for an int, of joined tensors": lambda torch, x: torch.cat([x, x], torch.tensor([1])),
+    "a truth value for a size": lambda torch, x: torch.tile(x, [torch.tensor(True)]),
+    "a difference of truth values": lambda torch, x: torch.nn.functional.pairwise_distance(x > 0, x > 0),
+    "weights of other gates": lambda torch, x: torch.gru_cell(x, x, x, x),
+    "places that are floats": lambda torch, x: torch.embedding_renorm_(x, x, 1.0, 2.0),
+    "rows that are not there": lambda torch, x: torch.embedding_renorm_(x, torch.tensor([9]), 1.0, 2.0),
+    "a largest norm that is no number": lambda torch, x: torch.nn.functional.embedding(x, x, 1, "a"),
+    "the least norm too large": lambda torch, x: torch.nn.functional.normalize(x, eps=10**400),
+    "None for the least norm": lambda torch, x: torch.nn.functional.normalize(x, eps=None),
+    "a weight of two dimensions": lambda torch, x: torch.nn.functional.bilinear(x, x, x),
+    "kinds of numbers": lambda torch, x: torch.nn.functional.bilinear(x, x.int(), torch.ones(2, 3, 3)),
+    "a method in Python": lambda torch, x: x.unflatten(len, (1, 3)),
+    "widths that are a string": lambda torch, x: torch.nn.functional.pad(x, "a"),
+    "widths with a float": lambda torch, x: torch.nn.functional.pad(x, (1.5, 2)),
+    "a filling that is a string": lambda torch, x: torch.nn.functional.pad(x, (1, 1), "constant", "a"),
+    "None for a dimension": lambda torch, x: torch.nn.functional.glu(x, None),
+    "NumPy's truth value for a dimension": lambda torch, x: torch.nn.functional.softmin(x, np.bool_(True)),
+    "no tensors": lambda torch, x: torch.atleast_1d(None),
+    "a list without tensors": lambda torch, x: torch.atleast_2d([1, "a"]),
+    "lengths that are none": lambda torch, x: torch.nn.functional.adaptive_avg_pool2d(x[None], np.float32(1)),
+    "lengths that are strings": lambda torch, x: torch.nn.functional.adaptive_max_pool2d(x[None], "ab"),
+    "no GPU": lambda torch, x: x.cuda(),
+    "a device that is no GPU": lambda torch, x: x.cuda("cpu"),
+    "an index of more than 64 bits": lambda torch, x: torch.ones(2, device=2**70),
+    "an index of more than 64 bits, of a device": lambda torch, x: torch.device("cpu", 2**63),
+    "no groups": lambda torch, x: torch.group_norm(x, 0),
+    "powers that are truth values": lambda torch, x: torch.ldexp(x, x > 0),
+    "an order of complex numbers": lambda torch, x: torch.searchsorted(x[0] * 1j, 1j),
+    "another dtype, of products": lambda torch, x: torch.addmm(x.int(), x, torch.tensor(1)),
+    "fewer dimensions, of products": lambda torch, x: torch.baddbmm(x, x, x),
+    "too many dimensions of an addend": lambda torch, x: torch.addmm(torch.ones(1, 3, 3), x, x),
+    "two faults of places": lambda torch, x: torch.put(x, x, x[0]),
+    "no matrices": lambda torch, x: torch.chain_matmul(),
+    "a matrix that is a number": lambda torch, x: torch.chain_matmul(-1),
+    "no shape": lambda torch, x: torch.broadcast_shapes(1.5),
+    "two lengths that don't fit": lambda torch, x: x.expand(4, 5),
+    "a bend that is no number": lambda torch, x: torch.nn.functional.huber_loss(x, x, delta=len),
+    "steps back": lambda torch, x: torch.slice_copy(x, 0, 1, 2, -1),
     "numbers alone, of floats": lambda torch, x: torch.special.xlogy(5.0, 3.0),
 }
 
@@ -82,8 +120,25 @@ REFUSED = {
 def test_refused(name):
     """The type of the exception and its text; and the same call is refused the second time."""
     same_error(lambda torch: REFUSED[name](torch, torch.ones(3, 3)))
-    with pytest.raises((TypeError, ValueError, OverflowError, RuntimeError)):
+    with pytest.raises((TypeError, ValueError, OverflowError, RuntimeError, IndexError, AssertionError)):
         REFUSED[name](tapegrad, tapegrad.ones(3, 3))
+
+
+LARGE_COUNTS = {
+    "roll": lambda torch, x, n: torch.roll(x, n), "chunk": lambda torch, x, n: torch.chunk(x, n)[0],
+    "diff": lambda torch, x, n: torch.diff(x, n), "rot90": lambda torch, x, n: torch.rot90(x, n),
+    "matrix_power": lambda torch, x, n: torch.linalg.matrix_power(x, n),
+    "tril_indices": lambda torch, x, n: torch.tril_indices(3, n),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE_COUNTS)
+def test_a_count_of_more_than_64_bits_is_refused_after_a_small_one(name):
+    def program(torch):
+        x = torch.ones(3, 3)
+        return LARGE_COUNTS[name](torch, x, 1), attempt(lambda: LARGE_COUNTS[name](torch, x, 2**70))
+
+    agree(program)
 
 
 TAKEN = {
@@ -91,6 +146,13 @@ TAKEN = {
     "a tensor for a number": lambda torch, x: torch.clamp(x, torch.tensor(0.0), 0.3),
     "a tensor for a size": lambda torch, x: torch.nn.functional.adaptive_avg_pool1d(x, torch.tensor([1])),
     "a tensor for a start": lambda torch, x: torch.narrow(x, 0, torch.tensor(1), 2),
+    "tensors among the dimensions": lambda torch, x: torch.sum(x, [torch.tensor(0), 1]),
+    "tensors of one element for dimensions": lambda torch, x: x.permute(torch.tensor([1]), torch.tensor(0)),
+    "a tensor of one element for a dimension": lambda torch, x: x.flip(torch.tensor([1])),
+    "a tensor for what is squeezed": lambda torch, x: x[:1].squeeze(torch.tensor([0])),
+    "a float tensor for a length": lambda torch, x: torch.split(x, torch.tensor(1.5))[1],
+    "True for a norm": lambda torch, x: torch.cdist(x, x, True) + torch.pdist(x, True).sum(),
+    "all dimensions": lambda torch, x: torch.nn.functional.normalize(x, dim=None),
     "None for a default": lambda torch, x: torch.roll(x, 1, None),
     "NumPy's ints": lambda torch, x: torch.moveaxis(x, np.int64(0), np.int64(1)),
     "a name of an overload": lambda torch, x: torch.tensor_split(x, sections=2)[0],
