@@ -81,8 +81,10 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 __getattr__, __dir__ = on_demand(
     __name__,
     GradScaler="tapegrad.amp.grad_scaler",
+    __config__="tapegrad.__config__",
     __future__="tapegrad.__future__",
     _dynamo="tapegrad._dynamo",
+    _utils="tapegrad._utils",
     amp="tapegrad.amp",
     autocast="tapegrad.amp.autocast_mode",
     autocast_decrement_nesting="tapegrad.amp.autocast_mode",
@@ -99,6 +101,7 @@ __getattr__, __dir__ = on_demand(
     get_autocast_cpu_dtype="tapegrad.amp.autocast_mode",
     get_autocast_dtype="tapegrad.amp.autocast_mode",
     get_autocast_gpu_dtype="tapegrad.amp.autocast_mode",
+    hub="tapegrad.hub",
     install="tapegrad.as_torch",
     is_autocast_cache_enabled="tapegrad.amp.autocast_mode",
     is_autocast_cpu_enabled="tapegrad.amp.autocast_mode",

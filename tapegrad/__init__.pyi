@@ -91,6 +91,7 @@ from tapegrad.execution.modes import get_execution as get_execution
 from tapegrad.tensor.printing import get_printoptions as get_printoptions
 from tapegrad.autograd.subgradient import get_subgradient as get_subgradient
 half: _dtype
+from tapegrad import hub as hub
 from tapegrad.execution.dtypes import iinfo as iinfo
 inf: _float
 from tapegrad.autograd.grad_mode import inference_mode as inference_mode

@@ -35,8 +35,8 @@ FLOORS = [
     ["distributions", "nn", "testing"],
     ["optim", "serialization", "viz"],
     [
-        "_C", "_dynamo", "_ops", "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "functional", "jit",
-        "linalg", "masked", "overrides", "profiler", "random", "signal", "special",
+        "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "distributed", "fft",
+        "functional", "hub", "jit", "linalg", "masked", "overrides", "profiler", "random", "signal", "special",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
