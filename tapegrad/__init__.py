@@ -110,6 +110,7 @@ __getattr__, __dir__ = on_demand(
     load="tapegrad.serialization.loading",
     optim="tapegrad.optim",
     profiler="tapegrad.profiler",
+    quasirandom="tapegrad.quasirandom",
     save="tapegrad.serialization.saving",
     serialization="tapegrad.serialization",
     set_autocast_cache_enabled="tapegrad.amp.autocast_mode",

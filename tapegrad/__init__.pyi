@@ -125,6 +125,7 @@ pi: _float
 from tapegrad import profiler as profiler
 from tapegrad import progress as progress
 from tapegrad.execution.promotion import promote_types as promote_types
+from tapegrad import quasirandom as quasirandom
 from tapegrad import random as random
 from tapegrad.serialization.saving import save as save
 from tapegrad import serialization as serialization

@@ -36,7 +36,8 @@ FLOORS = [
     ["optim", "serialization", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "distributed", "fft",
-        "functional", "hub", "jit", "linalg", "masked", "overrides", "profiler", "random", "signal", "special",
+        "functional", "hub", "jit", "linalg", "masked", "overrides", "profiler", "quasirandom",
+        "random", "signal", "special",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
