@@ -34,10 +34,10 @@ FLOORS = [
     ["utils"],
     ["distributions", "nn", "testing"],
     ["optim", "serialization", "viz"],
+    ["distributed"],
     [
-        "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "distributed", "fft",
-        "functional", "hub", "jit", "linalg", "masked", "overrides", "profiler", "quasirandom",
-        "random", "signal", "special",
+        "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
+        "hub", "jit", "linalg", "masked", "overrides", "profiler", "quasirandom", "random", "signal", "special",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
@@ -81,7 +81,7 @@ ORDERS = {
 }  # fmt: skip
 """Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it."""
 
-JAX_ROOMS = {"execution", "ops", "interop", "demo"}
+JAX_ROOMS = {"execution", "ops", "interop", "distributed", "demo"}
 """Where arrays are computed with. All others pass the seam (or compare us with jax on purpose)."""
 
 UNKNOWN = {

@@ -19,6 +19,7 @@ from itertools import repeat
 from operator import attrgetter, is_
 from sys import getrefcount
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -40,6 +41,10 @@ def may_join() -> bool:
     return not (modes.grad or modes.deferred or modes.inference or modes.level or watched) and may_look() and hosted()
 
 
+partitions: WeakKeyDictionary[Any, Sequence[Any]] = WeakKeyDictionary()
+"""How the parameters of each optimizer were parted at its last step: it is no state of theirs, and may be forgotten."""
+
+
 def can_join(tensor: Any) -> bool:
     """Whether a tensor may be one of a row: small, of real numbers, a plain one, and nobody else's memory."""
     storage = tensor._storage
@@ -52,7 +57,7 @@ def may_be_part(spec: Spec) -> bool:
         spec.numel <= LARGEST
         and spec.strides is None
         and not (spec.window or spec.level or spec.inference or spec.dtype.is_complex or spec.overrides)
-        and spec.device.type == "cpu"
+        and spec.device.is_host
     )
 
 

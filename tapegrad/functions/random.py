@@ -31,6 +31,7 @@ from tapegrad.ops import random as ops
 from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, cast
+from tapegrad.ops.samplers import bernoulli_number
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec
@@ -83,7 +84,7 @@ def randn(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -
 @public("torch")
 def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Numbers between 0 and 1, of the size, dtype and device of ``input``."""
-    made = target("rand_like", options, input.dtype, input.device, like=True)
+    made = target("rand_like", options, input.dtype, input._spec.device, like=True)
     strides = copy_strides("rand_like", input, options.get("memory_format"))
     return laid_out(_standard("rand_like", _UNIFORM, tuple(input.shape), made, generator, strides), strides)
 
@@ -91,7 +92,7 @@ def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorO
 @public("torch")
 def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Normal numbers, of the size, dtype and device of ``input``."""
-    made = target("randn_like", options, input.dtype, input.device, like=True)
+    made = target("randn_like", options, input.dtype, input._spec.device, like=True)
     strides = copy_strides("randn_like", input, options.get("memory_format"))
     return laid_out(_standard("randn_like", _NORMAL, tuple(input.shape), made, generator, strides), strides)
 
@@ -131,7 +132,7 @@ def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: An
     given |= {name: options.pop(name) for name in ("low", "high") if name in options}
     if "high" not in given or not all(map(is_integer, given.values())):
         raise no_overload("randint_like", [input, *args], {}, (f"Tensor input, int high, *, {OPTIONS}",))
-    made = target("randint_like", options, input.dtype, input.device, like=True)
+    made = target("randint_like", options, input.dtype, input._spec.device, like=True)
     strides = copy_strides("randint_like", input, options.get("memory_format"))
     low, high = int(given.get("low", 0)), int(given["high"])
     return laid_out(_integers(tuple(input.shape), made, low, high, generator, strides), strides)
@@ -311,7 +312,9 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
     if thread.levels:
         drawn_apart(input)
     spec = Spec.of(input.shape, input.dtype, input.device)
-    return sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
+    sample = sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
+    recorded = input._spec.requires_grad and thread.modes.grad
+    return bernoulli_number(input, sample) if recorded or input._spec.dual else sample
 
 
 @public("torch", "Tensor", out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, random=True))

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
 from tapegrad.bindings.attributes import typename
-from tapegrad.bindings.together import elements_of, may_join
+from tapegrad.bindings.together import elements_of, may_join, partitions
 from tapegrad.execution.dtypes import float32, float64, get_default_dtype
 from tapegrad.execution.modes import get_execution
 from tapegrad.functions.construction import tensor
@@ -365,7 +365,6 @@ class PerParameter(Optimizer):
 
     counts = True
     is_elementwise = True
-    _partitions: tuple[Any, ...] = ()
     states: tuple[str, ...] = ()
     refuses_sparse = "{name} does not support sparse gradients"
 
@@ -383,7 +382,8 @@ class PerParameter(Optimizer):
             with enable_grad():
                 loss = closure()
         with enable_grad() if self.defaults.get("differentiable") else no_grad():
-            self._partitions = tuple(map(self._update_group, self.param_groups, chain(self._partitions, repeat(None))))
+            known = chain(partitions.get(self, ()), repeat(None))
+            partitions[self] = list(map(self._update_group, self.param_groups, known))
         return loss
 
     def _update_group(self, group: dict[str, Any], known: Partition | None) -> Partition | None:
@@ -491,8 +491,8 @@ class PerParameter(Optimizer):
 
     @staticmethod
     def number(p: Tensor, group: dict[str, Any], value: float = 0.0) -> Tensor:
-        """A number of the state, as a tensor: on the CPU, unless all must be where the parameters are."""
-        with_p = group.get("capturable") or group.get("fused")
+        """A number of the state, as a tensor: on the CPU, unless all must be where the parameters are, as on a mesh."""
+        with_p = group.get("capturable") or group.get("fused") or p.device.spread
         dtype = float64 if get_default_dtype() is float64 and not group.get("fused") else float32
         return tensor(value, dtype=dtype, device=p.device if with_p else "cpu")
 

@@ -21,6 +21,7 @@ from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.layouts import lay_out
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.values import is_ready, materialized
 from tapegrad.execution.windows import read_window, write_window
@@ -91,7 +92,7 @@ class Tensor(TensorMethods):
     @property
     def device(self) -> device:
         """Where the data is."""
-        return self._spec.device
+        return self._spec.device.free
 
     @property
     def ndim(self) -> int:
@@ -332,6 +333,21 @@ def _new_storage(tensor: Tensor) -> Storage:
         return tensor._storage  # type: ignore[return-value]
 
 
+def lay_out_memory(tensor: Tensor, strides: tuple[int, ...] | None) -> None:
+    """Let the elements of an output, which its node keeps, lie in memory as ``strides`` say (None: row-major).
+
+    What the node hands out of it lies so, too, also what a hook on saved tensors was given. If such a hook has exposed
+    the memory or written to it, it stays as it is.
+    """
+    storage = storage_of(tensor)
+    if storage.written:
+        return
+    for member in storage.living():
+        if member._spec.strides == storage.strides and member._spec.shape == tensor._spec.shape:
+            member._spec = member._spec.replace(strides=strides)
+    storage.strides = strides
+
+
 def share(tensor: Tensor, other: Tensor, offset: int | None = None, view_bits: int | None = None) -> Tensor:
     """Put a tensor, which has its value and strides, on the memory of another one.
 
@@ -459,6 +475,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
     if storage is None or not storage.written:
         storage = storage_to_write(tensor)
     spec = tensor._spec
+    if spec.device.spread and not spec.window:
+        value = lay_out(value, spec.device)
     if spec.level:
         _put_lifted(tensor, storage, value)
     elif not spec.window or shows_all(tensor, storage):
