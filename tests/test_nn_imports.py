@@ -19,7 +19,7 @@ TOLERATED = {
     "tapegrad.bindings.casting._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
     "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
     "tapegrad.tensor.paths.note_module",  # and where they are looked for, when an error leaves one
-    "tapegrad.autograd.profiling.profile.module_watcher",  # by which profiles see calls of modules
+    *(f"tapegrad.tape.hooks.module_forward{kind}" for kind in ("", "_pre", "_always_called")),  # as profiles do
     "tapegrad.tape.showing.shown_in_html",  # what modules look like in notebooks, which PyTorch has nothing for
 }
 

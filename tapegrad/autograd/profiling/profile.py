@@ -17,15 +17,10 @@ from typing import Any
 
 from tapegrad.autograd.profiling.events import SCOPE_USER, EventList, FunctionEventAvg
 from tapegrad.autograd.profiling.recorder import Entry, Recorder, recorders
-from tapegrad.doors import Door
 from tapegrad.execution.host import has_accelerator
 from tapegrad.execution.tracing import annotation
 from tapegrad.tape.modes import watching
 from tapegrad.tape.showing import shown_in_html
-
-module_watcher: Door[Callable[[Callable[[Any], None], Callable[[Any], None]], AbstractContextManager]] = Door(
-    "module_watcher", filled_by="nn/modules/hooks.py"
-)
 
 
 def _profiler_enabled() -> bool:
@@ -131,7 +126,7 @@ class profile:
             watching(interceptor=seen.on_operator, function_watcher=seen.on_function, backward_watcher=seen.on_backward)
         )
         if self.with_modules:
-            self._watching.enter_context(module_watcher.content(seen.begin_module, seen.end_module))
+            self._watching.enter_context(seen.watching_modules())
 
     def __exit__(self, *exception: Any) -> bool | None:
         if not self.enabled:

@@ -7,7 +7,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from time import perf_counter_ns
@@ -18,6 +19,7 @@ from tapegrad.autograd.profiling.events import SCOPE_BACKWARD, SCOPE_FORWARD, SC
 from tapegrad.autograd.profiling.names import aten_name
 from tapegrad.engine import GraphRoot
 from tapegrad.execution.tracing import wait_for
+from tapegrad.tape.hooks import RemovableHandle, module_forward, module_forward_always_called, module_forward_pre
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node
 from tapegrad.tensor.paths import called
@@ -103,6 +105,20 @@ class Recorder:
             return run()
         finally:
             entry.close()
+
+    @contextmanager
+    def watching_modules(self) -> Iterator[None]:
+        """Watch the calls of modules inside."""
+        before = RemovableHandle(module_forward_pre)
+        after = RemovableHandle(module_forward, extra_dict=module_forward_always_called)
+        module_forward_pre[before.id] = lambda module, args: self.begin_module(module)
+        module_forward[after.id] = lambda module, args, output: self.end_module(module)
+        module_forward_always_called[after.id] = True
+        try:
+            yield
+        finally:
+            before.remove()
+            after.remove()
 
     def begin_module(self, module: Any) -> None:
         """A call of a module begins, on whatever thread."""

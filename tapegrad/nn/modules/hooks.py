@@ -12,13 +12,14 @@ import functools
 import warnings
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autograd.backward_hook import BackwardHook
-from tapegrad.autograd.profiling.profile import module_watcher
 from tapegrad.tape.hooks import RemovableHandle
+from tapegrad.tape.hooks import module_forward as forward
+from tapegrad.tape.hooks import module_forward_always_called as forward_always_called
+from tapegrad.tape.hooks import module_forward_pre as forward_pre
 from tapegrad.tensor.tensor import Tensor
 
 buffer_registration: OrderedDict[int, Callable] = OrderedDict()
@@ -26,9 +27,6 @@ module_registration: OrderedDict[int, Callable] = OrderedDict()
 parameter_registration: OrderedDict[int, Callable] = OrderedDict()
 backward_pre: OrderedDict[int, Callable] = OrderedDict()
 backward: OrderedDict[int, Callable] = OrderedDict()
-forward_pre: OrderedDict[int, Callable] = OrderedDict()
-forward: OrderedDict[int, Callable] = OrderedDict()
-forward_always_called: OrderedDict[int, bool] = OrderedDict()
 forward_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 
 
@@ -136,27 +134,6 @@ def add_backward(hook: Callable, is_full: bool) -> RemovableHandle:
         )
     Kind.is_full = is_full
     return add(backward, hook)
-
-
-@contextmanager
-def watching_modules(begin: Callable[[Any], None], end: Callable[[Any], None]) -> Iterator[None]:
-    """Tell of every call of a module inside, when it begins and when it has ended, even if by an error."""
-
-    def before(module: Any, args: tuple) -> None:
-        begin(module)
-
-    def after(module: Any, args: tuple, output: Any) -> None:
-        end(module)
-
-    handles = [register_module_forward_pre_hook(before), register_module_forward_hook(after, always_call=True)]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-module_watcher.fill(watching_modules)
 
 
 # A call ---------------------------------------------------------------------------------------------------------------
