@@ -91,6 +91,7 @@ from tapegrad.execution.modes import get_execution as get_execution
 from tapegrad.tensor.printing import get_printoptions as get_printoptions
 from tapegrad.autograd.subgradient import get_subgradient as get_subgradient
 half: _dtype
+from tapegrad import hub as hub
 from tapegrad.execution.dtypes import iinfo as iinfo
 inf: _float
 from tapegrad.autograd.grad_mode import inference_mode as inference_mode
@@ -124,6 +125,7 @@ pi: _float
 from tapegrad import profiler as profiler
 from tapegrad import progress as progress
 from tapegrad.execution.promotion import promote_types as promote_types
+from tapegrad import quasirandom as quasirandom
 from tapegrad import random as random
 from tapegrad.serialization.saving import save as save
 from tapegrad import serialization as serialization

@@ -30,7 +30,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
             q_zero_point"""),
         (DISTRIBUTED, "multiprocessing futures"),
-        (PACKAGES, "package hub"),
+        (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
         ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
@@ -86,8 +86,8 @@ REASONS = {
 def no_attribute(module: str, name: str) -> AttributeError:
     """The error for an attribute that a module of the package has not.
 
-    >>> no_attribute("tapegrad", "hub").args[0].partition(";")[0]
-    'torch.hub is not in tapegrad (yet): there are no archives of code'
+    >>> no_attribute("tapegrad", "package").args[0].partition(";")[0]
+    'torch.package is not in tapegrad (yet): there are no archives of code'
     >>> no_attribute("tapegrad", "sinn")
     AttributeError("module 'tapegrad' has no attribute 'sinn'")
     """

@@ -36,8 +36,8 @@ FLOORS = [
     ["optim", "serialization", "viz"],
     ["distributed"],
     [
-        "_C", "_dynamo", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit",
-        "linalg", "masked", "overrides", "profiler", "random", "signal", "special",
+        "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
+        "hub", "jit", "linalg", "masked", "overrides", "profiler", "quasirandom", "random", "signal", "special",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],

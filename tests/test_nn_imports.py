@@ -18,6 +18,8 @@ TOLERATED = {
     "tapegrad.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
     "tapegrad.bindings.casting._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
     "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
+    "tapegrad.tensor.paths.note_module",  # and where they are looked for, when an error leaves one
+    *(f"tapegrad.tape.hooks.module_forward{kind}" for kind in ("", "_pre", "_always_called")),  # as profiles do
     "tapegrad.tape.showing.shown_in_html",  # what modules look like in notebooks, which PyTorch has nothing for
 }
 

@@ -58,3 +58,45 @@ def test_pictures_name_parameters():
     svg = loss.graph().svg()
     assert all(f">{name}<" in svg for name, _ in net.named_parameters())
     assert ">mine<" in loss.graph({"mine": net[0].bias}).svg()
+
+
+def test_errors_name_the_module_in_a_note():
+    """Their messages stay what they are; of modules around others the innermost is named."""
+    net = network()
+    with pytest.raises(RuntimeError) as caught:
+        net[0](torch.ones(5))
+    assert caught.value.__notes__ == ["raised in the module Sequential.0 (Linear)"]
+    assert "module" not in str(caught.value)
+    with pytest.raises(NotImplementedError) as caught:
+        nn.Sequential(nn.ModuleList())(1)
+    assert caught.value.__notes__ == ["raised in the module Sequential.0 (ModuleList)"]
+
+
+def test_other_exceptions_may_leave_a_module():
+    class Leaving(nn.Module):
+        def forward(self):
+            raise StopIteration
+
+    with pytest.raises(StopIteration) as caught:
+        Leaving()()
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_profiles_name_modules():
+    net = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.Tanh()))
+    with torch.profiler.profile(with_modules=True) as prof:
+        with pytest.raises(RuntimeError):
+            net(torch.ones(5))
+        net(torch.ones(2)).sum().backward()
+    net(torch.ones(2))
+    inside = [
+        (event.name, event.cpu_parent and event.cpu_parent.name)
+        for event in prof.events()
+        if event.name.startswith("nn.Module") or event.name == "aten::tanh"
+    ]
+    outer, first, second, last = (
+        f"nn.Module: Sequential{rest}" for rest in ("", ".0 (Linear)", ".1 (Sequential)", ".1.0 (Tanh)")
+    )
+    assert inside == [(outer, None), (first, outer), (outer, None), (first, outer), (second, outer), (last, second),
+                      ("aten::tanh", last)]  # fmt: skip
+    assert f"{first}  " in prof.key_averages().table()

@@ -218,3 +218,12 @@ def test_times_of_devices_are_not_measured():
     with pytest.warns(UserWarning, match="not measured|not available"):
         assert profiler.profile(use_device="cuda").use_device is None
     assert not profiler.kineto_available()
+
+
+def test_mapped_functions_are_seen():
+    """An operator at a level is the operator outside, over batches: one event."""
+    x = torch.arange(6.0).reshape(2, 3)
+    with profiler.profile() as prof:
+        once, twice = torch.vmap(torch.sin)(x), torch.vmap(torch.vmap(torch.sin))(x)
+    assert torch.equal(once, x.sin()) and torch.equal(twice, x.sin())
+    assert names(prof).count("aten::sin") == 2

@@ -111,6 +111,8 @@ def intercepted(op: Any, settings: dict) -> Callable:
         thread.interceptors = interceptors[:-1]
         thread.modes = modes.replace(intercepted=len(interceptors) > 1)
         try:
+            if not interceptors:  # all have had the call; outside of a level are the modes from before it began
+                return op(*args, **settings)
             return interceptors[-1](op, args, settings)
         finally:
             thread.interceptors, thread.modes = interceptors, modes

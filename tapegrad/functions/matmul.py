@@ -13,7 +13,9 @@ from tapegrad.bindings.inplace_memory import resize_for
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
-from tapegrad.errors import warn_once
+from tapegrad.errors import message, warn_once
+from tapegrad.execution.dtypes import bfloat16, float16, float32, int32
+from tapegrad.functions.joining import cat, stack
 from tapegrad.functions.shape import permuted, reshaped, unsqueeze
 from tapegrad.ops import arithmetic, reductions
 from tapegrad.ops import matmul as ops
@@ -227,6 +229,82 @@ def _contracted(x: Tensor, y: Tensor, x_axes: Sequence[int], y_axes: Sequence[in
         return reshaped(dot(*(flat if flat.ndim == 1 else reshaped(flat, (summed,)) for flat in (left, right))), ())
     product = mm(reshaped(left, (math.prod(rows), summed)), reshaped(right, (summed, math.prod(columns))))
     return reshaped(product, (*rows, *columns))
+
+
+@public("nn.functional")
+def grouped_mm(
+    mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
+) -> Tensor:
+    """The matrix products of groups, which may have different numbers of rows.
+
+    Args:
+        mat_a: (groups, n, k), or (n, k), the rows of one group after those of another.
+        mat_b: (groups, k, m), or (k, m), whose columns are in groups; those of k, where ``mat_a`` has two dimensions.
+        offs: where each group ends, int32, where one of the two has two dimensions. What comes after the last end is
+            left out, and is 0 in the result.
+        bias: not supported, as in PyTorch.
+        out_dtype: that of ``mat_a``.
+
+    Returns:
+        (groups, n, m) if k is in groups, or none; (n, m) if n or m are.
+
+    Raises:
+        RuntimeError: shapes, dtypes or ``offs`` that don't fit.
+
+    >>> import tapegrad as torch
+    >>> x, w = torch.ones(3, 2), torch.tensor([[[1.0], [1.0]], [[2.0], [2.0]]])
+    >>> torch.nn.functional.grouped_mm(x, w, offs=torch.tensor([1, 3], dtype=torch.int32))
+    tensor([[2.],
+            [4.],
+            [4.]])
+    """
+    _check_groups(mat_a, mat_b, offs, bias, out_dtype)
+    if offs is None:
+        return ops.matmul(mat_a, mat_b)
+    ends = offs.tolist()
+    groups = [slice(start, end) for start, end in itertools.pairwise([0, *ends])]
+    if mat_a.ndim == mat_b.ndim:
+        return stack([matmul(mat_a[:, group], mat_b[group]) for group in groups])
+    if mat_a.ndim == 2:
+        parts = [matmul(mat_a[group], one) for group, one in zip(groups, mat_b, strict=True)]
+        return cat([*parts, mat_a.new_zeros(mat_a.shape[0] - ends[-1], mat_b.shape[2])])
+    parts = [matmul(one, mat_b[:, group]) for one, group in zip(mat_a, groups, strict=True)]
+    return cat([*parts, mat_b.new_zeros(mat_a.shape[1], mat_b.shape[1] - ends[-1])], 1)
+
+
+def _check_groups(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None, bias: Any, out_dtype: Any) -> None:
+    """Refuse what doesn't fit, in PyTorch's words."""
+    for name, one in (("mat_a", mat_a), ("mat_b", mat_b)):
+        if one.dtype not in (float32, bfloat16, float16):
+            raise RuntimeError(
+                f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {one.dtype.scalar_name}"
+            )
+        if one.ndim not in (2, 3):
+            raise RuntimeError(f"{name} has to be 2 or 3d")
+    if mat_a.shape[-1] != mat_b.shape[-2]:
+        raise RuntimeError("contraction dimension of mat_a and mat_b must match")
+    is_flat = 2 in (mat_a.ndim, mat_b.ndim)
+    if is_flat != (offs is not None):
+        raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
+    counts = [one.shape[0] for one in (mat_a, mat_b) if one.ndim == 3]
+    counts += [] if offs is None else [offs.shape[0]]
+    if len(set(counts)) > 1:
+        raise RuntimeError("matrix batch sizes have to match")
+    if offs is not None and offs.dtype is not int32:
+        raise RuntimeError("Offsets have to be int32")
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    if out_dtype is not None and out_dtype is not mat_a.dtype:
+        raise RuntimeError("Grouped gemm output dtype must match `mat_a` dtype")
+    if mat_a.dtype is not mat_b.dtype:
+        names = cpp_name(mat_a.dtype), cpp_name(mat_b.dtype)
+        raise RuntimeError("expected m1 and m2 to have the same dtype, but got: {} != {}".format(*names))
+    length = mat_a.shape[-1] if mat_a.ndim == mat_b.ndim else (mat_a.shape[0] if mat_a.ndim == 2 else mat_b.shape[-1])
+    ends = [] if offs is None else [0, *offs.tolist()]
+    if ends != sorted(ends) or (ends and ends[-1] > length):
+        raise RuntimeError(message(
+            "grouped_mm: offs is where groups end", expected=f"rising numbers up to {length}", got=ends[1:]
+        ))  # fmt: skip
 
 
 @public("torch", "functional", out=True)

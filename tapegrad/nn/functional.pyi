@@ -177,6 +177,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: _str = ..., padding_mode: _st
     """The input (batch, channels, *space) at the points of a grid (batch, *points, dimensions of space)."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
     """The input less its mean, over its standard deviation, both over each of ``num_groups`` groups of channels and"""
+def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ...) -> Tensor:
+    """The matrix products of groups, which may have different numbers of rows."""
 def gumbel_softmax(logits: Tensor, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
     """A sample of the Gumbel-softmax distribution: ``softmax((logits + noise) / tau)`` along ``dim``."""
 def hardshrink(input: Tensor, lambd: _Scalar = ..., *, out: Tensor | None = ...) -> Tensor:

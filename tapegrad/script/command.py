@@ -77,7 +77,7 @@ def set_up(given: argparse.Namespace, stack: ExitStack) -> None:
     if given.random:
         tapegrad.random.use(given.random)
     if given.profile:
-        profile = tapegrad.profiler.profile()
+        profile = tapegrad.profiler.profile(with_modules=True)
         stack.callback(lambda: print(profile.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)))
         stack.enter_context(profile)
 

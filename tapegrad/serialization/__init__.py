@@ -8,6 +8,7 @@ from tapegrad.absent import refusing
 from tapegrad.serialization import safetensors
 from tapegrad.serialization.loading import get_unsafe_globals_in_checkpoint, load
 from tapegrad.serialization.locations import (
+    MAP_LOCATION,
     default_restore_location,
     location_tag,
     register_package,
@@ -21,11 +22,13 @@ from tapegrad.serialization.names import (
     safe_globals,
 )
 from tapegrad.serialization.records import LoadEndianness, get_default_load_endianness, set_default_load_endianness
-from tapegrad.serialization.saving import save
+from tapegrad.serialization.saving import DEFAULT_PROTOCOL, save
 
 __getattr__ = refusing(__name__)
 
 __all__ = [
+    "DEFAULT_PROTOCOL",
+    "MAP_LOCATION",
     "LoadEndianness",
     "StorageType",
     "add_safe_globals",

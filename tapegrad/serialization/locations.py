@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from tapegrad.bindings.cuda import device_count, is_available
 from tapegrad.bindings.storages import UntypedStorage
@@ -13,6 +13,9 @@ from tapegrad.execution.devices import META, device
 Tagger = Callable[[Any], str | None]
 Deserializer = Callable[[Any, str], Any]
 Restorer = Callable[[Any, str], Any]
+
+MAP_LOCATION: TypeAlias = Callable[[UntypedStorage, str], Any] | device | str | dict[str, str] | None
+"""What ``load`` takes as ``map_location``."""
 
 _packages: list[tuple[int, Tagger, Deserializer]] = []
 

@@ -24,12 +24,15 @@ from tapegrad.serialization import legacy
 from tapegrad.serialization.archive import ALIGNMENT, writing
 from tapegrad.serialization.pickling import Storages, pickler
 
+DEFAULT_PROTOCOL = 2
+"""That of the pickles."""
+
 
 def save(
     obj: Any,
     f: Any,
     pickle_module: Any = pickle,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:

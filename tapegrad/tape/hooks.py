@@ -15,6 +15,12 @@ hook slots of a node, the accumulator of a leaf, the storage of a tensor, ..."""
 HookDict = OrderedDict[int, Callable]
 """Hooks by the id of their handle, in the order in which they were registered."""
 
+module_forward_pre: HookDict = OrderedDict()
+module_forward: HookDict = OrderedDict()
+module_forward_always_called: OrderedDict[int, bool] = OrderedDict()
+"""Hooks of all modules: before ``forward``, after it, and which of these run even if it raises. Modules that nobody has
+imported yet will ask for them, too; so a profile may register some before."""
+
 
 class RemovableHandle:
     """What registering a hook gives: ``remove()`` takes the hook off; also usable as a context manager.

@@ -1,8 +1,9 @@
-"""The path of a parameter: by which names it is reached from the outermost module that has it.
+"""The path of a parameter or a module: by which names it is reached from the outermost module that has it.
 
 Note [Paths of parameters]
 A parameter doesn't know its modules: it may be had by several, and is given away. But every module notes that it is
-there, as long as it is, and who wants the name of a parameter (an error, a picture) looks for it among them.
+there, as long as it is, and who wants the name of a parameter (an error, a picture, a profile) looks for it among
+them. So it is with modules, which an error that leaves ``forward`` names in a note below its message.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 owners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 """All modules, by identity."""
+
+RAISED_IN = "raised in the module "
 
 
 def path_of(tensor: Any) -> tuple[str, str] | None:
@@ -23,14 +26,48 @@ def path_of(tensor: Any) -> tuple[str, str] | None:
     ('0.bias', 'Sequential')
     >>> path_of(torch.ones(2))
     """
-    path, owner = found_in("_parameters", tensor)
-    passed = set()
-    root = owner
+    name, owner = found_in("_parameters", tensor)
+    if owner is None:
+        return None
+    path, root = path_of_module(owner)
+    return (f"{path}.{name}" if path else name), root
+
+
+def path_of_module(module: Any) -> tuple[str, str]:
+    """The path of a module, and the name of the outermost module's class; that one's own path is empty.
+
+    >>> import tapegrad as torch
+    >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 1)))
+    >>> path_of_module(net[0][0]), path_of_module(net)
+    (('0.0', 'Sequential'), ('', 'Sequential'))
+    """
+    names: list[str] = []
+    passed: set[int] = set()
+    owner = root = module
     while owner is not None and id(owner) not in passed:
         passed.add(id(owner))
-        name, owner = found_in("_modules", root := owner)
-        path = f"{name}.{path}" if owner is not None else path
-    return None if root is None else (path, type(root).__name__)
+        root = owner
+        name, owner = found_in("_modules", root)
+        names += [] if owner is None else [name]
+    return ".".join(reversed(names)), type(root).__name__
+
+
+def called(module: Any) -> str:
+    """What a module is called in profiles and errors: its path and, in brackets, its class.
+
+    >>> import tapegrad as torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    >>> called(net[0]), called(net)
+    ('Sequential.0 (Linear)', 'Sequential')
+    """
+    path, root = path_of_module(module)
+    return f"{root}.{path} ({type(module).__name__})" if path else root
+
+
+def note_module(error: BaseException, module: Any) -> None:
+    """Say below an error's message in which module it was raised; of modules around others the innermost is named."""
+    if not any(note.startswith(RAISED_IN) for note in getattr(error, "__notes__", ())):
+        error.add_note(f"{RAISED_IN}{called(module)}")
 
 
 def found_in(table: str, wanted: Any) -> tuple[str, Any]:

@@ -564,3 +564,26 @@ def test_a_disabled_scaler_does_nothing():
 
     mine, theirs = both(program)
     assert mine == theirs
+
+
+@pytest.mark.parametrize("name", ["Adam", "SGD"])
+def test_scales_of_fused_optimizers(name):
+    """PyTorch's unscale gradients in their kernels: parameters, gradients, steps and scales are the same."""
+
+    def program(lib):
+        p = lib.nn.Parameter(lib.ones(2))
+        optimizer = getattr(lib.optim, name)([p], lr=0.1, fused=True)
+        scaler = lib.amp.GradScaler("cpu", init_scale=16.0, growth_interval=2)
+        seen = []
+        for factor in (1.0, float("inf"), 2.0, 3.0):
+            optimizer.zero_grad()
+            scaler.scale((p**2).sum() * factor).backward()
+            if factor == 2:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+            seen += [*p.tolist(), *p.grad.tolist(), scaler.get_scale(), float(optimizer.state[p].get("step", 0))]
+        return seen
+
+    ours, theirs = both(program)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)

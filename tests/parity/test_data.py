@@ -231,7 +231,7 @@ def test_mistakes_and_warnings(number):
 
 
 def test_forks_are_refused():
-    with pytest.raises(ValueError, match="JAX doesn't survive it; leave it out, or say 'spawn'"):
+    with pytest.raises(ValueError, match="waits for those would never end; leave it out, or say 'spawn'"):
         DataLoader([1], num_workers=1, multiprocessing_context="fork")
 
 

@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
-from harness import same, same_error
+import torch
+from harness import attempt, same, same_error
 from samples import array
+
+import tapegrad
 
 pytestmark = pytest.mark.parity
 
@@ -335,3 +338,62 @@ SAVED = {
 def test_saved(case):
     program, *inputs = SAVED[case]
     same(program, *inputs, grads=True, second=False)
+
+
+GROUPED = {
+    "rows": ((16, 16), (3, 16, 24), [8, 8, 16]),
+    "rows, not all": ((16, 16), (3, 16, 24), [4, 10, 12]),
+    "columns": ((3, 8, 16), (16, 24), [8, 8, 24]),
+    "inner": ((16, 16), (16, 24), [8, 8, 16]),
+    "none": ((3, 16, 16), (3, 16, 8), None),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("case", GROUPED)
+def test_grouped_mm(case, dtype):
+    """Beside PyTorch's, whose rows of no group have any numbers; gradients beside those of the products by hand."""
+    left, right, offs = GROUPED[case]
+    a, b = (np.random.default_rng(seed).normal(size=shape) for seed, shape in enumerate((left, right)))
+    seen = []
+    for module in (torch, tapegrad):
+        x, y = (module.tensor(one).to(getattr(module, dtype)).requires_grad_() for one in (a, b))
+        ends = None if offs is None else module.tensor(offs, dtype=module.int32)
+        out = module.nn.functional.grouped_mm(x, y, offs=ends)
+        weights = module.linspace(-1, 1, out.numel(), dtype=module.float64).to(out.dtype).reshape(out.shape)
+        kept = (slice(None),) * (case == "columns") + (slice(offs[-1] if offs and case != "inner" else None),)
+        (out * weights)[kept].sum().backward()
+        seen.append([one.detach().double().numpy() for one in (out[kept], x.grad, y.grad)])
+    used = slice(offs[-1] if offs and case != "inner" else None)
+    seen = [[out, x if case == "columns" else x[used], y] for out, x, y in seen]
+    for ours, theirs in zip(seen[1], seen[0], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4 if dtype == "float32" else 0.1)
+
+
+def grouped_errors(module):
+    f, ones = module.nn.functional.grouped_mm, module.ones
+    ends = module.tensor([8, 8, 16], dtype=module.int32)
+    x, y = ones(16, 16), ones(3, 16, 24)
+    return [
+        lambda: f(x.double(), y.double(), offs=ends),
+        lambda: f(x, y),
+        lambda: f(ones(3, 16, 16), ones(3, 16, 8), offs=ends),
+        lambda: f(x, y, offs=ends.long()),
+        lambda: f(x, y, offs=ends[1:]),
+        lambda: f(x, ones(3, 12, 24), offs=ends),
+        lambda: f(x, y, offs=ends, out_dtype=module.float16),
+        lambda: f(x, y, offs=ends, bias=ones(24)),
+        lambda: f(x[0], y, offs=ends),
+        lambda: f(x, y[0, 0], offs=ends),
+        lambda: f(x, y.bfloat16(), offs=ends),
+    ]
+
+
+def test_grouped_mm_refuses():
+    theirs, ours = ([attempt(call) for call in grouped_errors(module)] for module in (torch, tapegrad))
+    assert ours == theirs
+    for wrong in ([8, 4, 16], [8, 8, 20]):
+        with pytest.raises(RuntimeError, match="offs is where groups end: expected rising numbers up to 16"):
+            tapegrad.nn.functional.grouped_mm(
+                tapegrad.ones(16, 4), tapegrad.ones(3, 4, 2), offs=tapegrad.tensor(wrong, dtype=tapegrad.int32)
+            )

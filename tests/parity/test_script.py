@@ -24,12 +24,13 @@ import helper  # beside the script
 assert __name__ == "__main__" and isinstance(torch.ones(1), Tensor) and helper.one.item() == 1
 torch.manual_seed(int(sys.argv[1]))
 weight = torch.randn(3, 4, requires_grad=True)
+layer = torch.nn.Linear(3, 4)
 optimizer = torch.optim.Adam([weight], lr=0.05)
 schedule = StepLR(optimizer, 10)
 x, y = torch.rand(20, 3), torch.randint(0, 4, (20,))
 for step in range(12):
     optimizer.zero_grad()
-    loss = F.cross_entropy(x @ weight, y)
+    loss = F.cross_entropy(layer(x) + x @ weight, y)
     loss.backward()
     optimizer.step()
     schedule.step()

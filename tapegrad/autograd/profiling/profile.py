@@ -12,7 +12,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ContextDecorator
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from typing import Any
 
 from tapegrad.autograd.profiling.events import SCOPE_USER, EventList, FunctionEventAvg
@@ -43,7 +43,8 @@ class profile:
         with_flops: estimate floating point operations of products of matrices; implies ``record_shapes``.
         profile_memory: note the bytes of results.
         with_stack: note where in the program operators were called.
-        with_modules, use_kineto, experimental_config, custom_trace_id_callback: accepted and ignored.
+        with_modules: record calls of modules as events, too, by their paths: ``nn.Module: Net.encoder.0 (Linear)``.
+        use_kineto, experimental_config, custom_trace_id_callback: accepted and ignored.
         use_cpu: must be True.
         acc_events: of several cycles, keep the events of all.
         sync: wait for the results of each event, to measure the computation and not only its dispatch.
@@ -98,7 +99,7 @@ class profile:
         self.trace_id = custom_trace_id_callback() if custom_trace_id_callback else uuid.uuid4().hex.upper()
         self.results: Recorder | None = None
         self._recorder: Recorder | None = None
-        self._watching: AbstractContextManager | None = None
+        self._watching: ExitStack | None = None
         self._function_events: EventList | None = None
 
     def __enter__(self) -> profile | None:
@@ -120,17 +121,19 @@ class profile:
             sync=self.sync,
         )  # fmt: skip
         seen = self._recorder
-        self._watching = watching(
-            interceptor=seen.on_operator, function_watcher=seen.on_function, backward_watcher=seen.on_backward
+        self._watching = ExitStack()
+        self._watching.enter_context(
+            watching(interceptor=seen.on_operator, function_watcher=seen.on_function, backward_watcher=seen.on_backward)
         )
-        self._watching.__enter__()
+        if self.with_modules:
+            self._watching.enter_context(seen.watching_modules())
 
     def __exit__(self, *exception: Any) -> bool | None:
         if not self.enabled:
             return None
         earlier = self._function_events if self.acc_events else None
         if self._watching is not None:
-            self._watching.__exit__(None, None, None)
+            self._watching.close()
         self.results, self._recorder, self._watching = self._recorder, None, None
         self._function_events = None
         if self.acc_events:

@@ -7,7 +7,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from time import perf_counter_ns
@@ -18,13 +19,16 @@ from tapegrad.autograd.profiling.events import SCOPE_BACKWARD, SCOPE_FORWARD, SC
 from tapegrad.autograd.profiling.names import aten_name
 from tapegrad.engine import GraphRoot
 from tapegrad.execution.tracing import wait_for
+from tapegrad.tape.hooks import RemovableHandle, module_forward, module_forward_always_called, module_forward_pre
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node
+from tapegrad.tensor.paths import called
 from tapegrad.tensor.tensor import Tensor, value_of
 
 PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
 EVALUATE = "autograd::engine::evaluate_function: "
 STEP = "ProfilerStep#"
+MODULE = "nn.Module: "
 
 
 class _ThreadNumber(threading.local):
@@ -64,6 +68,8 @@ class Recorder:
     def __init__(self, *, shapes: bool, stacks: bool, memory: bool, flops: bool, sync: bool) -> None:
         self.shapes, self.stacks, self.memory, self.flops, self.sync = shapes, stacks, memory, flops, sync
         self.entries: list[Entry] = []
+        self._modules: list[tuple[Any, Entry]] = []
+        self._called: dict[int, tuple[Any, str]] = {}
         self.begun = perf_counter_ns()
 
     def begin(
@@ -99,6 +105,37 @@ class Recorder:
             return run()
         finally:
             entry.close()
+
+    @contextmanager
+    def watching_modules(self) -> Iterator[None]:
+        """Watch the calls of modules inside."""
+        before = RemovableHandle(module_forward_pre)
+        after = RemovableHandle(module_forward, extra_dict=module_forward_always_called)
+        module_forward_pre[before.id] = lambda module, args: self.begin_module(module)
+        module_forward[after.id] = lambda module, args, output: self.end_module(module)
+        module_forward_always_called[after.id] = True
+        try:
+            yield
+        finally:
+            before.remove()
+            after.remove()
+
+    def begin_module(self, module: Any) -> None:
+        """A call of a module begins, on whatever thread."""
+        if self in recorders():
+            if id(module) not in self._called:
+                self._called[id(module)] = module, called(module)
+            name = self._called[id(module)][1]
+            self._modules.append((module, self.begin(f"{MODULE}{name}", SCOPE_FORWARD)))
+
+    def end_module(self, module: Any) -> None:
+        """It has ended, and so have the calls inside that were left by an error."""
+        if self in recorders():
+            while self._modules:
+                inner, entry = self._modules.pop()
+                entry.close()
+                if inner is module:
+                    break
 
     def on_backward(self, currency: Any) -> WatchedCurrency:
         """Watch one backward call."""

@@ -17,6 +17,9 @@ from typing import Any
 
 from tapegrad.autograd.backward_hook import BackwardHook
 from tapegrad.tape.hooks import RemovableHandle
+from tapegrad.tape.hooks import module_forward as forward
+from tapegrad.tape.hooks import module_forward_always_called as forward_always_called
+from tapegrad.tape.hooks import module_forward_pre as forward_pre
 from tapegrad.tensor.tensor import Tensor
 
 buffer_registration: OrderedDict[int, Callable] = OrderedDict()
@@ -24,9 +27,6 @@ module_registration: OrderedDict[int, Callable] = OrderedDict()
 parameter_registration: OrderedDict[int, Callable] = OrderedDict()
 backward_pre: OrderedDict[int, Callable] = OrderedDict()
 backward: OrderedDict[int, Callable] = OrderedDict()
-forward_pre: OrderedDict[int, Callable] = OrderedDict()
-forward: OrderedDict[int, Callable] = OrderedDict()
-forward_always_called: OrderedDict[int, bool] = OrderedDict()
 forward_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 
 

@@ -33,7 +33,7 @@ from tapegrad.nn.modules.hooks import (
 )
 from tapegrad.nn.parameter import Buffer, Parameter
 from tapegrad.tape.showing import shown_in_html
-from tapegrad.tensor.paths import owners
+from tapegrad.tensor.paths import note_module, owners
 from tapegrad.tensor.tensor import Tensor
 
 __getattr__, _ = on_demand(__name__, compile="tapegrad.compiler.step")
@@ -58,6 +58,9 @@ HOOKS = (
     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 )  # fmt: skip
 """The dictionaries of hooks that every module has."""
+
+PLACED = (RuntimeError, ValueError, TypeError, IndexError)
+"""Errors that are told in which module they were raised; others may be a way of leaving it."""
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
     """What the module computes: every subclass says it. Call the module, not this, so that hooks run."""
@@ -139,12 +142,17 @@ class Module:
         own = self.__dict__
         if own.get("_compiled_call_impl") is not None:
             return self._compiled_call_impl(*args, **kwargs)  # type: ignore[misc]
-        if (
-            own["_backward_hooks"] or own["_backward_pre_hooks"] or own["_forward_hooks"] or own["_forward_pre_hooks"]
-            or hooks.backward_pre or hooks.backward or hooks.forward or hooks.forward_pre
-        ):  # fmt: skip
-            return hooks.HookedCall(self, args, kwargs).run()
-        return self.forward(*args, **kwargs)
+        try:
+            if (
+                own["_backward_hooks"] or own["_backward_pre_hooks"] or own["_forward_hooks"]
+                or own["_forward_pre_hooks"] or hooks.backward_pre or hooks.backward or hooks.forward
+                or hooks.forward_pre
+            ):  # fmt: skip
+                return hooks.HookedCall(self, args, kwargs).run()
+            return self.forward(*args, **kwargs)
+        except PLACED as error:
+            note_module(error, self)
+            raise
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """The same, not compiled."""

@@ -288,7 +288,8 @@ def _context(given: Any, num_workers: int) -> BaseContext:
         )
     if given.get_start_method() == "fork":
         raise ValueError(
-            "multiprocessing_context: workers can't be forked, for JAX doesn't survive it; leave it out, or say 'spawn'"
+            "multiprocessing_context: workers can't be forked: XLA's threads would not be in them, and what waits for "
+            "those would never end; leave it out, or say 'spawn'"
         )
     return given
 

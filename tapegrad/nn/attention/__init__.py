@@ -1,4 +1,4 @@
-"""``torch.nn.attention``: which kernels ``scaled_dot_product_attention`` may use."""
+"""``torch.nn.attention``: which kernels ``scaled_dot_product_attention`` may use; scores and masks by functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
+from tapegrad.declaring import on_demand
 from tapegrad.functions.attention import kernels
+
+__getattr__, __dir__ = on_demand(
+    __name__, bias="tapegrad.nn.attention.bias", flex_attention="tapegrad.nn.attention.flex_attention"
+)
 
 __all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
 
