@@ -44,6 +44,7 @@ import gc
 import importlib.metadata
 import importlib.util
 import os
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -78,6 +79,7 @@ from tapegrad.execution import (  # noqa: E402
 from tests import rings  # noqa: E402
 
 collect_ignore = [] if importlib.util.find_spec("tensorboardX") else ["tapegrad/utils/tensorboard.py"]
+collect_ignore += [] if shutil.which("node") else ["tests/test_viz_page.py"]  # whose scripts it runs
 """Modules that can't be imported without an extra, and have no examples; tests/test_tensorboard.py tests them."""
 
 pytest.register_assert_rewrite("harness", "oracles")

@@ -66,12 +66,13 @@ from tapegrad.tensor.printing import get_printoptions, set_printoptions
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.version import __version__
+from tapegrad.viz import showing  # declares Tensor.graph
 
 newaxis = None
 
 attach()
 globals().update(NAMESPACES["torch"])
-del attach, nothing_collected, tensor_methods, NAMESPACES
+del attach, nothing_collected, showing, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
 from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
@@ -114,6 +115,7 @@ __getattr__, __dir__ = on_demand(
     set_autocast_gpu_dtype="tapegrad.amp.autocast_mode",
     testing="tapegrad.testing",
     utils="tapegrad.utils",
+    viz="tapegrad.viz",
     vmap="tapegrad.func.mapping",
 )
 del on_demand

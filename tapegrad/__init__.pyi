@@ -121,6 +121,7 @@ from tapegrad import optim as optim
 from tapegrad import overrides as overrides
 pi: _float
 from tapegrad import profiler as profiler
+from tapegrad import progress as progress
 from tapegrad.execution.promotion import promote_types as promote_types
 from tapegrad import random as random
 from tapegrad.serialization.saving import save as save
@@ -151,6 +152,7 @@ uint64: _dtype
 uint8: _dtype
 from tapegrad import utils as utils
 from tapegrad import version as version
+from tapegrad import viz as viz
 from tapegrad.func.mapping import vmap as vmap
 BFloat16Tensor: _type[Tensor]
 BoolTensor: _type[Tensor]

@@ -83,7 +83,7 @@ ORDERLESS = frozenset(f"tests/{name}.py" for name in """
     parity/test_reductions parity/test_resampling parity/test_roots parity/test_sampled parity/test_samplers
     parity/test_selection parity/test_sets parity/test_shape parity/test_signal_windows parity/test_sizes
     parity/test_solving parity/test_sorting parity/test_special parity/test_strides parity/test_testing
-    test_compare test_demo test_dtypes test_gradcheck test_oracles_can_fail test_tape_picture
+    test_compare test_demo test_dtypes test_gradcheck test_oracles_can_fail test_viz
 """.split())  # fmt: skip  # noqa: SIM905 - a table is easier to read without the quotes
 """The files whose tests are about operators, one by one, in no order."""
 

@@ -452,4 +452,4 @@ def test_engine_and_tape_load_without_jax_and_without_the_rest_of_the_house():
     result = subprocess.run([sys.executable, "-c", ALONE, str(PACKAGE)], capture_output=True, text=True, check=True)
     loaded = ast.literal_eval(result.stdout)
     assert {name.split(".")[0] for name in loaded} == {"tapegrad"}
-    assert {name.split(".")[1] for name in loaded if "." in name} == {"engine", "tape"}
+    assert {name.split(".")[1] for name in loaded if "." in name} == {"doors", "engine", "tape"}

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
     ["__future__", "absent", "errors", "version"],
-    ["as_torch", "caches", "declaring", "doors"],
+    ["as_torch", "caches", "declaring", "doors", "progress"],
     ["tape"],
     ["engine"],
     ["execution"],
@@ -33,7 +33,7 @@ FLOORS = [
     ["amp", "func", "compiler", "interop"],
     ["utils"],
     ["distributions", "nn", "testing"],
-    ["optim", "serialization"],
+    ["optim", "serialization", "viz"],
     [
         "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked",
         "overrides", "profiler", "random", "signal", "special",

@@ -18,6 +18,7 @@ TOLERATED = {
     "tapegrad.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
     "tapegrad.bindings.casting._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
     "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
+    "tapegrad.tape.showing.shown_in_html",  # what modules look like in notebooks, which PyTorch has nothing for
 }
 
 HOMES = (

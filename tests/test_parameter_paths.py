@@ -9,7 +9,6 @@ import pytest
 import tapegrad as torch
 from tapegrad import nn
 from tapegrad.tensor.paths import owners, path_of
-from tapegrad.utils.tape_picture import tape_picture
 
 
 def network():
@@ -56,6 +55,6 @@ def test_errors_name_the_parameter():
 def test_pictures_name_parameters():
     net = network()
     loss = net[1]["last"](net[0](torch.ones(2))).sum()
-    svg = tape_picture(loss)
+    svg = loss.graph().svg()
     assert all(f">{name}<" in svg for name, _ in net.named_parameters())
-    assert ">mine<" in tape_picture(loss, {"mine": net[0].bias})
+    assert ">mine<" in loss.graph({"mine": net[0].bias}).svg()

@@ -30,6 +30,7 @@ from tapegrad.compiler.settings import check_settings
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.host import is_traced
 from tapegrad.tape.modes import thread
+from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.shared import release_shared, shared_now
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten
@@ -136,6 +137,8 @@ class Compiled:
         for number, entry in enumerate(last + known, 1):
             lines.append(f"kind {number}: {'replayed' if entry.replay else 'Python is run: ' + entry.reason}")
         return "\n".join(lines)
+
+    _repr_html_ = shown_in_html
 
     def _entry(self, leaves: list, tree: TreeSpec) -> CacheEntry:
         """What is known of calls like this one."""

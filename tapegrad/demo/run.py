@@ -13,7 +13,6 @@ import numpy as np
 import tapegrad as torch
 from tapegrad.demo import comparison, digits, network, training
 from tapegrad.execution.devices import jax_device
-from tapegrad.utils.tape_picture import tape_picture
 
 LEARNING_RATE = 0.1
 BATCH = 64
@@ -98,7 +97,7 @@ def beside_jax(arrays: network.Arrays, batch: digits.Digits, options: argparse.N
     theirs = comparison.jax_gradients(arrays, batch.pictures, batch.labels)
     print("gradients of one batch at the initial weights, beside jax.grad of the same function:")
     print(comparison.gradient_table(comparison.differences(grads, theirs)), end="\n\n")
-    options.out.write_text(tape_picture(loss, p, title="loss"))
+    options.out.write_text(loss.graph(p, title="loss").svg())
 
     steps = {
         "tapegrad": timed_step(p, batch, options.device),

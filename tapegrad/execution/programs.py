@@ -41,7 +41,9 @@ from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.execution.values import quiet_numbers
+from tapegrad.progress import waiting
 from tapegrad.tape.modes import thread
+from tapegrad.tape.showing import shown_in_html
 
 MOST_ALIKE = 16
 """How many programs are looked through that are as long, with the same results wanted, the same last instruction."""
@@ -96,7 +98,8 @@ class SubprogramExecutable:
                 compiler.add(Due(self, compiled, program.trace(*map(as_jax, arguments))))
             return piece.run_by_kernels(arguments)
         self.compiled = compiled
-        return first_call(self.compiled, map(as_jax, arguments))[: self.count]
+        what = f"a program of {len(piece.code)} operations"
+        return first_call(self.compiled, map(as_jax, arguments), what)[: self.count]
 
     def _is_rare(self, often: bool, waits: bool) -> bool:
         """Whether compiling it can't be known to pay. See Note [Running a program]."""
@@ -155,10 +158,10 @@ class Due(NamedTuple):
         self.executable.compiled = self.compiled
 
 
-def first_call(run: Callable, arguments: Iterable[Any]) -> Any:
-    """Call what was compiled for the first time, and count it and how long it takes."""
+def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program") -> Any:
+    """Call what was compiled for the first time, and count it and how long it takes. ``what`` is told who waits."""
     start = perf_counter()
-    with quiet_numbers():
+    with quiet_numbers(), waiting(f"compiling {what}"):
         results = run(*arguments)
     counters.compile_seconds += perf_counter() - start
     counters.compiled += 1
@@ -376,6 +379,9 @@ class Stats(NamedTuple):
     evictions: int
     kinds: dict[str, int]
     tiers: TierStats
+
+    def _repr_html_(self) -> str:
+        return shown_in_html(self)
 
 
 def stats() -> Stats:

@@ -60,8 +60,9 @@ class StepExecutable:
         if self._jitted is not None or self._cached is not None:
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
-            program = self._jit(inputs)
-            first_call(lambda *given: program.lower(*given).compile(), [inputs[i] for i in self._order])
+            program, operations = self._jit(inputs), len(self._code)
+            given = [inputs[i] for i in self._order]
+            first_call(lambda *given: program.lower(*given).compile(), given, f"a step of {operations} operations")
         self._jitted = program
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
 

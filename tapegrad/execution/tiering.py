@@ -70,6 +70,7 @@ from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import written_jaxpr
+from tapegrad.tape.showing import shown_in_html
 from tapegrad.tape.sources import defined
 
 NAMES = ("auto", "host", "xla")
@@ -737,6 +738,9 @@ class TierStats(NamedTuple):
     compiled: int
     failures: int
     unwritten: dict[str, int]
+
+    def _repr_html_(self) -> str:
+        return shown_in_html(self)
 
 
 def tier_stats() -> TierStats:

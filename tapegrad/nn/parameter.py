@@ -120,10 +120,11 @@ ALLOWED = frozenset(
     NAMESPACES["Tensor"].get(name, getattr(Tensor, name, None))
     for name in (
         "__hash__", "size", "is_complex", "is_floating_point", "half", "float", "double", "char", "short",
-        "int", "long", "cuda", "cpu", "to", "get_device",
+        "int", "long", "cuda", "cpu", "to", "get_device", "_repr_html_",
     )
 ) - {None}  # fmt: skip
-"""What can be done with a tensor whose shape isn't known: all that a module does when it moves or casts its state."""
+"""What can be done with a tensor whose shape isn't known: all that a module does when it moves or casts its state,
+and what a notebook does."""
 
 
 class UninitializedTensorMixin:

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from tapegrad.tape.hooks import NodeHooks, RemovableHandle, making
+from tapegrad.tape.showing import shown_in_html
 
 Edge = tuple["Node", int]
 
@@ -37,6 +38,7 @@ class Node:
         output_storages: by output number, the memory of an output that has a storage (``tensor/storage.py``).
         worker: what the engine tells its threads by; None for the thread that called backward.
         _origin: where it was made, if that is recorded. See Note [Positions] in ``positions.py``.
+        _seen: what was noted of it for pictures. See Note [What pictures record] in ``viz/recording.py``.
 
     The node of a custom function is also the ``ctx`` on which its author sets what he likes: so these names are not
     such as he would take.
@@ -51,6 +53,7 @@ class Node:
     output_storages: dict[int, Any] | None = None
     worker: Any = None
     _origin: Any = None
+    _seen: Any = None
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Gradients of the inputs, on values. ``needed`` marks the inputs wanted (None: all that the node can)."""
@@ -151,6 +154,8 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    _repr_html_ = shown_in_html
 
 
 def name_of(node: Node) -> str:

@@ -182,6 +182,8 @@ class TensorMethods:
         """Whether this is a view of another tensor's memory."""
     def _neg_view(self) -> Tensor:
         """The negative, as a view of the same memory."""
+    def _repr_html_(self) -> _str:
+        """A piece of HTML that shows this, whole in itself."""
     def abs(self) -> Tensor:
         """The absolute value; real, of complex numbers too."""
     def abs_(self) -> Self:
@@ -808,6 +810,8 @@ class TensorMethods:
         """The product of every element of one vector with every element of another, (n, m)."""
     def get_device(self) -> _int:
         """The index of the tensor's accelerator; -1 on the CPU, and on ``meta``."""
+    def graph(self, names: Mapping[_str, Tensor] | None = ..., *, inputs: Any = ..., title: _str | None = ..., fold: _bool = ..., most: _int = ...) -> Any:
+        """The picture of this tensor's graph; see ``torch.viz.graph``."""
     @overload
     def greater(self, other: Tensor) -> Tensor:
         """``x > y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""

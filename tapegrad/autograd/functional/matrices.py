@@ -20,6 +20,7 @@ from tapegrad.autograd.functional.strictness import CONSTANT_RESULT, check_depen
 from tapegrad.autograd.grad_mode import enable_grad
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.joining import stack
+from tapegrad.progress import progress
 from tapegrad.tensor.tensor import Tensor
 
 STRATEGIES = ("forward-mode", "reverse-mode")
@@ -105,7 +106,7 @@ def by_rows(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: bool)
     matrices = []
     for number, out in enumerate(outputs):
         rows = []
-        for element in range(out.nelement()):
+        for element in progress(range(out.nelement()), "Jacobian"):
             found = gradients((out.reshape(-1)[element],), inputs, retain_graph=True, create_graph=create_graph)
             rows.append(_filled_row(found, inputs, number, strict, create_graph))
         columns: Sequence[Sequence[Tensor]] = list(zip(*rows, strict=True)) or [()] * len(inputs)

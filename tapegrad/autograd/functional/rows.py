@@ -14,6 +14,7 @@ from tapegrad.autograd.differentiate import row_of
 from tapegrad.autograd.functional.arguments import Tensors
 from tapegrad.functions.creation import eye, zeros
 from tapegrad.functions.joining import stack
+from tapegrad.progress import progress
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -24,7 +25,8 @@ def for_each_row(function: Callable[[Sequence[Tensor]], Tensors], batches: Tenso
     if not len(batches[0]):
         like = function([zeros(*batch.shape[1:], dtype=batch.dtype, device=batch.device) for batch in batches])
         return tuple(stack([one])[:0] for one in like)
-    rows = [function([row_of(batch, row) for batch in batches]) for row in range(len(batches[0]))]
+    places = progress(range(len(batches[0])), "Jacobian")
+    rows = [function([row_of(batch, row) for batch in batches]) for row in places]
     return tuple(stack(column) for column in zip(*rows, strict=True))
 
 

@@ -12,6 +12,7 @@ from tapegrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from tapegrad.autograd.gradcheck.messages import NONDETERMINISTIC, GradcheckError
 from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, has_derivative, tensor_of
 from tapegrad.functions.conversion import host_array
+from tapegrad.progress import progress
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -41,7 +42,7 @@ def backward_jacobian(
     Raises:
         GradcheckError: a gradient is not like its input, or the second time is not like the first.
     """
-    first, second = ([gradients(inputs, output, seed) for seed in _seeds(output, directions)] for _ in range(2))
+    first, second = (_rows(inputs, output, directions) for _ in range(2))
     for row in first:
         check_like(row, inputs, check_grad_dtypes)
     jacobians, again = stacked(first, inputs), stacked(second, inputs)
@@ -54,8 +55,13 @@ def backward_jacobian(
     return jacobians
 
 
-def _seeds(output: Tensor, directions: Sequence[np.ndarray] | None) -> Iterable[np.ndarray]:
-    return unit_vectors(output) if directions is None else directions
+def _rows(
+    inputs: Sequence[Tensor], output: Tensor, directions: Sequence[np.ndarray] | None
+) -> list[tuple[Tensor | None, ...]]:
+    """The gradients of ``inputs`` for each element of ``output``, or for each given direction."""
+    seeds: Iterable[np.ndarray] = unit_vectors(output) if directions is None else directions
+    count = output._spec.numel if directions is None else len(directions)
+    return [gradients(inputs, output, seed) for seed in progress(seeds, "gradcheck: gradients", count)]
 
 
 def gradients(inputs: Sequence[Tensor], output: Tensor, seed: np.ndarray) -> tuple[Tensor | None, ...]:
@@ -118,7 +124,8 @@ def forward_jacobian(
         for number, position in enumerate(wanted):
             given = unit_vectors(inputs[position]) if directions is None else [directions[number]]
             rows = []
-            for direction in given:
+            count = inputs[position]._spec.numel if directions is None else 1
+            for direction in progress(given, "gradcheck: tangents", count):
                 dual = dual_of(inputs[position], direction)
                 results = as_tuple(func(*(dual if i == position else x for i, x in enumerate(duals))))
                 rows.append([tangent_of(out, check_grad_dtypes) for out in results])

@@ -22,6 +22,7 @@ import numpy as np
 
 from tapegrad.execution.host import from_host
 from tapegrad.functions.conversion import host_array
+from tapegrad.progress import progress
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, describe, put, value_of, wrap
 
@@ -67,7 +68,8 @@ def jacobian(run: Run, tensor: Tensor, outputs: Sequence[Tensor], eps: float) ->
         else None
         for out in outputs
     ]
-    for row, index in enumerate(np.ndindex(*tensor.shape)):
+    places = progress(np.ndindex(*tensor.shape), "gradcheck: differences", tensor._spec.numel)
+    for row, index in enumerate(places):
         one = np.zeros(tensor.shape, tensor.dtype.to_real().numpy)
         one[index] = 1
         slopes = derivatives(run, tensor, (one, one), eps, f"on index {index} ")

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tapegrad.autograd.profiling.table import build_table, format_time
+from tapegrad.tape.showing import shown_in_html
 
 SCOPE_FORWARD, SCOPE_BACKWARD, SCOPE_USER = 0, 1, 7
 """What kind of thing an event is: PyTorch's numbers."""
@@ -247,6 +248,8 @@ class EventList(list):
         super().__init__(*args)
         self._use_device, self._profile_memory, self._with_flops = use_device, profile_memory, with_flops
         self._tree_built = False
+
+    _repr_html_ = shown_in_html
 
     def _like(self, events: Iterable[Any]) -> EventList:
         return EventList(

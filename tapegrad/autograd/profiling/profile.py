@@ -20,6 +20,7 @@ from tapegrad.autograd.profiling.recorder import Entry, Recorder, recorders
 from tapegrad.execution.host import has_accelerator
 from tapegrad.execution.tracing import annotation
 from tapegrad.tape.modes import watching
+from tapegrad.tape.showing import shown_in_html
 
 
 def _profiler_enabled() -> bool:
@@ -153,6 +154,8 @@ class profile:
 
     def __str__(self) -> str:
         return str(self.function_events) if self._finished() else "<unfinished torch.autograd.profile>"
+
+    _repr_html_ = shown_in_html
 
     def _finished(self) -> bool:
         return self.results is not None or self._function_events is not None

@@ -16,6 +16,7 @@ from typing import Any
 from tapegrad.autograd.profiling import profile as one_block
 from tapegrad.autograd.profiling.events import EventList
 from tapegrad.errors import warn_once
+from tapegrad.tape.showing import shown_in_html
 
 INTERNAL_ACTION = (
     "ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be returned by a user-provided "
@@ -216,6 +217,8 @@ class profile:
         self.step_num = 0
         self.step_rec_fn: one_block.record_function | None = None
         self.current_action = self._action(0)
+
+    _repr_html_ = shown_in_html
 
     def _action(self, step: int) -> ProfilerAction:
         action = self.schedule(step)

@@ -32,6 +32,7 @@ from tapegrad.nn.modules.hooks import (
     register_module_parameter_registration_hook,
 )
 from tapegrad.nn.parameter import Buffer, Parameter
+from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.paths import owners
 from tapegrad.tensor.tensor import Tensor
 
@@ -834,6 +835,8 @@ class Module:
             return f"{self._get_name()}({extra[0]})"
         lines = "\n  ".join([*extra, *children])
         return f"{self._get_name()}(\n  {lines}\n)" if lines else f"{self._get_name()}()"
+
+    _repr_html_ = shown_in_html
 
 
 def can_be_buffer(value: Any) -> bool:

@@ -15,6 +15,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
@@ -24,6 +25,7 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from tapegrad.autograd.profiler import record_function
 from tapegrad.bindings.accelerator import is_available
+from tapegrad.progress import waiting
 from tapegrad.utils.data._utils.collate import default_collate, default_convert
 from tapegrad.utils.data._utils.fetch import IterableFetcher, MapFetcher
 from tapegrad.utils.data._utils.pin_memory import pin_memory
@@ -507,6 +509,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         Raises:
             RuntimeError: none within the time; a worker is gone.
         """
+        starting = len(self._starting)
+        with waiting(f"starting {starting} workers") if starting else nullcontext():
+            return self._next_of_this_pass()
+
+    def _next_of_this_pass(self) -> tuple[int, Any]:
         deadline = time.monotonic() + self._timeout
         while True:
             left = deadline - time.monotonic() if self._timeout > 0 and not self._starting else None

@@ -7,7 +7,7 @@ M. Toda, "Methods for visual understanding of hierarchical system structures", 1
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,34 +17,46 @@ Waypoint = tuple[Item, Item, int]
 
 
 @dataclass(frozen=True)
-class LayeredLayout:
-    """Layers from top to bottom, the horizontal centre of every item, and the way of every edge.
+class LayerRows:
+    """Which items stand in which layer, and the way of every edge: all of a layout that no width changes.
 
     Attributes:
-        layers: the items (and waypoints) of each layer, from left to right.
-        centre: the x coordinate of each; the leftmost box begins at 0.
+        rows: the items (and waypoints) of each layer, from left to right, from top to bottom.
         paths: for each edge, its two ends with the waypoints between them.
     """
 
-    layers: tuple[tuple[Item, ...], ...]
-    centre: Mapping[Item, float]
+    rows: tuple[tuple[Item, ...], ...]
     paths: Mapping[tuple[Item, Item], tuple[Item, ...]]
 
+    def centres(self, widths: Mapping[Item, float], *, gap: float = 24.0) -> dict[Item, float]:
+        """The horizontal centre of every item; the leftmost box begins at 0.
 
-def arrange(edges: Mapping[Item, Sequence[Item]], widths: Mapping[Item, float], *, gap: float = 24.0) -> LayeredLayout:
-    """Lay out a graph.
+        Args:
+            widths: how wide the box of every item is; 0 if nothing is said.
+            gap: the space between neighbours of a layer.
+        """
+        above, below = _neighbours(self.paths.values())
+        return _coordinates([list(row) for row in self.rows], above, below, widths, gap)
+
+
+def layered(edges: Mapping[Item, Sequence[Item]], *, last: Collection[Item] = ()) -> LayerRows:
+    """Put the items of a graph into layers.
 
     Args:
         edges: for every item, the items its edges lead to; without cycles.
-        widths: how wide the box of every item is.
-        gap: the space between neighbours of a layer.
+        last: those that stand in the last layer, wherever their edges would let them; none lead on from there.
 
-    >>> layout = arrange({"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}, dict.fromkeys("abcd", 10.0))
-    >>> [len(layer) for layer in layout.layers], layout.centre["a"] == layout.centre["d"]
-    ([1, 2, 1], True)
+    >>> layers = layered({"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []})
+    >>> [len(row) for row in layers.rows]
+    [1, 2, 1]
+    >>> centre = layers.centres(dict.fromkeys("abcd", 10.0))
+    >>> centre["a"] == centre["d"]
+    True
     """
     rank = longest_paths(edges)
-    layers: list[list[Item]] = [[] for _ in range(max(rank.values()) + 1)]
+    depth = max(rank.values(), default=0)
+    rank.update(dict.fromkeys(last, max([depth, *(rank[item] + 1 for item in rank if last and item not in last)])))
+    layers: list[list[Item]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
     for item, number in rank.items():
         layers[number].append(item)
     paths = {(item, to): _waypoints(item, to, rank) for item in edges for to in dict.fromkeys(edges[item])}
@@ -53,8 +65,32 @@ def arrange(edges: Mapping[Item, Sequence[Item]], widths: Mapping[Item, float], 
             layers[number].append(waypoint)
     above, below = _neighbours(paths.values())
     _order(layers, above, below)
-    centre = _coordinates(layers, above, below, widths, gap)
-    return LayeredLayout(tuple(map(tuple, layers)), centre, paths)
+    return LayerRows(tuple(map(tuple, layers)), paths)
+
+
+def without_cycles(edges: Mapping[Item, Sequence[Item]]) -> dict[Item, list[Item]]:
+    """The same edges, but for those that lead back to where a walk along the others came from.
+
+    >>> without_cycles({"a": ["b"], "b": ["c", "a"], "c": ["c"]})
+    {'a': ['b'], 'b': ['c'], 'c': []}
+    """
+    kept: dict[Item, list[Item]] = {item: [] for item in edges}
+    state: dict[Item, int] = {}  # 1: being walked from, 2: done with
+    for start in edges:
+        stack = [] if start in state else [(start, iter(edges[start]))]
+        state.setdefault(start, 1)
+        while stack:
+            item, successors = stack[-1]
+            successor = next(successors, None)
+            if successor is None:
+                state[item] = 2
+                stack.pop()
+            elif state.get(successor) != 1:
+                kept[item].append(successor)
+                if successor not in state:
+                    state[successor] = 1
+                    stack.append((successor, iter(edges[successor])))
+    return kept
 
 
 def longest_paths(edges: Mapping[Item, Sequence[Item]]) -> dict[Item, int]:
@@ -121,7 +157,7 @@ def _coordinates(
                 near = [*above.get(item, ()), *below.get(item, ())]
                 wishes.append(sum(centre[other] for other in near) / len(near) if near else centre[item])
             centre.update(zip(layer, _pushed(layer, wishes, half, gap), strict=True))
-    left = min(centre[item] - half[item] for item in centre)
+    left = min((centre[item] - half[item] for item in centre), default=0.0)
     return {item: x - left for item, x in centre.items()}
 
 
