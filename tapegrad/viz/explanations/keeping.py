@@ -14,15 +14,24 @@ from tapegrad.tape.node import Node
 from tapegrad.tape.positions import passed_over
 from tapegrad.tensor.paths import owners
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.viz.describing import SavedItem, bytes_text, freed_by, is_freed, is_leaf, path_of_call, plain_name, saved_by
+from tapegrad.viz.describing import (
+    SavedItem,
+    bytes_text,
+    freed_by,
+    is_freed,
+    is_leaf,
+    path_of_call,
+    plain_name,
+    saved_by,
+)
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import (
     called,
     described,
+    freed_text,
     line_of,
     lines_missing,
     nodes_of,
-    short_place,
     tensor_given,
 )
 from tapegrad.viz.recording import record_of
@@ -91,14 +100,12 @@ def saved(loss: Any) -> KeptReport:
     rows = sorted(kept_by(nodes), key=lambda row: -row.nbytes)
     total = sum(row.nbytes for row in rows)
     own = sum(row.nbytes for row in rows if row.of.startswith(("leaf", "parameter")))
-    freed = next(filter(is_freed, nodes), None)
-    place = None if freed is None else freed_by(freed)
     return KeptReport(
         f"saved for backward: {len(rows)} {'tensor' if len(rows) == 1 else 'tensors'}, {bytes_text(total)}",
         rows,
         [
             f"of this leaves, which are there anyway: {bytes_text(own)}" if own else None,
-            None if freed is None else "what the graph saved was freed" + (f" by the backward call at {place}" if place else ""),
+            freed_text(nodes),
             lines_missing(nodes),
         ],
     )

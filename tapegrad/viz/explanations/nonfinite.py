@@ -5,7 +5,8 @@ The graph of a loss keeps some of the numbers that it was computed from: what no
 results the operators are run again, where all that they take is known: where an edge leads, the argument is the result
 of the node at its end. What nobody kept, an argument without history of which no derivative asked, stays unknown, and
 so does what follows from it until a node has saved a result further on. The first operator, in the order of making,
-whose result is known not to be finite is told; if what it took is unknown, so is that.
+whose result is known to have a nan is told; if what it took is unknown, so are the operators that it may come from.
+Infs are told where there is no nan: many programs compute with them, as where they mask.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from tapegrad.execution.host import is_traced, to_host
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.nonfinite import Summary, summarize
 from tapegrad.execution.opaque import Opaque
-from tapegrad.tape.modes import switched
 from tapegrad.tape.node import Node
 from tapegrad.tape.positions import at
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -33,6 +33,9 @@ from tapegrad.viz.explanations.walking import Visit, walk
 
 Place = tuple[Node, int]
 """A result: the node of the operator that made it, and as which of its results."""
+
+MOST_LOOKED_AT = 12
+"""So many operators are told of, from the one that made it on."""
 
 UNKNOWN: Any = object()
 """What stands for an argument that nobody kept."""
@@ -54,23 +57,23 @@ class NonfiniteReport(Report):
         node: the node of the operator that made it, or which made it itself, in the backward pass; the leaf's, if it
             came from there; None if all that is known is finite.
         phase: ``"forward"`` or ``"backward"``, or None.
+        suspects: the nodes of operators before it that may have made it, as their results are not known.
     """
 
     columns = {"operator": lambda row: row.name, "": lambda row: row.found, "line": lambda row: row.line}
 
     def __init__(
         self, title: str, rows: Iterable[Looked], facts: Iterable[str | None], node: Node | None = None,
-        phase: str | None = None,
+        phase: str | None = None, suspects: Sequence[Node] = (),
     ) -> None:  # fmt: skip
         super().__init__(title, rows, facts)
-        self.node, self.phase = node, phase
+        self.node, self.phase, self.suspects = node, phase, tuple(suspects)
 
 
 def explain_nan(loss: Any, gradient: Any = None) -> NonfiniteReport:
     """Which operator made the first nan or inf behind ``loss``, after the fact: see Note [Post mortem].
 
-    If all that is known of the forward pass is finite, the backward pass is run to look at that; nothing accumulates,
-    and the graph is kept.
+    If the loss is finite, the backward pass is run to look at that; nothing accumulates, and the graph is kept.
 
     Args:
         loss: a tensor whose graph has not been freed.
@@ -93,12 +96,15 @@ def explain_nan(loss: Any, gradient: Any = None) -> NonfiniteReport:
     roots, nodes = nodes_of(loss, "explain_nan")
     refuse_freed(nodes, "explain_nan")
     if isinstance(loss, Tensor) and (is_traced(value_of(loss)) or isinstance(value_of(loss), Opaque)):
-        raise ValueError(message("explain_nan(): the tensor has no elements", hint="it is inside a transform, or on meta"))
+        where = "it is inside a transform, or on meta"
+        raise ValueError(message("explain_nan(): the tensor has no elements", hint=where))
     known = KnownResults(nodes)
     if isinstance(loss, Tensor):
         known.results.setdefault(roots[0], value_of(loss))
-    first = first_spoilt(known)
-    return in_backward(loss, gradient, nodes) if first is None else in_forward(known, *first)
+    first = first_with(known, "nan")
+    if first is None and any(map(spoilt, known.of(roots[0][0]))):
+        first = first_with(known, "inf")
+    return in_backward(loss, gradient, known) if first is None else in_forward(known, *first)
 
 
 class KnownResults:
@@ -178,35 +184,55 @@ def spoilt(value: Any) -> str | None:
     return None if found is None or not (found.nan or found.inf) else kind_of(bool(found.nan))
 
 
-def first_spoilt(known: KnownResults) -> tuple[Node, str] | None:
-    """The first node, in the order of making, with a result that is known not to be finite."""
-    for node in known.order:
-        kinds = [kind for kind in map(spoilt, known.of(node)) if kind]
-        if kinds:
-            return node, "nan" if "nan" in kinds else kinds[0]
-    return None
+def first_with(known: KnownResults, kind: str) -> tuple[Node, str] | None:
+    """The first node, in the order of making, with a result that is known to have a nan, or an inf."""
+    found = (node for node in known.order if any(spoilt(value) == kind for value in known.of(node)))
+    return next(((node, kind) for node in found), None)
 
 
 def in_forward(known: KnownResults, node: Node, kind: str) -> NonfiniteReport:
     """The report of a nan that the forward pass has made, or was given."""
-    rows = [looked(known, one) for one in known.order[known.order.index(node) :] if not is_leaf(one)][:12]
+    rows = [looked(known, one) for one in known.order[known.order.index(node) :] if not is_leaf(one)][:MOST_LOOKED_AT]
     lines = lines_missing(known.order)
     if is_leaf(node):
         name = name_of_leaf(node.variable, {})  # type: ignore[attr-defined]
         return NonfiniteReport(f"the first {kind}: it is in the data: in {name}", rows, [lines], node, "forward")
-    place = at("it was called", node._origin)
+    suspects = unknown_before(known, node)
+    infs = first_with(known, "inf") if kind == "nan" else None
+    before = infs is not None and known.order.index(infs[0]) < known.order.index(node)
+    told = f"before it, {origin_of(infs[0])} made the first inf" if infs is not None and before else None
+    facts = [at("it was called", node._origin), *operands(known, node, kind, bool(suspects)), told, lines]
+    title = f"the first {kind}: {operator_of(node)} made it, in the forward pass"
+    if suspects:
+        title = f"the first {kind} that is known: in the result of {operator_of(node)}, in the forward pass"
+        facts[1:1] = [f"it may come from {origin_of(one)}, whose result nobody has kept" for one in suspects[-3:]]
+    return NonfiniteReport(title, rows, facts, node, "forward", suspects)
+
+
+def operands(known: KnownResults, node: Node, kind: str, doubtful: bool) -> list[str | None]:
+    """What is known of an operator's arguments, and the usual cause, if that isn't doubtful."""
     if not isinstance(node, OperatorNode):
-        title = f"the first {kind}: {plain_name(node)}'s forward made it"
-        return NonfiniteReport(title, rows, [place, lines], node, "forward")
-    op, arguments = node.plan.op, known.arguments(node)
-    named = [(op.input_name(position), value) for position, value in enumerate(arguments)]
-    told = [line_about(name, value) for name, value in named if value is not UNKNOWN]
-    unknown = [name for name, value in named if value is UNKNOWN]
-    cause = forward_hint(op.spoilt, [(name, value) for name, value in named if value is not UNKNOWN], kind == "nan")
-    culprit = "made it" if not unknown else f"made it, or was given it as {', '.join(unknown)}, which nobody has kept"
-    facts = [place, *told, None if cause is None or unknown else f"Hint: {cause}", lines]
-    title = f"the first {kind}: {op.name} {culprit}, in the forward pass"
-    return NonfiniteReport(title, rows, facts, node, "forward")
+        return []
+    op = node.plan.op
+    named = [(op.input_name(place), value) for place, value in enumerate(known.arguments(node)) if value is not UNKNOWN]
+    cause = None if doubtful else forward_hint(op.spoilt, named, kind == "nan")
+    return [*(line_about(name, value) for name, value in named), None if cause is None else f"Hint: {cause}"]
+
+
+def unknown_before(known: KnownResults, node: Node) -> list[Node]:
+    """The nodes that lead to what a node took, and whose results are not known, in the order of making."""
+    stack, found = [node], {node}
+    while stack:
+        for edge in stack.pop().next_edges:
+            if edge is not None and edge not in known.results and edge[0] not in found:
+                found.add(edge[0])
+                stack.append(edge[0])
+    return sorted(found - {node}, key=lambda one: one.sequence_nr)
+
+
+def origin_of(node: Node) -> str:
+    """An operator, and its line, if that was recorded."""
+    return f"{operator_of(node)} ({line_of(node)})" if line_of(node) else operator_of(node)
 
 
 def looked(known: KnownResults, node: Node) -> Looked:
@@ -215,21 +241,25 @@ def looked(known: KnownResults, node: Node) -> Looked:
     return Looked(node, operator_of(node), "; ".join(found) or "not known", line_of(node))
 
 
-def in_backward(loss: Any, gradient: Any, nodes: Sequence[Node]) -> NonfiniteReport:
-    """The report of a backward pass behind a forward pass in which all that is known is finite."""
+def in_backward(loss: Any, gradient: Any, known: KnownResults) -> NonfiniteReport:
+    """The report of a backward pass behind a forward pass in which no nan is known."""
+    infs = first_with(known, "inf")
+    told = [None if infs is None else f"there are infs in the forward pass: {origin_of(infs[0])} made the first one"]
+    told.append(lines_missing(known.order))
     if gradient is None and isinstance(loss, Tensor) and loss.numel() != 1:
-        title = "no nan and no inf is known in the forward pass; gradient= lets the backward pass be looked at"
-        return NonfiniteReport(title, (), [lines_missing(nodes)])
-    rows = []
-    with switched(source_lines=False):
-        for visit in walk(loss, gradient):
-            rows.append(Looked(visit.node, plain_name(visit.node), "; ".join(states(visit)), line_of(visit.node)))
-            kinds = [spoilt(value_of(grad)) for grad in visit.outgoing if grad is not None]
-            found = next((kind for kind in ("nan", "inf") if kind in kinds), None)
-            if found is not None:
-                return backward_report(visit, found, rows, nodes)
-    title = "no nan and no inf: neither in what is known of the forward pass, nor in the backward pass"
-    return NonfiniteReport(title, (), ())
+        return NonfiniteReport("no nan is known in the forward pass; gradient= lets backward be looked at", (), told)
+    rows: list[Looked] = []
+    firsts: dict[str, tuple[Visit, list[Looked]]] = {}
+    for visit in walk(loss, gradient):
+        rows.append(Looked(visit.node, plain_name(visit.node), "; ".join(states(visit)), line_of(visit.node)))
+        for kind in {spoilt(value_of(grad)) for grad in visit.outgoing if grad is not None} - {None}:
+            firsts.setdefault(kind, (visit, rows[-MOST_LOOKED_AT:]))  # type: ignore[arg-type]
+        if "nan" in firsts:
+            break
+    found = next((kind for kind in ("nan", "inf") if kind in firsts), None)
+    if found is not None:
+        return backward_report(*firsts[found], found, known, told)
+    return NonfiniteReport("no nan: neither in what is known of the forward pass, nor in the backward pass", (), told)
 
 
 def states(visit: Visit) -> list[str]:
@@ -237,19 +267,21 @@ def states(visit: Visit) -> list[str]:
     return [str(state_of(value_of(grad))) for grad in visit.outgoing or visit.incoming if grad is not None]
 
 
-def backward_report(visit: Visit, kind: str, rows: Sequence[Looked], nodes: Sequence[Node]) -> NonfiniteReport:
+def backward_report(
+    visit: Visit, rows: Sequence[Looked], kind: str, known: KnownResults, told: Sequence[str | None]
+) -> NonfiniteReport:
     """The report of a node that gave the first nan of a backward pass."""
     node = visit.node
     given = [None if grad is None else value_of(grad) for grad in visit.incoming]
     saved = named_saves(node, getattr(node, "saved", None))
     named = [(f"gradient of output {number}", value) for number, value in enumerate(given)]
     named += [(f"saved {name}", value) for name, value in saved]
-    cause = backward_hint(node, given, saved, kind == "nan", nodes[:1])
+    cause = backward_hint(node, given, saved, kind == "nan", known.order[:-2:-1])
     facts = [
         at("it is the backward of the operation", node._origin),
         *(line_about(name, value) for name, value in named),
         None if cause is None else f"Hint: {cause}",
-        lines_missing(nodes),
+        *told,
     ]
-    title = f"the first {kind}: {plain_name(node)} made it, in the backward pass; what is known of forward is finite"
-    return NonfiniteReport(title, rows[-12:], facts, node, "backward")
+    title = f"the first {kind}: {plain_name(node)} made it, in the backward pass"
+    return NonfiniteReport(title, rows, facts, node, "backward")

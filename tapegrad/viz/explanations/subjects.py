@@ -43,6 +43,14 @@ def refuse_freed(nodes: Sequence[Node], function: str) -> None:
         raise RuntimeError(message(f"{sentence} at {place}" if place else sentence, hint=hint))
 
 
+def freed_text(nodes: Sequence[Node]) -> str | None:
+    """That what a graph saved is gone, and where, if so."""
+    freed = next(filter(is_freed, nodes), None)
+    place = None if freed is None else freed_by(freed)
+    where = f" by the backward call at {place}" if place else ""
+    return None if freed is None else f"what the graph saved was freed{where}"
+
+
 def tensor_given(given: Any, function: str, what: str = "a tensor") -> Tensor:
     """A tensor that a function was given.
 
