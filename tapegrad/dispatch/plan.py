@@ -212,6 +212,7 @@ class Plan:
             wide=self.kernels.wide,
             arguments=self.backward_arguments(defined),
             known=None if fit is None else partial(fit.backward, self, wanted, defined),
+            settings=self.settings,
             checked=sum(defined),  # gradients of what was cast when it was written, or of a misfit
         )
 

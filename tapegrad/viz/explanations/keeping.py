@@ -17,7 +17,6 @@ from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.describing import (
     SavedItem,
     bytes_text,
-    freed_by,
     is_freed,
     is_leaf,
     path_of_call,
