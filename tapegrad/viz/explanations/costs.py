@@ -119,7 +119,8 @@ def explain(loss: Any) -> CostReport:
     facts = [*(peak.facts() if peak else [freed_text(nodes)]), lines_missing(nodes)]
     if operators and not any(row.forward_ns is not None or row.backward_ns is not None for row in rows):
         facts.append(HOW_TO_HAVE_TIMES)
-    forward, backward = (count_text(sum(getattr(row, name) or 0 for row in rows)) for name in ("flops", "backward_flops"))
+    forward = count_text(sum(row.flops or 0 for row in rows))
+    backward = count_text(sum(row.backward_flops or 0 for row in rows))
     title = f"{len(operators)} operators in {len(rows)} rows: {forward} flops forward, {backward} backward"
     return CostReport(title, sorted(rows, key=weight, reverse=True), facts, peak)
 

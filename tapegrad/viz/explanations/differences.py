@@ -207,7 +207,8 @@ def beside(before: Sequence[Noted], after: Sequence[Noted]) -> DiffReport:
     rows = list(differences(before, after))
     if not rows:
         title = f"the steps do the same: {len(after)} operators; the second runs what was compiled for the first"
-        return DiffReport(title, (), ["lines may differ: they are no part of a program"] * (list(before) != list(after)))
+        told = "lines differ, which are no part of a program"
+        return DiffReport(title, (), [told if list(before) != list(after) else None])
     place, old, new = rows[0]
     if old is None or new is None:
         change = f"{old} is only in the first" if new is None else f"{new} is only in the second"
@@ -242,8 +243,8 @@ def kinds_of(step: Compiled) -> KindsReport:
         told = "" if best is None else "; ".join(best) or "its arguments are tied otherwise"
         rows.append(Kind(number, told, "replayed" if entry.replay else f"Python is run: {entry.reason}"))
     name = getattr(step.function, "__qualname__", type(step.function).__name__)
-    title = f"{name}: {step.calls} calls of {len(rows)} {'kind' if len(rows) == 1 else 'kinds'}, {step.replayed} replayed"
-    return KindsReport(title, rows)
+    kinds = "1 kind" if len(rows) == 1 else f"{len(rows)} kinds"
+    return KindsReport(f"{name}: {step.calls} calls of {kinds}, {step.replayed} replayed", rows)
 
 
 def argument_names(function: Callable) -> list[str]:

@@ -109,7 +109,8 @@ class Tally:
         for nbytes, holders in self.saved.values():
             found[holder_text(min(holders, key=lambda node: node.sequence_nr))] += nbytes
         for node, slots in self.waiting.items():
-            found["gradients of leaves" if is_leaf(node) else f"gradients for {holder_text(node)}"] += sum(slots.values())
+            whose = "gradients of leaves" if is_leaf(node) else f"gradients for {holder_text(node)}"
+            found[whose] += sum(slots.values())
         return dict(found.most_common())
 
 

@@ -57,7 +57,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ['  name    count', '  mul        12', '  matmul      3']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = [all(cell[:1].isdigit() or not cell for cell in column[1:]) for column in zip(*rows, strict=True)]
+    right = [all(cell.lstrip("-")[:1].isdigit() or not cell for cell in column[1:]) for column in zip(*rows, strict=True)]
     sides = [str.rjust if number else str.ljust for number in right]
     fitted = [[side(*pair) for side, *pair in zip(sides, row, widths, strict=True)] for row in rows]
     return ["  " + "  ".join(row).rstrip() for row in fitted]
