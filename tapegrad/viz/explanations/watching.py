@@ -242,11 +242,11 @@ def spoilt(rows: Iterable[Watched]) -> list[str]:
     return found[:6]
 
 
-def watch(model: Any, every: int = 20) -> Watch:
+def watch(model: Any, every: int = 100) -> Watch:
     """Watch a model while it is trained: statistics of what its modules return, and of the gradients that arrive.
 
-    See Note [Watching a model]. One step in ``every`` is sampled; the others cost next to nothing. A sampled step keeps
-    the gradients of activations until its backward pass is over. Calls inside a compiled step, or inside a function
+    See Note [Watching a model]. One step in ``every`` is sampled, which takes about twice as long; the others cost next
+    to nothing. A sampled step keeps the gradients of activations until its backward pass is over. Calls inside a compiled step, or inside a function
     transform, are not seen.
 
     Args:
