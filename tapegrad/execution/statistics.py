@@ -62,7 +62,7 @@ def statistics_of_all(*values: Any) -> Any:
 
 
 def statistics_of(value: Any) -> list[Any]:
-    """The statistics of one array, in the order of ``Statistics``, in float32, by one pass over it for each of six sums.
+    """The statistics of one array, in the order of ``Statistics``, in float32, by one pass over it for each sum.
 
     The variance is that of the distances from the first element, so that a large mean takes nothing from it.
     """

@@ -173,10 +173,11 @@ def who_holds(tensor: Any) -> HoldersReport:
       variable  x                 in keep, ...
     """
     tensor = tensor_given(tensor, "who_holds")
+    frames = list(frames_from(sys._getframe(1)))
+    namespaces = [frame.f_locals for frame in frames]  # read first: what they had when they were read last goes
     objects = gc.get_objects()
-    elsewhere = list(containers(tensor, objects))  # first: to look at variables makes dictionaries of them
     rows = [*graphs(tensor, objects), *tensors(tensor, objects), *modules(tensor), *optimizers(tensor, objects)]
-    rows += [*variables(tensor, sys._getframe(1)), *elsewhere]
+    rows += [*variables(tensor, frames), *containers(tensor, objects, namespaces)]
     facts = [] if rows else ["nobody but who asks"]
     return HoldersReport(f"who holds {described(tensor)}", dict.fromkeys(rows), facts)
 
@@ -238,24 +239,31 @@ def optimizers(tensor: Tensor, objects: Iterable[Any]) -> Iterator[Holder]:
                 )
 
 
-def variables(tensor: Tensor, frame: FrameType | None) -> Iterator[Holder]:
-    """The variables of functions that run now, and of modules of Python."""
+def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
+    """The functions that run now, the innermost first."""
     while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def variables(tensor: Tensor, frames: Iterable[FrameType]) -> Iterator[Holder]:
+    """The variables of functions that run now, and of modules of Python."""
+    for frame in frames:
         code = frame.f_code
         if code.co_name != "<module>" and not passed_over(code.co_filename):
             for name, value in frame.f_locals.items():
                 if value is tensor:
                     yield Holder("variable", name, f"in {code.co_name}, {code.co_filename}:{frame.f_lineno}")
-        frame = frame.f_back
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType):
             names = [name for name, value in list(vars(module).items()) if value is tensor]
             yield from (Holder("variable", name, f"of module {module.__name__}") for name in names)
 
 
-def containers(tensor: Tensor, objects: Iterable[Any]) -> Iterator[Holder]:
+def containers(tensor: Tensor, objects: Iterable[Any], namespaces: Iterable[Any]) -> Iterator[Holder]:
     """Lists, dictionaries and the like in which it is, and whose attribute it is, where these are the user's."""
-    told = {id(objects), *(id(vars(module).get(table)) for module in owners.values() for table in TABLES)}
+    told = {id(objects), *map(id, namespaces)}
+    told |= {id(vars(module).get(table)) for module in owners.values() for table in TABLES}
     told |= {id(group["params"]) for one in objects if isinstance(one, Optimizer) for group in one.param_groups}
     told |= {id(state) for one in objects if isinstance(one, Optimizer) for state in one.state.values()}
     for referrer in gc.get_referrers(tensor):

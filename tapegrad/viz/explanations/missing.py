@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.nn.parameter import Parameter
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Node
 from tapegrad.tape.positions import at
@@ -73,8 +74,7 @@ def reason_without_grad(tensor: Tensor) -> tuple[str, list[str | None]]:
         return f"its dtype is {tensor.dtype}: only floating-point and complex tensors have gradients", []
     if tensor.is_inference():
         return "it was made in inference mode", ["clone() it outside, to compute with it there"]
-    path = path_of(tensor)
-    if path is not None:
+    if path_of(tensor) is not None or isinstance(tensor, Parameter):
         return "it is frozen: its requires_grad was set to False", ["requires_grad_() switches it on again"]
     twin = twin_with_grad(tensor)
     if twin is not None:

@@ -57,7 +57,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ['  name    count', '  mul        12', '  matmul      3']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = [all(cell.lstrip("-")[:1].isdigit() or not cell for cell in column[1:]) for column in zip(*rows, strict=True)]
-    sides = [str.rjust if number else str.ljust for number in right]
+    sides = [str.rjust if all(map(is_number, column)) else str.ljust for column in zip(*rows[1:], strict=True)]
     fitted = [[side(*pair) for side, *pair in zip(sides, row, widths, strict=True)] for row in rows]
     return ["  " + "  ".join(row).rstrip() for row in fitted]
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell has a number in it, perhaps with a unit, or nothing."""
+    return not cell or cell.lstrip("-")[:1].isdigit()

@@ -3,8 +3,8 @@
 Note [Watching a model]
 On most steps there is one hook, on the model, which counts. Every so often a step is *sampled*: its submodules get
 hooks for this one call, which note what they return, and these tensors and the parameters get hooks for the gradients
-that arrive. When the model has returned, and when the backward pass is over, one kernel computes the statistics of all that
-was noted, and nobody waits for it: they are read when somebody looks at them.
+that arrive. When the model has returned, and when the backward pass is over, one kernel computes the statistics of all
+that was noted, and nobody waits for it: they are read when somebody looks at them.
 """
 
 from __future__ import annotations
@@ -245,9 +245,9 @@ def spoilt(rows: Iterable[Watched]) -> list[str]:
 def watch(model: Any, every: int = 100) -> Watch:
     """Watch a model while it is trained: statistics of what its modules return, and of the gradients that arrive.
 
-    See Note [Watching a model]. One step in ``every`` is sampled, which takes about twice as long; the others cost next
-    to nothing. A sampled step keeps the gradients of activations until its backward pass is over. Calls inside a compiled step, or inside a function
-    transform, are not seen.
+    See Note [Watching a model]. One step in ``every`` is sampled, which takes about twice as long, and keeps the
+    gradients of activations until its backward pass is over; the others cost next to nothing. Calls inside a compiled
+    step, or inside a function transform, are not seen.
 
     Args:
         model: the model that the training loop calls.
