@@ -79,7 +79,7 @@ def test_calls_of_one_line_are_one_row():
             x = x * 2
         loss = (x * 3).sum()
     rows = [row for row in torch.explain(loss).rows if row.operator == "mul"]
-    assert [row.count for row in rows] == [5, 1]
+    assert [row.calls for row in rows] == [5, 1]
     assert all(HERE in row.line for row in rows) and "x = x * 2" in rows[0].line
 
 

@@ -33,7 +33,8 @@ FLOORS = [
     ["amp", "func", "compiler", "interop"],
     ["utils"],
     ["distributions", "nn", "testing"],
-    ["optim", "serialization", "viz"],
+    ["optim", "serialization"],
+    ["viz"],
     [
         "_C", "_dynamo", "_ops", "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "functional", "jit",
         "linalg", "masked", "overrides", "profiler", "random", "signal", "special",

@@ -53,7 +53,7 @@ def read_statistics(asked: Any) -> list[Statistics]:
     5.0
     """
     rows = np.asarray(to_host(asked), "float64").tolist()
-    return [Statistics(*numbers, int(nonfinite)) for *numbers, nonfinite in rows]
+    return [Statistics._make([*numbers, int(nonfinite)]) for *numbers, nonfinite in rows]
 
 
 def statistics_of_all(*values: Any) -> Any:
@@ -76,6 +76,7 @@ def statistics_of(value: Any) -> list[Any]:
     variance = jnp.maximum(jnp.sum(distances * distances) / some - shift * shift, 0)
     mean = jnp.where(count > 0, first + shift, 0)
     norm = jnp.sqrt(count * (variance + mean * mean))
-    least, greatest = (first + jnp.where(count > 0, end(distances), 0) for end in (jnp.min, jnp.max))
+    least = jnp.where(count > 0, jnp.min(jnp.where(finite, numbers, jnp.inf)), 0)
+    greatest = jnp.where(count > 0, jnp.max(jnp.where(finite, numbers, -jnp.inf)), 0)
     zeros = jnp.sum((numbers == 0).astype("float32")) / numbers.size
     return [mean, jnp.sqrt(variance), least, greatest, norm, zeros, numbers.size - count]

@@ -25,7 +25,7 @@ class OperatorCost(NamedTuple):
 
     Attributes:
         operator, line: its name, and the user's line, empty if that was not recorded.
-        count: how many calls there are.
+        calls: how many calls there are.
         saved: how many bytes they keep for backward; what several nodes keep is counted where it comes first.
         flops, nbytes: operations, and bytes moved, of the forward kernels, by XLA's account; None if that is not known.
         backward_flops, backward_nbytes: the same of the backward kernels.
@@ -34,7 +34,7 @@ class OperatorCost(NamedTuple):
 
     operator: str
     line: str
-    count: int
+    calls: int
     saved: int
     flops: float | None
     nbytes: float | None
@@ -53,7 +53,7 @@ class CostReport(Report):
 
     columns = {
         "operator": lambda row: row.operator,
-        "calls": lambda row: str(row.count),
+        "calls": lambda row: str(row.calls),
         "saved": lambda row: bytes_text(row.saved) if row.saved else "",
         "flops": lambda row: count_text(row.flops),
         "moved": lambda row: moved_text(row.nbytes),
@@ -101,12 +101,18 @@ def explain(loss: Any) -> CostReport:
 
     >>> import tapegrad as torch
     >>> w = torch.ones(8, 8, requires_grad=True)
-    >>> with torch.autograd.set_record_source_lines(True):
-    ...     loss = (torch.ones(4, 8) @ w).exp().sum()
-    >>> print(torch.viz.explain(loss))
-    3 operators in 3 rows: 288 flops forward, 544 backward
-      operator  calls  saved  flops  moved  flops backward  moved backward  line
-      ...
+    >>> torch.viz.explain((torch.ones(4, 8) @ w).exp().sum())
+    3 operators in 3 rows: 575 flops forward, 544 backward
+      operator  calls  saved  flops  moved  flops backward  moved backward
+      mm            1  128 B    512  512 B             512           512 B
+      exp           1  128 B     32  256 B              32           384 B
+      sum_all       1            31  136 B               0           132 B
+      peak of memory: 512 B (256 B saved, 256 B of gradients), when ExpBackward0 runs
+        256 B held by gradients for exp
+        128 B held by exp
+        128 B held by mm
+      torch.autograd.set_record_source_lines(True), before the forward pass, tells the lines
+      inside torch.viz.record() operators and nodes are timed
     """
     _, nodes = nodes_of(loss, "explain")
     operators = [node for node in nodes if not is_leaf(node)]
@@ -139,7 +145,9 @@ def cost_of_group(operator: str, line: str, nodes: Sequence[Node], told: set[int
     took = [one.forward_nanoseconds for one in seen if one.forward_nanoseconds is not None]
     ran = [one.nanoseconds for one in seen if one.order is not None]
     return OperatorCost(
-        operator, line, len(nodes), sum(kept.values()), *(forward or (None, None)), *(backward or (None, None)),
+        operator, line, len(nodes), sum(kept.values()),
+        None if forward is None else forward.flops, None if forward is None else forward.nbytes,
+        None if backward is None else backward.flops, None if backward is None else backward.nbytes,
         sum(took) if took else None, sum(ran) if ran else None,
     )  # fmt: skip
 

@@ -52,7 +52,7 @@ class Noted(NamedTuple):
         return f"{self.name}({', '.join([*self.takes, *self.settings])})"
 
 
-class Difference(NamedTuple):
+class StepDifference(NamedTuple):
     """What two steps do not have in common at one place.
 
     Attributes:
@@ -77,12 +77,12 @@ class DiffReport(Report):
     }
 
 
-def same_line(row: Difference) -> bool:
+def same_line(row: StepDifference) -> bool:
     """Whether both come from one line."""
     return row.before is not None and row.after is not None and row.before.line == row.after.line
 
 
-class Kind(NamedTuple):
+class KindOfCalls(NamedTuple):
     """A kind of calls of a compiled step.
 
     Attributes:
@@ -217,16 +217,16 @@ def beside(before: Sequence[Noted], after: Sequence[Noted]) -> DiffReport:
     return DiffReport(f"the steps part at operator {place}: {change}", rows)
 
 
-def differences(before: Sequence[Noted], after: Sequence[Noted]) -> Iterator[Difference]:
+def differences(before: Sequence[Noted], after: Sequence[Noted]) -> Iterator[StepDifference]:
     """The places at which two lists differ."""
     names = [[one.name for one in rows] for rows in (before, after)]
-    for kind, start, end, begin, stop in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+    for kind, start, end, begin, stop in SequenceMatcher(None, names[0], names[1], autojunk=False).get_opcodes():
         olds, news = before[start:end], after[begin:stop]
         for offset in range(max(len(olds), len(news))):
             old = olds[offset] if offset < len(olds) else None
             new = news[offset] if offset < len(news) else None
             if kind != "equal" or old is None or new is None or old.does != new.does:
-                yield Difference(start + offset, old, new)
+                yield StepDifference(start + offset, old, new)
 
 
 # The kinds of calls of a compiled step ------------------------------------------------------------------------------
@@ -236,12 +236,12 @@ def kinds_of(step: Compiled) -> KindsReport:
     """The kinds of calls of a compiled step, each with what is unlike one before."""
     entries = step.known_entries()
     names = argument_names(step.function)
-    rows: list[Kind] = []
+    rows: list[KindOfCalls] = []
     for number, entry in enumerate(entries, 1):
         unlike = [list(unlike_in(one.key, entry.key, names)) for one in entries[: number - 1]]
         best = min(unlike, key=len, default=None)
         told = "" if best is None else "; ".join(best) or "its arguments are tied otherwise"
-        rows.append(Kind(number, told, "replayed" if entry.replay else f"Python is run: {entry.reason}"))
+        rows.append(KindOfCalls(number, told, "replayed" if entry.replay else f"Python is run: {entry.reason}"))
     name = getattr(step.function, "__qualname__", type(step.function).__name__)
     kinds = "1 kind" if len(rows) == 1 else f"{len(rows)} kinds"
     return KindsReport(f"{name}: {step.calls} calls of {kinds}, {step.replayed} replayed", rows)

@@ -19,6 +19,7 @@ from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import (
     HOW_TO_HAVE_LINES,
     described,
+    freed_text,
     nodes_of,
     operator_of,
     position_of,
@@ -117,7 +118,6 @@ def why_none(tensor: Any, loss: Any = None) -> Answer:
     >>> import tapegrad as torch
     >>> v, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> loss = (v * w.detach()).sum()
-    >>> loss.backward()
     >>> print(torch.viz.why_none(w, loss))
     leaf that requires grad, f32[2]: the loss does not depend on it by a way that gradients take
     MulBackward0 uses its numbers without its history: detach(), .data, or no_grad() is on the way
@@ -161,7 +161,8 @@ def reason_without_loss(tensor: Tensor) -> tuple[str, list[str | None]]:
 def reason_apart(tensor: Tensor, nodes: Sequence[Node]) -> tuple[str, list[str | None]]:
     """The loss does not depend on the tensor."""
     leaves = [f"{name_of_leaf(one.variable, {})} {short(one.variable)}" for one in nodes if is_leaf(one)]  # type: ignore[attr-defined]
-    facts = [*uses_of_numbers(tensor, nodes), f"leaves that the loss depends on: {shortened(leaves, 6) or 'none'}"]
+    facts: list[str | None] = [*uses_of_numbers(tensor, nodes), freed_text(nodes)]
+    facts += [f"leaves that the loss depends on: {shortened(leaves, 6) or 'none'}"]
     return "the loss does not depend on it by a way that gradients take", facts
 
 

@@ -89,9 +89,12 @@ def explain_nan(loss: Any, gradient: Any = None) -> NonfiniteReport:
     >>> print(torch.viz.explain_nan((x.sqrt() * 2).sum()))
     the first nan: sqrt made it, in the forward pass
       operator
+      sqrt      min 2, max 2, 1 nan, 0 inf
+      mul       min 4, max 4, 1 nan, 0 inf
+      sum_all   no finite element, 1 nan, 0 inf
       x: float32[2], min -1, max 4, 0 nan, 0 inf
       Hint: the square root of a negative number is nan: clamp the argument
-      ...
+      torch.autograd.set_record_source_lines(True), before the forward pass, tells the lines
     """
     roots, nodes = nodes_of(loss, "explain_nan")
     refuse_freed(nodes, "explain_nan")

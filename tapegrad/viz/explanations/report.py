@@ -58,7 +58,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     sides = [str.rjust if all(map(is_number, column)) else str.ljust for column in zip(*rows[1:], strict=True)]
-    fitted = [[side(*pair) for side, *pair in zip(sides, row, widths, strict=True)] for row in rows]
+    fitted = [[side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)] for row in rows]
     return ["  " + "  ".join(row).rstrip() for row in fitted]
 
 

@@ -70,7 +70,7 @@ class WatchReport(Report):
     }
 
 
-class Sample:
+class SampledStep:
     """What is noted of one step, and then its statistics. See Note [Watching a model]."""
 
     def __init__(self, step: int) -> None:
@@ -119,8 +119,8 @@ class Watch:
 
     def __init__(self, model: Module, every: int) -> None:
         self.model, self.every, self.calls = model, every, 0
-        self._samples: deque[Sample] = deque(maxlen=MOST_SAMPLES)
-        self._sample: Sample | None = None
+        self._samples: deque[SampledStep] = deque(maxlen=MOST_SAMPLES)
+        self._sample: SampledStep | None = None
         self._handles = [
             model.register_forward_pre_hook(self._begin), model.register_forward_hook(self._end, always_call=True)
         ]  # fmt: skip
@@ -145,7 +145,7 @@ class Watch:
         if step % self.every:
             return
         self._settle()
-        sample = self._sample = Sample(step)
+        sample = self._sample = SampledStep(step)
         sample.waits = True
         self._samples.append(sample)
         for path, one in module.named_modules():
@@ -165,20 +165,20 @@ class Watch:
             with switched(grad=False):
                 sample.ask()
 
-    def _returned(self, sample: Sample, path: str, module: Module, args: tuple, output: Any) -> None:
+    def _returned(self, sample: SampledStep, path: str, module: Module, args: tuple, output: Any) -> None:
         """A module has returned something."""
         for tensor in output if isinstance(output, (tuple, list)) else (output,):
             sample.note(path, ACTIVATION, tensor)
             if isinstance(tensor, Tensor) and tensor.requires_grad:
                 sample.handles.append(tensor.register_hook(partial(self._arrived, sample, path, GRADIENT)))
 
-    def _arrived(self, sample: Sample, name: str, kind: str, grad: Tensor) -> None:
+    def _arrived(self, sample: SampledStep, name: str, kind: str, grad: Tensor) -> None:
         """A gradient has arrived."""
         if not sample.values:
             engine.queue_callback(partial(self._finish, sample))
         sample.note(name, kind, grad)
 
-    def _finish(self, sample: Sample) -> None:
+    def _finish(self, sample: SampledStep) -> None:
         """The backward pass is over."""
         with switched(grad=False):
             sample.ask()
