@@ -108,7 +108,7 @@ def explain(loss: Any) -> CostReport:
       exp           1  128 B     32  256 B              32           384 B
       sum_all       1            31  136 B               0           132 B
       peak of memory: 512 B (256 B saved, 256 B of gradients), when ExpBackward0 runs
-        256 B held by gradients for exp
+        128 B held by gradients for exp
         128 B held by exp
         128 B held by mm
       torch.autograd.set_record_source_lines(True), before the forward pass, tells the lines

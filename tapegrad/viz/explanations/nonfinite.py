@@ -71,7 +71,10 @@ class NonfiniteReport(Report):
 
 
 def explain_nan(loss: Any, gradient: Any = None) -> NonfiniteReport:
-    """Which operator made the first nan or inf behind ``loss``, after the fact: see Note [Post mortem].
+    """Which operator made the first nan or inf behind ``loss``, after the fact.
+
+    It looks at what the graph has kept, and runs operators again whose arguments are known; of what nobody has kept it
+    says so. Infs are told where there is no nan.
 
     If the loss is finite, the backward pass is run to look at that; nothing accumulates, and the graph is kept.
 

@@ -245,7 +245,7 @@ def spoilt(rows: Iterable[Watched]) -> list[str]:
 def watch(model: Any, every: int = 100) -> Watch:
     """Watch a model while it is trained: statistics of what its modules return, and of the gradients that arrive.
 
-    See Note [Watching a model]. One step in ``every`` is sampled, which takes about twice as long, and keeps the
+    One step in ``every`` is sampled, which takes about twice as long, and keeps the
     gradients of activations until its backward pass is over; the others cost next to nothing. Calls inside a compiled
     step, or inside a function transform, are not seen.
 
