@@ -128,6 +128,14 @@ def test_nodes_that_no_operator_made_have_no_costs():
     assert rows["DoubleBackward"].flops is None and rows["CopySlices"].flops is None
 
 
+def test_without_data_there_are_shapes():
+    loss = (torch.ones(3, device="meta", requires_grad=True) * 2).sum()
+    assert costs(loss)["mul"].flops is None
+    assert str(next(torch.walk(loss))).splitlines()[1] == "  gets f32[]"
+    with pytest.raises(ValueError, match=r"^explain_nan\(\): the tensor has no elements"):
+        torch.explain_nan(loss)
+
+
 # -- what is kept ------------------------------------------------------------------------------------------------------
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.dispatch.backward_code import passes
 from tapegrad.dispatch.kernels import abstract_argument
 from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.xla_costs import FREE, XlaCost, xla_cost
 from tapegrad.tape.node import Node
-from tapegrad.viz.describing import bytes_text, is_freed, is_leaf, saved_by, time_text
+from tapegrad.viz.describing import SavedItem, bytes_text, is_freed, is_leaf, saved_by, time_text
 from tapegrad.viz.explanations.peak import Peak, peak_of
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import freed_text, line_of, lines_missing, nodes_of, operator_of
@@ -108,8 +110,8 @@ def explain(loss: Any) -> CostReport:
       exp           1  128 B     32  256 B              32           384 B
       sum_all       1            31  136 B               0           132 B
       peak of memory: 512 B (256 B saved, 256 B of gradients), when ExpBackward0 runs
-        128 B held by gradients for exp
         128 B held by exp
+        128 B held by gradients for exp
         128 B held by mm
       torch.autograd.set_record_source_lines(True), before the forward pass, tells the lines
       inside torch.viz.record() operators and nodes are timed
@@ -120,8 +122,9 @@ def explain(loss: Any) -> CostReport:
     for node in sorted(operators, key=lambda node: node.sequence_nr):
         groups.setdefault((operator_of(node), line_of(node)), []).append(node)
     told: set[int] = set()
-    rows = [cost_of_group(*key, members, told) for key, members in groups.items()]
-    peak = None if any(map(is_freed, nodes)) else peak_of(nodes)
+    saved = {node: saved_by(node) for node in nodes}
+    rows = [cost_of_group(*key, members, saved, told) for key, members in groups.items()]
+    peak = None if any(map(is_freed, nodes)) else peak_of(nodes, saved)
     facts = [*(peak.facts() if peak else [freed_text(nodes)]), lines_missing(nodes)]
     if operators and not any(row.forward_ns is not None or row.backward_ns is not None for row in rows):
         facts.append(HOW_TO_HAVE_TIMES)
@@ -136,11 +139,15 @@ def weight(row: OperatorCost) -> tuple:
     return (row.forward_ns or 0) + (row.backward_ns or 0), (row.nbytes or 0) + (row.backward_nbytes or 0)
 
 
-def cost_of_group(operator: str, line: str, nodes: Sequence[Node], told: set[int]) -> OperatorCost:
+def cost_of_group(
+    operator: str, line: str, nodes: Sequence[Node], saved: Mapping[Node, Sequence[SavedItem]], told: set[int]
+) -> OperatorCost:
     """A row: the nodes of one operator on one line. ``told``: the memory that was counted before."""
-    kept = {item.value: item.nbytes for node in nodes for item in saved_by(node) if item.value not in told}
+    kept = {item.value: item.nbytes for node in nodes for item in saved[node] if item.value not in told}
     told |= kept.keys()
-    forward, backward = total(map(forward_cost, nodes)), total(map(backward_cost, nodes))
+    plans = Counter(node.plan for node in nodes if isinstance(node, OperatorNode))
+    forward = total((forward_cost(plan), count) for plan, count in plans.items())
+    backward = total((backward_cost(plan), count) for plan, count in plans.items())
     seen = [one for one in map(record_of, nodes) if one is not None]
     took = [one.forward_nanoseconds for one in seen if one.forward_nanoseconds is not None]
     ran = [one.nanoseconds for one in seen if one.order is not None]
@@ -152,25 +159,25 @@ def cost_of_group(operator: str, line: str, nodes: Sequence[Node], told: set[int
     )  # fmt: skip
 
 
-def total(costs: Iterable[XlaCost | None]) -> XlaCost | None:
-    """The sum of those that are known; None if none is."""
-    known = [cost for cost in costs if cost is not None]
-    return XlaCost(sum(cost.flops for cost in known), sum(cost.nbytes for cost in known)) if known else None
+def total(costs: Iterable[tuple[XlaCost | None, int]]) -> XlaCost | None:
+    """The sum of those that are known, each so many times; None if none is."""
+    known = [(cost, count) for cost, count in costs if cost is not None]
+    flops = sum(cost.flops * count for cost, count in known)
+    return XlaCost(flops, sum(cost.nbytes * count for cost, count in known)) if known else None
 
 
-def forward_cost(node: Node) -> XlaCost | None:
-    """What the operator costs; None of nodes that no operator has made, and inside function transforms."""
-    if not isinstance(node, OperatorNode) or not isinstance(node.plan.kernels.forward, Kernel):
+def forward_cost(plan: Plan) -> XlaCost | None:
+    """What a call of an operator costs; None inside function transforms, and where there is no data."""
+    if not isinstance(plan.kernels.forward, Kernel):
         return None
-    arguments = tuple(abstract_argument(spec) for spec in node.plan.specs if spec is not None)
-    return xla_cost(node.plan.kernels.forward, arguments)
+    return xla_cost(plan.kernels.forward, tuple(abstract_argument(spec) for spec in plan.specs if spec is not None))
 
 
-def backward_cost(node: Node) -> XlaCost | None:
-    """What the node costs if all its gradients arrive; nothing where they pass as they are."""
-    if forward_cost(node) is None or not isinstance(node, OperatorNode) or node.plan.op.underivable:
+def backward_cost(plan: Plan) -> XlaCost | None:
+    """What a node of it costs if all its gradients arrive; nothing where they pass as they are."""
+    if not isinstance(plan.kernels.forward, Kernel) or plan.op.underivable:
         return None
-    plan, given = node.plan, (True,) * node.plan.slots
+    given = (True,) * plan.slots
     if passes(plan) or not any(plan.needed):
         return FREE
     return xla_cost(plan.backward_kernel(plan.needed, given), tuple(plan.backward_arguments(given)))

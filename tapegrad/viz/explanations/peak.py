@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tapegrad.tape.node import Edge, Node
-from tapegrad.viz.describing import bytes_text, is_leaf, memory_of, plain_name, saved_by
+from tapegrad.viz.describing import SavedItem, bytes_text, is_leaf, memory_of, plain_name
 from tapegrad.viz.explanations.subjects import line_of, operator_of
 
 
@@ -39,17 +39,20 @@ class Peak(NamedTuple):
             yield f"  {bytes_text(nbytes)} held by {line}"
 
 
-def peak_of(nodes: Sequence[Node]) -> Peak | None:
-    """When a backward pass over these nodes, which stand in the order of the engine, takes the most memory."""
+def peak_of(nodes: Sequence[Node], saved: Mapping[Node, Sequence[SavedItem]]) -> Peak | None:
+    """When a backward pass over these nodes, which stand in the order of the engine, takes the most memory.
+
+    ``saved`` has what each of them keeps.
+    """
     running = [node for node in nodes if not is_leaf(node)]
-    tally, uses = Tally(nodes), []
+    tally, uses = Tally(nodes, saved), []
     for node in running:
         tally.begin(node)
         uses.append(tally.in_use)
         tally.end(node)
     if not uses:
         return None
-    last, tally = uses.index(max(uses)), Tally(nodes)
+    last, tally = uses.index(max(uses)), Tally(nodes, saved)
     for node in running[:last]:
         tally.begin(node)
         tally.end(node)
@@ -66,14 +69,14 @@ class Tally:
         kept, in_use: how many bytes are saved, and how many there are with the gradients.
     """
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], saved: Mapping[Node, Sequence[SavedItem]]) -> None:
         leaves = {memory_of(node.variable) for node in nodes if is_leaf(node)}  # type: ignore[attr-defined]
         self.saved: dict[int, tuple[int, set[Node]]] = {}
         self.of: dict[Node, list[int]] = {}
         self.waiting: dict[Node, dict[int, int]] = {}
         for node in nodes:
-            self.of[node] = [item.value for item in saved_by(node) if item.value not in leaves]
-            for item in saved_by(node):
+            self.of[node] = [item.value for item in saved[node] if item.value not in leaves]
+            for item in saved[node]:
                 if item.value not in leaves:
                     self.saved.setdefault(item.value, (item.nbytes, set()))[1].add(node)
         self.kept = self.in_use = sum(nbytes for nbytes, _ in self.saved.values())
@@ -111,7 +114,7 @@ class Tally:
         for node, slots in self.waiting.items():
             whose = "gradients of leaves" if is_leaf(node) else f"gradients for {holder_text(node)}"
             found[whose] += sum(slots.values())
-        return dict(found.most_common())
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def holder_text(node: Node) -> str:

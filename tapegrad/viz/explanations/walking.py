@@ -10,8 +10,9 @@ from typing import Any
 from tapegrad.autograd.differentiate import as_tuple, currency_for, make_seeds
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.running import engine
-from tapegrad.execution.host import to_host
+from tapegrad.execution.host import is_traced, to_host
 from tapegrad.execution.nonfinite import summarize
+from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.modes import switched
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -72,7 +73,10 @@ class Visit:
 
 def gradient_text(grad: Tensor | None) -> str:
     """A gradient in a few words: dtype, shape, range."""
-    return "nothing" if grad is None else f"{short(grad)} ({summarize(to_host(value_of(grad)))})"
+    if grad is None:
+        return "nothing"
+    value = value_of(grad)
+    return short(grad) + ("" if isinstance(value, Opaque) or is_traced(value) else f" ({summarize(to_host(value))})")
 
 
 def gradients_text(grads: Sequence[Tensor | None]) -> str:
