@@ -112,7 +112,7 @@ def explain(loss: Any) -> CostReport:
       peak of memory: 512 B (256 B saved, 256 B of gradients), when ExpBackward0 runs
         128 B held by exp
         128 B held by gradients for exp
-        128 B held by mm
+        128 B held by gradients for mm
       torch.autograd.set_record_source_lines(True), before the forward pass, tells the lines
       inside torch.viz.record() operators and nodes are timed
     """
