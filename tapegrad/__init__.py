@@ -97,6 +97,8 @@ __getattr__, __dir__ = on_demand(
     cpu="tapegrad.cpu",
     distributed="tapegrad.distributed",
     distributions="tapegrad.distributions",
+    explain="tapegrad.viz.explanations.costs",
+    explain_nan="tapegrad.viz.explanations.nonfinite",
     func="tapegrad.func",
     get_autocast_cpu_dtype="tapegrad.amp.autocast_mode",
     get_autocast_dtype="tapegrad.amp.autocast_mode",
@@ -123,6 +125,11 @@ __getattr__, __dir__ = on_demand(
     utils="tapegrad.utils",
     viz="tapegrad.viz",
     vmap="tapegrad.func.mapping",
+    walk="tapegrad.viz.explanations.walking",
+    watch="tapegrad.viz.explanations.watching",
+    who_holds="tapegrad.viz.explanations.keeping",
+    why_no_grad="tapegrad.viz.explanations.missing",
+    why_none="tapegrad.viz.explanations.missing",
 )
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -68,6 +68,8 @@ from tapegrad.autograd.grad_mode import enable_grad as enable_grad
 from tapegrad import engine as engine
 from tapegrad import errors as errors
 from tapegrad import execution as execution
+from tapegrad.viz.explanations.costs import explain as explain
+from tapegrad.viz.explanations.nonfinite import explain_nan as explain_nan
 from tapegrad import fft as fft
 from tapegrad.execution.dtypes import finfo as finfo
 float: _dtype
@@ -157,6 +159,11 @@ from tapegrad import utils as utils
 from tapegrad import version as version
 from tapegrad import viz as viz
 from tapegrad.func.mapping import vmap as vmap
+from tapegrad.viz.explanations.walking import walk as walk
+from tapegrad.viz.explanations.watching import watch as watch
+from tapegrad.viz.explanations.keeping import who_holds as who_holds
+from tapegrad.viz.explanations.missing import why_no_grad as why_no_grad
+from tapegrad.viz.explanations.missing import why_none as why_none
 BFloat16Tensor: _type[Tensor]
 BoolTensor: _type[Tensor]
 ByteTensor: _type[Tensor]

@@ -33,8 +33,8 @@ FLOORS = [
     ["amp", "func", "compiler", "interop"],
     ["utils"],
     ["distributions", "nn", "testing"],
-    ["optim", "serialization", "viz"],
-    ["distributed"],
+    ["optim", "serialization"],
+    ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
         "hub", "jit", "linalg", "masked", "overrides", "profiler", "quasirandom", "random", "signal", "special",

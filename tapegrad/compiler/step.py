@@ -132,11 +132,14 @@ class Compiled:
         kind 1: replayed
         """
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
-        known = self._entries.values()
-        last = [entry for entry in (self._last,) if entry is not None and entry not in known]  # forgotten
-        for number, entry in enumerate(last + known, 1):
+        for number, entry in enumerate(self.known_entries(), 1):
             lines.append(f"kind {number}: {'replayed' if entry.replay else 'Python is run: ' + entry.reason}")
         return "\n".join(lines)
+
+    def known_entries(self) -> list[CacheEntry]:
+        """What is known of each kind of call, as ``report`` counts them."""
+        known = self._entries.values()
+        return [entry for entry in (self._last,) if entry is not None and entry not in known] + known
 
     _repr_html_ = shown_in_html
 

@@ -50,7 +50,9 @@ class Kernels:
         else:
             same = self.fit is not None or self.wide or trace.is_narrow  # as it is traced in the mode of the kernel
             known = (trace.written if self.fit is None else self.fit.forward) if same else None
-            self.forward = Kernel(function, name=op.name, wide=self.wide, arguments=arguments, known=known)
+            self.forward = Kernel(
+                function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
+            )
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
 

@@ -210,8 +210,9 @@ class Plan:
             self.backward_function(wanted, defined),
             name=self.node_class.__name__,
             wide=self.kernels.wide,
-            arguments=self._backward_arguments(defined),
+            arguments=self.backward_arguments(defined),
             known=None if fit is None else partial(fit.backward, self, wanted, defined),
+            settings=self.settings,
             checked=sum(defined),  # gradients of what was cast when it was written, or of a misfit
         )
 
@@ -230,7 +231,7 @@ class Plan:
 
         return backward
 
-    def _backward_arguments(self, defined: tuple[bool, ...]) -> list[Any]:
+    def backward_arguments(self, defined: tuple[bool, ...]) -> list[Any]:
         """What a backward kernel takes: gradients, then what was saved."""
         specs = [self.specs[i] for i in self.saved_inputs]
         grads = [spec for spec, has in zip(self.out_specs, defined, strict=False) if has]

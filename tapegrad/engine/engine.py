@@ -13,7 +13,7 @@ has captures does not run: the gradient that arrives for it is the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -213,6 +213,52 @@ class Engine:
             grads = inputs = ()  # what was delivered belongs to its receivers
             if node is None and ready:
                 _, _, node, buffer = heappop(ready)
+
+    def visits(
+        self, roots: Sequence[Edge], inputs: Sequence[Any], outputs: Sequence[Edge], currency: Currency
+    ) -> Iterator[tuple[Node, list, Sequence]]:
+        """Run what leads to ``outputs`` one node at a time, for who wants to look on: see ``execute``.
+
+        Nothing accumulates, and the graph is kept: between two nodes anything else may be done, or nothing ever.
+
+        Yields:
+            The node that has run, the gradients that it was given, and one, or None, for each of its edges; a node at
+            ``outputs`` gives none.
+        """
+        tasks, tick = self._thread.tasks, count().__next__
+        task = GraphTask(currency, keep_graph=True, create_graph=False, depth=len(tasks))
+        root = task.root = GraphRoot(roots, inputs)
+        task.count_dependencies(root)
+        task.init_to_execute(root, outputs, accumulate_grad=False)
+        ready: list[tuple[int, int, Node, list]] = [(0, tick(), root, [])]
+        while ready:
+            _, _, node, buffer = heappop(ready)
+            task.depth = len(tasks)
+            try:
+                tasks.append(task)
+                task.node = node
+                grads = self._step(task, node, buffer)
+            finally:
+                del tasks[task.depth :]
+            for successor in self._deliver(task, node, grads):
+                heappush(ready, (-successor.sequence_nr, tick(), successor, task.not_ready.pop(successor)))
+            if node is not root:
+                yield node, buffer, grads
+
+    @staticmethod
+    def _deliver(task: GraphTask, node: Node, grads: Sequence) -> Iterator[Node]:
+        """Put a node's gradients into the buffers of its successors; gives those that are ready and wanted."""
+        if len(node.next_edges) != len(grads):
+            raise ValueError(wrong_number(node, grads))
+        for edge, grad in zip(node.next_edges, grads, strict=True):
+            if edge is None:
+                continue
+            successor, input_nr = edge
+            buffer = task.not_ready.setdefault(successor, InputBuffer((None,) * successor.input_slots))
+            buffer.accumulate(input_nr, grad, task.currency.add)
+            task.dependencies[successor] -= 1
+            if not task.dependencies[successor] and successor in task.exec_info:
+                yield successor
 
     def _step(self, task: GraphTask, node: Node, buffer: list) -> Sequence:
         """Run one node with its hooks, as the loop above does, and return a gradient for each of its edges."""

@@ -21,7 +21,7 @@ interrupts until that is where it belongs (``Kernel.overwrite``), or where whoev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import starmap
 from typing import Any
@@ -124,6 +124,7 @@ class Kernel:
             of a Python number.
         known: gives what the host runs, if that is known already: a ``HostFunction``, or None.
         checked: how many of the first arguments may yet be arrays of other types than that.
+        settings: the settings that are bound, by name, for what is said of it.
 
     >>> import jax.numpy as jnp
     >>> double = Kernel(lambda x: x + x, name="double", wide=False).dispatcher()
@@ -131,14 +132,15 @@ class Kernel:
     6.0
     """
 
-    __slots__ = ("name", "wide", "run", "ran", "_jitted", "_tiered", "__weakref__")
+    __slots__ = ("name", "wide", "run", "ran", "arguments", "settings", "_jitted", "_tiered", "__weakref__")
 
     def __init__(
         self, function: Callable, *, name: str, wide: bool, reuse: bool = False, arguments: Sequence | None = None,
-        known: Callable | None = None, checked: int = 0,
+        known: Callable | None = None, checked: int = 0, settings: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.wide = wide
+        self.arguments, self.settings = tuple(arguments or ()), settings or {}
         self._jitted = Jitted(function, name, wide, reuse)
         self._tiered: Tiered | None = None
         self.run: Callable

@@ -421,6 +421,8 @@ def why_new(code: list[tuple], wanted: bytes) -> str:
         if common > length:
             best, length = cached, common
     if best is None or not length:
+        best = next((cached for cached in reversed(_recent) if shown(cached.code[0]) == shown(code[0])), None)
+    if best is None:
         return f"the first program that begins with {shown(code[0])}"
     if length == len(code) == len(best.code):
         wants = [i for i, (old, new) in enumerate(zip(best.wanted, wanted, strict=True)) if old != new]
@@ -433,7 +435,45 @@ def why_unlike(before: list[tuple], code: list[tuple]) -> str:
     length = _common(before, code)
     if length == len(before) or length == len(code):
         return f"{len(code)} instructions, of which the first {length} are those of one with {len(before)}"
-    return f"instruction {length} is {shown(code[length])}; it was {shown(before[length])}"
+    new, old = code[length], before[length]
+    now, then = told_apart(new[0], old[0])
+    return f"instruction {length} is {shown(new)}{now}; it was {shown(old)}{then}"
+
+
+def told_apart(now: Call, then: Call) -> tuple[str, str]:
+    """What is to be said of two calls besides their names: settings and types in which they differ.
+
+    >>> from tapegrad.execution.kernel import Kernel
+    >>> calls = [
+    ...     Kernel(lambda x: x**2, name="power", wide=False, settings={"exponent": exponent}).call_for([1.0])
+    ...     for exponent in (2, 3)
+    ... ]
+    >>> told_apart(*calls)
+    (' with exponent=2', ' with exponent=3')
+    """
+    if now is then:
+        return "", ""
+    traits = [traits_of(now), traits_of(then)]
+    different = [name for name in traits[0] | traits[1] if traits[0].get(name) != traits[1].get(name)]
+    if not different and now.kernel.name == then.kernel.name:
+        return ", a kernel that was made again", ""
+    told = [", ".join(f"{name}={one[name]}" for name in different if name in one) for one in traits]
+    return tuple(f" with {text}" if text else "" for text in told)  # type: ignore[return-value]
+
+
+def traits_of(call: Call) -> dict[str, str]:
+    """What tells a call from others of kernels of the same name: settings, and the types of arguments and results."""
+    arguments = {f"argument {place}": type_text(one) for place, one in enumerate(call.kernel.arguments)}
+    results = {f"result {place}": type_text(one) for place, one in enumerate(call.avals)}
+    return {name: repr(value) for name, value in call.kernel.settings.items()} | arguments | results
+
+
+def type_text(given: Any) -> str:
+    """The type of an argument or a result: dtype and shape, or that of a Python number."""
+    if given is None or isinstance(given, type):
+        return getattr(given, "__name__", "nothing")
+    shape, dtype = given if isinstance(given, tuple) else (given.shape, given.dtype)
+    return f"{dtype}[{', '.join(map(str, shape))}]"
 
 
 def _common(left: list, right: list) -> int:

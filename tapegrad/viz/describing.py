@@ -13,7 +13,7 @@ from tapegrad.dispatch.saved import SavedTensor, Saves
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node, name_of
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.paths import path_of
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.recording import NodeRecord, record_of
 
 
@@ -37,12 +37,21 @@ class Description(NamedTuple):
 
 
 class SavedItem(NamedTuple):
-    """A tensor that a node keeps for backward: under which name, what it is like, how many bytes, and which memory."""
+    """A tensor that a node keeps for backward.
+
+    Attributes:
+        name: under which name.
+        text: what it is like.
+        nbytes: how many bytes.
+        value: which memory; what is the same is kept once.
+        tensor: the tensor itself; None where a hook has packed it.
+    """
 
     name: str
     text: str
     nbytes: int
     value: int
+    tensor: Tensor | None
 
 
 def short(spec: Any) -> str:
@@ -127,14 +136,20 @@ def saved_by(node: Node) -> list[SavedItem]:
 def saved_item(name: str, item: Any) -> SavedItem | None:
     """A tensor that is kept, by itself or as a ``SavedTensor``; None if it is neither."""
     if isinstance(item, Tensor):
-        return SavedItem(name, short(item), item.nbytes, id(value_of(item)))
+        return SavedItem(name, short(item), item.nbytes, memory_of(item), item)
     spec = getattr(item, "spec", None) if isinstance(item, SavedTensor) else None
     if spec is None:
         return None
     if item.hooks is not None:
-        return SavedItem(name, f"{short(spec)} (packed by a hook)", 0, id(item))
-    kept = value_of(item.kept) if isinstance(item.kept, Tensor) else item.kept
-    return SavedItem(name, short(spec), spec.numel * spec.dtype.itemsize, id(kept))
+        return SavedItem(name, f"{short(spec)} (packed by a hook)", 0, id(item), None)
+    kept = item.kept if isinstance(item.kept, Tensor) else None
+    memory = id(item.kept) if kept is None else memory_of(kept)
+    return SavedItem(name, short(spec), spec.numel * spec.dtype.itemsize, memory, kept)
+
+
+def memory_of(tensor: Tensor) -> int:
+    """Which memory a tensor shows: its value, or that of its storage once it was written to."""
+    return id(tensor._value) if tensor._spec.plain else id(tensor._storage)
 
 
 def kept_bytes(nodes: Iterable[Node]) -> int:

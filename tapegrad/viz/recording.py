@@ -50,17 +50,19 @@ class NodeRecord:
         call: the innermost call of a module in which it was made, or None.
         order: as which one it ran in its last backward call, from 1; None if it did not run.
         nanoseconds: how long that took, with waiting for its results, where operators are computed at once.
+        forward_nanoseconds: the same of the operator whose backward it is; None if that is not known.
         norms: the norms of the gradients that it was given, as tensors; None for those that did not arrive.
         captured: whether its gradient was what the backward call was asked for, so that it did not have to run.
         task: the number of that backward call.
     """
 
-    __slots__ = ("call", "order", "nanoseconds", "norms", "captured", "task")
+    __slots__ = ("call", "order", "nanoseconds", "forward_nanoseconds", "norms", "captured", "task")
 
     def __init__(self, call: ModuleCall | None = None) -> None:
         self.call = call
         self.order: int | None = None
         self.nanoseconds = 0
+        self.forward_nanoseconds: int | None = None
         self.norms: tuple[Tensor | None, ...] = ()
         self.captured = False
         self.task: int | None = None
@@ -120,7 +122,8 @@ class record:
         self._owner = threading.get_ident()
         on = self._on
         on.enter_context(set_record_source_lines(True))
-        on.enter_context(watching(node_watcher=self._note_node, backward_watcher=self._watched))
+        watchers = {"node_watcher": self._note_node, "backward_watcher": self._watched}
+        on.enter_context(watching(interceptor=self._time_operator, **watchers))
         on.callback(register_module_forward_pre_hook(self._begin).remove)
         on.callback(register_module_forward_hook(self._end, always_call=True).remove)
         return self
@@ -141,6 +144,17 @@ class record:
         if threading.get_ident() == self._owner:
             while self._calls and self._calls.pop()[1] is not module:
                 pass  # calls that an error has ended
+
+    def _time_operator(self, op: Any, args: tuple, settings: dict) -> Any:
+        start = perf_counter_ns()
+        results = op(*args, **settings)
+        made = [one for one in (results if isinstance(results, tuple) else (results,)) if isinstance(one, Tensor)]
+        if not (thread.modes.deferred or thread.modes.level):
+            wait_for(value_of(one) for one in made)
+        edge = next((one._edge for one in made if one._edge is not None), None)
+        if edge is not None:
+            own_record(edge[0]).forward_nanoseconds = perf_counter_ns() - start
+        return results
 
     def _note_node(self, node: Node) -> None:
         own_record(node).call = self._calls[-1][0] if self._calls else None
