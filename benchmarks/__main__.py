@@ -19,7 +19,7 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, targets, under_jit
+from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, programs, targets, under_jit
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
@@ -60,6 +60,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--memory", action="store_true", help="peak memory in fresh processes, and nothing else")
     parser.add_argument("--cold-start", action="store_true", help="the first step of fresh processes, and nothing else")
     parser.add_argument("--loading", action="store_true", help="loaders of data, and nothing else")
+    parser.add_argument("--programs", action="store_true", help="the programs in examples/, and nothing else")
     parser.add_argument("--dynamic", action="store_true", help="programs that always change, and nothing else")
     parser.add_argument(
         "--lengths",
@@ -131,6 +132,9 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         return {"cases": [under_jit.as_json(result) for result in under_jit.under_jit(rounds, options.quick)]}
     if options.loading:
         return {"loaders": loading.loading(("tapegrad", "torch") if len(found) > 1 else ("tapegrad",), options.quick)}
+    if options.programs:
+        modes = [mode for mode in available(found) if not (mode == TORCH_COMPILE and options.no_torch_compile)]
+        return of_programs(modes, min(rounds, 3), options.quick, options.only or "")
     if options.memory:
         return of_memory(found, options.quick)
     if options.cold_start:
@@ -178,6 +182,14 @@ def of_first_step(rounds: int, quick: bool) -> dict[str, Any]:
     return {"first_step": results, "targets": rows}
 
 
+def of_programs(modes: list[str], rounds: int, quick: bool, only: str) -> dict[str, Any]:
+    """Measure whole programs and print what was found."""
+    measured = programs.programs([mode for mode in programs.COMMANDS if mode in modes], rounds, quick, only)
+    rows = [] if quick else targets.program_rows(measured)
+    print("", programs.summary(measured), targets.lines(rows), sep="\n")
+    return {"programs": measured, "targets": rows}
+
+
 def of_dynamic(rounds: int, limit: float, quick: bool) -> dict[str, Any]:
     """Measure programs that always change and print what was found."""
     measured = dynamic.dynamic(rounds=rounds, limit=limit, few=quick)
@@ -213,12 +225,12 @@ def of_operators(found: Modules, rounds: int, quick: bool, only: str) -> dict[st
     gc.collect()
     gc.freeze()  # what was imported is not collected before each of thousands of measurements
     everything: list[Measured] = []
-    for family, programs in PROGRAMS.items():
-        chosen = {name: program for name, program in programs.items() if only in name}
+    for family, members in PROGRAMS.items():
+        chosen = {name: program for name, program in members.items() if only in name}
         measured = {name: operator_timings(found, name, program, rounds) for name, program in chosen.items()}
         if measured:
             print(family_table(family, measured), end="\n\n", flush=True)
-        everything += [one for members in measured.values() for one in members]
+        everything += [one for several in measured.values() for one in several]
     if not everything:
         raise SystemExit(f"no operator has {only!r} in its name")
     cases, timings = map(list, zip(*everything, strict=True))

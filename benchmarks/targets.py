@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, OURS, TORCH_COMPILE
 from benchmarks.lengths import grown
 from benchmarks.models import CONV_NET, LSTM, MLP, SCALAR_MLP, TRANSFORMER
+from benchmarks.programs import Measured, ratios
 from benchmarks.timing import Timing
 from benchmarks.workloads import FLOOR, FORWARD, GPT2, GPT2_HALF, LONG_CHAIN, SHORT_CHAIN, TWO_FLOORS
 
@@ -97,6 +98,17 @@ def dynamic_rows(measured: dict[str, dict[str, float]]) -> list[Row]:
         for what, bound, of in (("median", 2.0, median), ("worst", 10.0, max)):
             promised += [row(f"dynamic programs, {what}: {mode} / {EAGER}", of(ratios), bound)] if ratios else []
     return promised
+
+
+def program_rows(measured: Measured) -> list[Row]:
+    """The promises about the programs in ``examples/``, from a cold start: medians over all of them."""
+    promised = ((IMMEDIATE, "whole", 1.3), (COMPILED, "step", 1.0))
+    found = [(mode, what, bound, ratios(measured, mode, what)) for mode, what, bound in promised]
+    return [
+        row(f"programs, {what}, median: {mode} / {EAGER}", median(of.values()), bound)
+        for mode, what, bound, of in found
+        if of
+    ]
 
 
 AT_ONCE = {SHORT_CHAIN: 1.0, SCALAR_MLP: 1.3, MLP: 0.6, CONV_NET: 0.95, LSTM: 1.0, TRANSFORMER: 0.9}

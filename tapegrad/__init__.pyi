@@ -58,6 +58,7 @@ from tapegrad import declaring as declaring
 from tapegrad.execution.modes import deferred as deferred
 from tapegrad.execution.devices import device as device
 from tapegrad import dispatch as dispatch
+from tapegrad import distributed as distributed
 from tapegrad import distributions as distributions
 from tapegrad import doors as doors
 double: _dtype

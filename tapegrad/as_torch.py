@@ -12,8 +12,10 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from os import PathLike
 from types import ModuleType
 from typing import Any, Self
 
@@ -48,6 +50,20 @@ class Stand(ModuleType):
         return dir(self.__dict__["package"])
 
 
+class Named(importlib.metadata.Distribution):
+    """What ``importlib.metadata`` tells of ``torch``: its name and version. It has no files."""
+
+    def read_text(self, filename: str) -> str | None:
+        """The metadata; None for other files."""
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: torch\nVersion: {Stand.__version__}\n"
+
+    def locate_file(self, path: str | PathLike[str]) -> Any:
+        """Refused: there is no such file."""
+        raise FileNotFoundError(path)
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of tapegrad under the name of torch."""
 
@@ -79,6 +95,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 + (f"; {why}" if why else ""),
                 name=fullname,
             ) from None
+
+    @staticmethod
+    def find_distributions(context: Any = None) -> Iterator[importlib.metadata.Distribution]:
+        """The distribution ``torch``, for packages that ask for its version before they import it."""
+        if context is not None and context.name == "torch":
+            yield Named()
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         """The stand-in for the package; of its modules those of tapegrad are taken."""

@@ -120,6 +120,7 @@ SECONDS = {
     "tests/parity/test_decompositions.py": 0.3,
     "tests/parity/test_dtypes_of_two.py": 0.7,
     "tests/parity/test_data.py": 0.3,
+    "tests/programs/test_programs.py": 0.8,
     "tests/parity/test_mutation_machine.py": 0.8,
 }
 """What a test takes, of the files that don't have hundreds of quick ones."""

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import subprocess
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -29,6 +30,7 @@ from benchmarks import (
     memory,
     operators,
     plot,
+    programs,
     report,
     targets,
     timing,
@@ -473,6 +475,33 @@ def test_the_command_measures_memory(monkeypatch, tmp_path, capsys):
     numbers = run_command(monkeypatch, tmp_path, "--memory")
     assert list(numbers["memory_mib"][memory.STEP]) == [*OURS, JAX_JIT]
     assert "peak memory" in capsys.readouterr().out
+
+
+# -- whole programs ----------------------------------------------------------------------------------------------------
+
+
+def taken(whole, step=1.0):
+    return {"whole": whole, "first step": 1.0, "step": step}
+
+
+def test_the_command_measures_programs(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command.programs, "run", lambda command: taken(2.0 if "--compile" in command else 1.0))
+    measured = run_command(monkeypatch, tmp_path, "--programs", "--only", "digits_")["programs"]
+    assert measured["digits_lenet"] == {IMMEDIATE: taken(1.0), COMPILED: taken(2.0)} and len(measured) == 2
+    assert "digits_resnet" in capsys.readouterr().out
+
+
+def test_a_program_that_fails_is_no_measurement():
+    failing = [sys.executable, "-c", "print('step  loss\\n   0  1.5'); raise SystemExit(3)"]
+    with pytest.raises(subprocess.CalledProcessError, match="status 3"):
+        programs.run(failing)
+    assert programs.run([*failing[:2], failing[2].replace("3)", "0)")])["step"] >= 0
+
+
+def test_promises_about_programs():
+    slow, fast = {IMMEDIATE: taken(1.5), COMPILED: taken(9.0, 0.5), EAGER: taken(1.0)}, {EAGER: taken(1.0)}
+    rows = targets.program_rows({"a": slow, "b": fast})
+    assert [(row["measured"], row["met"]) for row in rows] == [(1.5, False), (0.5, True)]
 
 
 # -- loaders -----------------------------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ FLOORS = [
     ["distributions", "nn", "testing"],
     ["optim", "serialization", "viz"],
     [
-        "_C", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit", "linalg", "masked",
-        "overrides", "profiler", "random", "signal", "special",
+        "_C", "_dynamo", "_ops", "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "functional", "jit",
+        "linalg", "masked", "overrides", "profiler", "random", "signal", "special",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
@@ -75,7 +75,7 @@ ORDERS = {
         "trace_rules", "code", "places", "reachable", "guards", "moving", "stand_ins",  # what Python reaches
         "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again
-        "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step",
+        "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",
     ],
 }  # fmt: skip
 """Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it."""

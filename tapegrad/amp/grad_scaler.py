@@ -1,4 +1,10 @@
-"""``GradScaler``: losses are scaled up so that small gradients survive float16, and gradients are scaled back."""
+"""``GradScaler``: losses are scaled up so that small gradients survive float16, and gradients are scaled back.
+
+Note [Steps that are taken back]
+A step is left out if a gradient is not finite, which has to be known before. While a call is captured nothing is known:
+there the step is made, and each tensor that it has written to gets back what it was, where a gradient was not finite
+(``_step_or_nothing``). It can be so with optimizers all of whose state are tensors, and there already.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,10 @@ from typing import Any
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.bindings.cuda import is_available
 from tapegrad.execution.dtypes import float16, float32, int32
+from tapegrad.execution.host import may_look
 from tapegrad.functions.creation import full
 from tapegrad.functions.foreach import _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
+from tapegrad.functions.selection import where
 from tapegrad.tensor.tensor import Tensor
 
 _HINT = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
@@ -29,6 +37,28 @@ class OptState(Enum):
 
 def _refresh_per_optimizer_state() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+def _can_be_taken_back(optimizer: Any) -> bool:
+    """Whether all that a step changes are tensors, which are there already. See Note [Steps that are taken back]."""
+    if optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks:
+        return False
+    params = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    states = [optimizer.state.get(p) for p in params]
+    on_one_device = len({p.device for p in params}) == 1
+    return on_one_device and all(state and all(isinstance(one, Tensor) for one in state.values()) for state in states)
+
+
+@no_grad()
+def _step_or_nothing(optimizer: Any, is_bad: Tensor, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A step of an optimizer, and if gradients were bad, all that it has written to is what it was before."""
+    states = [one for state in optimizer.state.values() for one in state.values()]
+    params = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    before = [(tensor, tensor.clone()) for tensor in (*params, *states)]
+    result = optimizer.step(*args, **kwargs)
+    for tensor, old in before:
+        tensor.copy_(where(is_bad, old, tensor))
+    return result
 
 
 class GradScaler:
@@ -177,7 +207,10 @@ class GradScaler:
         return result
 
     def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        if sum(found.item() for found in optimizer_state["found_inf_per_device"].values()):
+        found = optimizer_state["found_inf_per_device"].values()
+        if not may_look() and _can_be_taken_back(optimizer):
+            return _step_or_nothing(optimizer, sum(found) != 0, args, kwargs)
+        if sum(one.item() for one in found):
             return None
         return optimizer.step(*args, **kwargs)
 
@@ -234,7 +267,7 @@ class GradScaler:
                     "requires_grad=False."
                 )
             scale.copy_(new_scale)
-        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+        self._per_optimizer_states.clear()
 
     def _get_scale_async(self) -> Tensor | None:
         return self._scale

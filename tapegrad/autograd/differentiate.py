@@ -12,6 +12,7 @@ from typing import Any
 from tapegrad.autograd import backward_cache, source_lines
 from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.edges import GradientEdge
+from tapegrad.autograd.function_node import broadcasts_to, reduced
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.running import engine
 from tapegrad.bindings.registry import asked, overridden, overriding
@@ -304,6 +305,8 @@ def run_backward(
             spec = spec_at(root)
             if isinstance(root, Tensor) and root._storage is not None:
                 spec = made_spec(root, root_edges[index], index)
+                if seed is not None and seed.shape != spec.shape:
+                    seed = reduced(seed, spec.shape)
             if seed is not None and seed.dtype is not spec.dtype:
                 seed = cast(seed, dtype=spec.dtype)
             inputs.append(None if seed is None else currency.seed(seed))
@@ -323,14 +326,14 @@ def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
     """The spec of a root as its node made it: ``.data`` may have been set to something else since.
 
     Raises:
-        RuntimeError: of another shape.
+        RuntimeError: of another shape, which its own doesn't broadcast to.
     """
     node, output_nr = edge
     metadata = getattr(node, "_input_metadata", ())
     spec = metadata[output_nr] if output_nr < len(metadata) else None
     if spec is None:
         return root._spec
-    if spec.shape != root.shape:
+    if spec.shape != root.shape and not broadcasts_to(spec.shape, root.shape):
         raise RuntimeError(
             f"invalid gradient at index {index} - got {list(root.shape)} but expected shape compatible with "
             f"{list(spec.shape)}"

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from types import FunctionType
 from typing import Any
 
 from tapegrad.bindings import inplace
-from tapegrad.bindings.registry import NAMESPACES, NOT_WRAPPED, PROPERTIES, asked, overridden, overriding, refusal
+from tapegrad.bindings.registry import (
+    NAMESPACES,
+    NOT_WRAPPED,
+    PROPERTIES,
+    asked,
+    overridden,
+    overriding,
+    refusal,
+    unprefixed,
+)
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import Tensor
 
@@ -13,6 +24,7 @@ from tapegrad.tensor.tensor import Tensor
 def attach() -> None:
     """Set every function declared for ``"Tensor"`` and every property; called once, at the end of import."""
     inplace.declare_variants()
+    give_places()
     for name, method in NAMESPACES["Tensor"].items():
         setattr(Tensor, name, staticmethod(method) if name == "__new__" else method)
     for name, prop in PROPERTIES.items():
@@ -22,6 +34,22 @@ def attach() -> None:
             PROPERTIES[name] = overridable(name, prop)
             setattr(Tensor, name, PROPERTIES[name])
     NOT_WRAPPED.update(PROPERTIES[name].__get__ for name in ("grad", "_base"))
+
+
+def give_places() -> None:
+    """Let each function that its own module has under no name be found where the vocabulary has it, as pickle does."""
+    for home, functions in NAMESPACES.items():
+        module = "tapegrad" if home in ("torch", "Tensor") else f"tapegrad.{home}"
+        for name, function in functions.items():
+            if isinstance(function, FunctionType) and not is_found(function):
+                own = unprefixed(function.__name__)
+                found = own if functions.get(own) is function else name
+                function.__module__, function.__qualname__ = module, f"Tensor.{found}" if home == "Tensor" else found
+
+
+def is_found(function: FunctionType) -> bool:
+    """Whether a function has the name in its module that it says."""
+    return getattr(sys.modules[function.__module__], function.__qualname__, None) is function
 
 
 IN_SPEC = frozenset(["shape", "dtype", "device", "ndim"])

@@ -59,6 +59,23 @@ def refuse_elements(
         raise complaint(found)
 
 
+def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
+    """Refuse something of which not all is valid: now, or late, when nobody knows its numbers any more.
+
+    Args:
+        valid: booleans.
+        told: what is said late.
+        more: gives what is said now, with numbers.
+
+    Raises:
+        ValueError: one is false.
+    """
+    if not may_look():
+        refuse_elements(valid, zero, complaint=lambda found: ValueError(told), anywhere=True)
+    elif not valid.all():
+        raise ValueError(more())
+
+
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
     """Which indices are not in [low, high), and are not ``ignored``."""
     bad = (x < low) | (x >= high)

@@ -5,8 +5,9 @@ The way through an in-place method is long: what may not be written to is refuse
 the result is compared with the tensor, which takes over its history. Nearly all of that is decided by the modes and the
 specs. So a method that has gone the long way twice does, for calls of the same kind, only what is left: it runs the
 operator and writes the result. That is so where nothing is recorded and nobody watches, where the tensor does not show
-a place of its memory several times, and where the result fits it without a cast. What is looked at each time is
-whether the other operand shows the same memory (Note [Overlapping memory] in ``inplace_memory.py``).
+a place of its memory several times, and where the result fits it without a cast: of floating numbers, and of counters.
+What is looked at each time is whether the other operand shows the same memory (Note [Overlapping memory] in
+``inplace_memory.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.bindings.scalars import EXACT
 from tapegrad.dispatch import Plan, runner
-from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.dtypes import FLOATING, int64
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.spec import Spec
@@ -35,7 +36,6 @@ NEVER: Any = ()
 
 FITS_ALL = 2**15
 """Floats below this fit into all floating types; of others some methods look whether they do."""
-
 
 Method = Callable[..., Tensor]
 
@@ -67,8 +67,13 @@ def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> 
         key: tuple
         operands: tuple
         kind = other._spec if isinstance(other, Tensor) else type(other)
-        if kind is int and -EXACT < other < EXACT:
-            other, kind = float(other), float
+        if kind is int:
+            if not -EXACT < other < EXACT:
+                return whole(self, *args, **kwargs)
+            if self._spec.dtype is not int64:
+                other, kind = float(other), float
+            elif kwargs:
+                return whole(self, *args, **kwargs)
         if scaled is not None and kwargs:
             operator, alpha = scaled, kwargs["alpha"]
             key, operands = (FAST, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
@@ -142,9 +147,9 @@ def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
     watched = modes.intercepted or modes.results_watched or modes.saved_hooks or modes.recording or modes.function_modes
     if watched or modes.inference or modes.level or modes.forward_level >= 0 or not all(map(_is_simple, specs)):
         return None
-    if op.promote == "none" and float in specs:  # it may be that not every number fits
+    if op.promote == "none" and (float in specs or int in specs):  # it may be that not every number fits
         return None
-    if specs[0].strides is not None or specs[0].dtype.category < FLOATING:
+    if specs[0].strides is not None or (specs[0].dtype.category < FLOATING and specs[0].dtype is not int64):
         return None
     plan = Plan(op, specs, {}, modes)
     fits = plan.out_specs[0].bare is specs[0].bare and not any(plan.needed) and not plan.mixed
@@ -152,7 +157,7 @@ def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
 
 
 def _is_simple(spec: Any) -> bool:
-    """Whether an operand is a float, or a tensor that needs no other treatment than any."""
+    """Whether an operand is a number, or a tensor that needs no other treatment than any."""
     if not isinstance(spec, Spec):
-        return spec is float
+        return spec is float or spec is int
     return not (spec.overrides or spec.inference or spec.dual or spec.level)

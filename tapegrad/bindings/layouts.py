@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.ops.shape import clone
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import (
@@ -17,7 +18,7 @@ from tapegrad.tensor.geometry import (
 )
 from tapegrad.tensor.layout import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from tapegrad.tensor.spec import named_strides
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, lay_out_memory
 
 RANKS = {channels_last: 4, channels_last_3d: 5}
 """The formats that only tensors of one number of dimensions can have."""
@@ -62,7 +63,11 @@ def laid_out(made: Tensor, strides: Ints) -> Tensor:
     """A tensor that nobody has seen yet, with its elements in another order in memory."""
     named = named_strides(made.shape, strides)
     if named != made._spec.strides:
-        made._spec = made._spec.replace(strides=named)
+        node = None if made._edge is None else made._edge[0]
+        if isinstance(node, OperatorNode) and node.plan.saved_outputs:
+            lay_out_memory(made, named)
+        else:
+            made._spec = made._spec.replace(strides=named)
     return made
 
 

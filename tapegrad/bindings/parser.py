@@ -376,26 +376,34 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
             given = unpacked(*chosen(overloads, args, kwargs))
     except Refused as error:
         raise TypeError(*error.args) from None
-    return not any(isinstance(value, Tensor) and parameter.type not in _TENSORS for parameter, value in given.items())
+    return _is_lasting(given)
 
 
-def check_inner(function: str, given: dict[str, Any]) -> None:
+def check_inner(function: str, given: dict[str, Any]) -> bool:
     """Refuse what a function in Python is given and PyTorch's one in C++, which it calls by the same name, won't take.
 
-    Where that one has several signatures nothing is said here: an argument that one doesn't take another may.
+    Where that one has several signatures nothing is said here: an argument that one doesn't take another may. Returns
+    whether any call with arguments of these types would pass.
 
     >>> check_inner("group_norm", {"input": Tensor, "weight": 1.5})
     Traceback (most recent call last):
     TypeError: group_norm(): argument 'weight' (position 3) must be Tensor, not float
     """
     overloads = overloads_of(function, False)
+    taken: dict[SignatureParameter, Any] = {}
     for position, parameter in enumerate(overloads[0].parameters if len(overloads) == 1 else ()):
         value = given.get(parameter.name)
         if value is not None and parameter.name not in ("input", "reduction"):
             try:
-                unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position)})
+                taken |= unpacked(overloads[0], {parameter: _judged(overloads[0], parameter, value, position)})
             except Refused as error:
                 raise TypeError(*error.args) from None
+    return _is_lasting(taken)
+
+
+def _is_lasting(given: dict[SignatureParameter, Any]) -> bool:
+    """Whether what passed did so by its type: a tensor may stand for a number by its value."""
+    return not any(isinstance(value, Tensor) and parameter.type not in _TENSORS for parameter, value in given.items())
 
 
 def respelled(

@@ -384,7 +384,7 @@ FUNCTIONS = by_name({
         "Tensor out=None | Tensor input, Number other | Tensor input, Number other, *, str? rounding_mode"
     ),
     "dot": "Tensor input, Tensor tensor, *, Tensor out=None",
-    "elu_": "Tensor input, Number alpha=1, Number scale=1, Number input_scale=1",
+    "elu elu_": "Tensor input, Number alpha=1, Number scale=1, Number input_scale=1",
     "embedding": (
         "Tensor weight, Tensor indices, index padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False"
     ),
@@ -406,6 +406,7 @@ FUNCTIONS = by_name({
     "full_like": "Tensor input, Number fill_value, *, memory_format? memory_format=None, OPTIONS",
     "gather": "Tensor input, int dim, Tensor index, *, bool sparse_grad=False, Tensor out=None",
     "gelu": "Tensor input, *, str approximate=\"none\", Tensor out=None",
+    "glu": "Tensor input, int dim=-1",
     "gradient": (
         "Tensor input, *, ints dim, int edge_order=1 | Tensor input, *, Number spacing, ints dim, int "
         "edge_order=1 | Tensor input, *, Number? spacing=None, int? dim=None, int edge_order=1 | Tensor input, *,"
@@ -470,7 +471,7 @@ FUNCTIONS = by_name({
         "Tensor input, indices normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
         "cudnn_enable=True"
     ),
-    "leaky_relu_": "Tensor input, Number negative_slope=0.01",
+    "leaky_relu leaky_relu_": "Tensor input, Number negative_slope=0.01",
     "lerp": (
         "Tensor input, Tensor end, Tensor weight, *, Tensor out=None | Tensor input, Tensor end, Number weight, "
         "*, Tensor out=None"

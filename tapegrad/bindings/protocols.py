@@ -77,12 +77,6 @@ def _shown_node(tensor: Tensor) -> str | None:
     return None if node is None or isinstance(node, AccumulateGrad) else type(node).__name__
 
 
-@public("Tensor", asks="nobody")
-def __hash__(self: Tensor) -> int:
-    """A number for the tensor's identity: equal tensors are not the same key."""
-    return id(self)
-
-
 @public("Tensor", name="__dir__")
 def attribute_names(self: Tensor) -> list[str]:
     """The names of attributes, without those that only warn."""

@@ -300,8 +300,8 @@ class Signature:
             raise self.refusal(args)
         if self.in_python():
             self.check_truths(args, kwargs)
-            if any(map(is_large, (*args, *kwargs.values()))):
-                check_inner(self.called, self.bound(args, kwargs))
+            if not self.native or any(map(is_large, (*args, *kwargs.values()))):
+                lasting = check_inner(self.called, self.bound(args, kwargs)) and lasting
         return lasting
 
     def bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -353,7 +353,6 @@ class Signature:
         if not self.native:
             if not isinstance(error, ValueError):  # those PyTorch's own function raises, before it calls another one
                 self.check_optional(args, kwargs)
-                check_inner(self.called, self.bound(args, kwargs))
             return None
         parameters = parameters_of(self.function)
         most = len(args) if parameters.variadic else len(parameters.positional) - self.method

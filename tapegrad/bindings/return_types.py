@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, ClassVar, Self
 
+from tapegrad.tensor.trees import Registration, registered
+
 
 class StructSequence(tuple):
     """A tuple whose items have names as well. Made from one sequence; slices are plain tuples.
@@ -48,6 +50,7 @@ def declare(name: str, *fields: str, out: bool = True) -> type[StructSequence]:
     members |= {"__slots__": (), "__module__": __name__, "__match_args__": fields}
     members |= {"names": fields, "n_fields": len(fields), "n_sequence_fields": len(fields)}
     cls: type[StructSequence] = type(name, (StructSequence,), members)
+    registered[cls] = Registration(lambda made: (list(made), None), lambda children, _: cls(children))
     if out:
         cls._out = globals()[f"{name}_out"] = declare(f"{name}_out", *fields, out=False)
     return cls

@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad.bindings.parser_table import NUMBERS_AS_TENSORS
 from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype, float32
 from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import inferred_dtype, result_dtype
 from tapegrad.tensor.spec import Spec
@@ -41,7 +41,12 @@ def is_number(value: Any) -> bool:
 
 
 def python_number(value: Any) -> Any:
-    """A NumPy number, or one of a subclass of Python's, as Python's own; NumPy's truth values become floats."""
+    """A NumPy number, a tensor without dimensions, or one of a subclass of Python's, as Python's own.
+
+    NumPy's truth values become floats.
+    """
+    if isinstance(value, Tensor) and not value.ndim:
+        return value.item()
     if isinstance(value, np.generic):
         return float(value) if isinstance(value, np.bool_) else value.item()
     kinds: tuple[Any, ...] = (bool, float, complex, int)
@@ -114,6 +119,15 @@ def converted(value: Any, to: dtype) -> Any:
     if to.category == INTEGRAL:
         return int(value) % 256 if to.name == "uint8" else int(value)
     return float(value) if type(value) is int else value
+
+
+def computed_with(value: Any, beside: dtype) -> Any:
+    """A number as PyTorch's kernels compute with it beside elements of a floating dtype: half ones count as float32.
+
+    Raises:
+        RuntimeError: PyTorch's message, if it does not fit.
+    """
+    return converted(value, float32 if beside.category == FLOATING and not beside.is_64bit else beside)
 
 
 def cast_number(value: Any, to: dtype) -> Any:

@@ -2,23 +2,33 @@
 
 Note [Together]
 An elementwise update of ten thousand small tensors is ten thousand times the cost of a call, ten times over, and nearly
-nothing of it is arithmetic. So their elements are put into one row (``row_of``), the update is computed on the row, and
-each tensor gets its part of the result (``parts_given``): one write, and one more version, as if it had been computed
-alone. It pays where values are arrays of the host, tensors are small, and nobody watches each call.
+nothing of it is arithmetic. So their elements are put into one array (``Row``), the update is computed on the array,
+and each tensor gets its part of the result: one write, and one more version, as if it had been computed alone. It pays
+where values are arrays of the host, tensors are small, and nobody watches each call.
+
+The parts of the array are the tensors' values then. The next time nothing has to be put together where they still are,
+and nothing has to be taken apart where nobody but the row and the tensors has them, as reference counts tell: the
+result is put into the array itself. A node that has saved such a value, say, is somebody else; it keeps what it saved,
+and the row begins anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
+from operator import attrgetter, is_
+from sys import getrefcount
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tapegrad.execution.host import from_host, may_look, to_host
-from tapegrad.execution.tiering import hosted
-from tapegrad.tape.modes import thread
+from tapegrad.execution.tiering import forget_twin, hosted
+from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap, write
+from tapegrad.tensor.storage import Counter, Storage
+from tapegrad.tensor.tensor import Tensor, counter_of, storage_of, value_of, wrap, write
 
 LARGEST = 4096
 """Elements of a tensor above which it is computed alone: from there on arithmetic costs more than calls do."""
@@ -31,30 +41,46 @@ def may_join() -> bool:
     return not (modes.grad or modes.deferred or modes.inference or modes.level or watched) and may_look() and hosted()
 
 
+partitions: WeakKeyDictionary[Any, Sequence[Any]] = WeakKeyDictionary()
+"""How the parameters of each optimizer were parted at its last step: it is no state of theirs, and may be forgotten."""
+
+
 def can_join(tensor: Any) -> bool:
     """Whether a tensor may be one of a row: small, of real numbers, a plain one, and nobody else's memory."""
-    spec, storage = tensor._spec, tensor._storage
+    storage = tensor._storage
+    return may_be_part(tensor._spec) and (storage is None or not storage.shared) and tensor._tangent is None
+
+
+def may_be_part(spec: Spec) -> bool:
+    """``can_join``, as far as the spec tells."""
     return (
         spec.numel <= LARGEST
         and spec.strides is None
         and not (spec.window or spec.level or spec.inference or spec.dtype.is_complex or spec.overrides)
         and spec.device.type == "cpu"
-        and (storage is None or not storage.shared)
-        and tensor._tangent is None
     )
 
 
-def row_of(tensors: Sequence[Tensor]) -> Tensor:
-    """The elements of tensors of one dtype behind one another, as a tensor of one dimension."""
-    arrays = [value if type(value := value_of(tensor)) is np.ndarray else to_host(value) for tensor in tensors]
-    row = np.concatenate(arrays, axis=None)
-    spec = tensors[0]._spec
-    return wrap(from_host(row, spec.device), Spec.of(row.shape, spec.dtype, spec.device))
+def have_own_memory(tensors: Sequence[Tensor]) -> bool:
+    """Whether no two tensors show the same memory."""
+    storages = [tensor._storage for tensor in tensors if tensor._storage is not None]
+    return len(set(map(id, storages))) == len(storages)
 
 
-def parts_of(row: Tensor, likes: Sequence[Tensor]) -> Iterator[Any]:
-    """The values of the parts of a row, in the shapes of tensors that were put behind one another."""
-    array, start = to_host(value_of(row)), 0
+def elements_of(tensors: Sequence[Tensor]) -> np.ndarray:
+    """The elements of tensors of one dtype behind one another: an array that nobody else has."""
+    values = [value_of(tensor) for tensor in tensors]
+    return np.concatenate([value if type(value) is np.ndarray else to_host(value) for value in values], axis=None)
+
+
+def row_tensor(array: np.ndarray, like: Tensor) -> Tensor:
+    """A tensor of one dimension with the elements of an array, which the caller does not write to any more."""
+    return wrap(from_host(array, like.device), Spec.of(array.shape, like.dtype, like.device))
+
+
+def parts_of(array: np.ndarray, likes: Sequence[Tensor]) -> Iterator[np.ndarray]:
+    """The parts of an array, in the shapes of tensors that were put behind one another."""
+    start = 0
     for like in likes:
         spec = like._spec
         part = array[start : start + spec.numel]
@@ -62,22 +88,130 @@ def parts_of(row: Tensor, likes: Sequence[Tensor]) -> Iterator[Any]:
         yield part if spec.ndim == 1 else part.reshape(spec.shape)
 
 
-def parts_given(row: Tensor, tensors: Sequence[Tensor]) -> None:
-    """Write to each tensor its part of a row."""
-    for tensor, value in zip(tensors, parts_of(row, tensors), strict=True):
-        write(tensor, value)
-
-
 def parts_made(row: Tensor, likes: Sequence[Tensor]) -> list[Tensor]:
     """New tensors with the parts of a row, in the shapes of others."""
-    return [wrap(value, Spec.of(value.shape, row.dtype, row.device)) for value in parts_of(row, likes)]
+    array = to_host(value_of(row)).copy()
+    return [wrap(value, Spec.of(value.shape, row.dtype, row.device)) for value in parts_of(array, likes)]
 
 
-def number_given(number: Tensor, tensors: Sequence[Tensor]) -> None:
-    """Write the same number to tensors without dimensions."""
-    value = value_of(number)
-    for tensor in tensors:
-        write(tensor, value)
+class Row:
+    """Tensors of one dtype whose elements lie behind one another. See Note [Together].
+
+    Args:
+        tensors: such as ``can_join``, and ``have_own_memory``.
+    """
+
+    __slots__ = ("tensors", "_array", "_parts", "_specs", "_storages", "_counters")
+
+    def __init__(self, tensors: list[Tensor]) -> None:
+        self.tensors = tensors
+        self._array: np.ndarray | None = None
+        self._parts: list[np.ndarray] = []
+        self._specs: list[Spec] = []
+        self._storages: list[Storage] = []
+        self._counters: list[Counter] = []
+
+    def is_whole(self) -> bool:
+        """Whether the tensors have their parts of the array, as when they were ``give``n them."""
+        tensors = self.tensors
+        return (
+            self._array is not None
+            and all(map(is_, map(spec_of, tensors), self._specs))
+            and all(map(is_, map(_storage_of, tensors), self._storages))
+            and all(map(is_, map(_memory_of, self._storages), self._parts))
+        )
+
+    def elements(self) -> np.ndarray:
+        """What the tensors have, behind one another, for reading; the row ``is_whole``, or new."""
+        return elements_of(self.tensors) if self._array is None else self._array
+
+    def give(self, elements: np.ndarray) -> None:
+        """Write to each tensor its part of an array that was computed from ``elements()``."""
+        if self._array is not None and self._is_alone():
+            for storage, counter in zip(self._storages, self._counters, strict=True):
+                storage.writes += 1
+                counter.version += 1
+            np.copyto(self._array, elements)  # last: an interrupt before it leaves a version too many, and no harm
+        else:
+            self._begin(elements.copy())
+
+    def _begin(self, array: np.ndarray) -> None:
+        tensors, parts = self.tensors, list(parts_of(array, self.tensors))
+        for tensor, part in zip(tensors, parts, strict=True):
+            write(tensor, part)
+        self._specs, self._storages = [tensor._spec for tensor in tensors], [storage_of(tensor) for tensor in tensors]
+        self._counters = [counter_of(tensor) for tensor in tensors]
+        self._array, self._parts = array, parts
+
+    def _is_alone(self) -> bool:
+        """Whether nobody else has the array, or a part of it, so that it can be written to."""
+        parts = self._parts
+        if not alone() or not _can_be_counted(self._storages):
+            return False
+        if getrefcount(self._array) != _OWN + len(parts) or list(map(getrefcount, parts)).count(_HELD) != len(parts):
+            return False
+        for part in parts:
+            forget_twin(part)
+        return True
+
+
+class Number:
+    """Tensors without dimensions that have the same number, and nearly always the same value."""
+
+    __slots__ = ("tensors", "_value", "_storages")
+
+    def __init__(self, tensors: list[Tensor]) -> None:
+        self.tensors = tensors
+        self._value: Any = None
+        self._storages: list[Storage] = []
+
+    def is_whole(self) -> bool:
+        """Whether the tensors have what they were ``give``n."""
+        return all(map(is_, map(_storage_of, self.tensors), self._storages)) and all(
+            map(is_, map(_memory_of, self._storages), repeat(self._value))
+        )
+
+    def item(self) -> float:
+        """The number."""
+        return float(to_host(value_of(self.tensors[0])))
+
+    def give(self, number: float) -> None:
+        """Write a number to all of them."""
+        spec = self.tensors[0]._spec
+        value = from_host(np.array(number, spec.dtype.numpy), spec.device)
+        if self._storages and _can_be_counted(self._storages):
+            for storage in self._storages:
+                storage.counter.version += 1
+                storage.writes += 1
+                storage.value = value
+        else:
+            for tensor in self.tensors:
+                write(tensor, value)
+            self._storages = [storage_of(tensor) for tensor in self.tensors]
+        self._value = value
+
+
+def _can_be_counted(storages: Sequence[Storage]) -> bool:
+    """Whether nobody has to be told of writes, so that it is enough to count them."""
+    return not thread.modes.recording and not any(map(_watcher_of, storages))
+
+
+spec_of, _storage_of = attrgetter("_spec"), attrgetter("_storage")
+_memory_of, _watcher_of = attrgetter("memory"), attrgetter("watcher")
+
+
+def _reference_counts() -> tuple[int, int]:
+    """What ``getrefcount`` says, as it is called in ``Row``, of an array without parts and of a part."""
+    row = Row([])
+    row._array = np.zeros(1)
+    parts = [row._array[:]]
+    storage = Storage(parts[0])
+    part = next(map(getrefcount, parts))
+    del parts, storage
+    return getrefcount(row._array), part
+
+
+_OWN, _HELD = _reference_counts()
 
 
 def is_same_number(one: Tensor, other: Tensor) -> bool:

@@ -1,4 +1,15 @@
 """The whole-step compiler: an imperative step becomes one XLA program."""
 
 from tapegrad.compiler.capture import DataDependentError
+from tapegrad.compiler.marks import (
+    allow_in_graph,
+    assume_constant_result,
+    cudagraph_mark_step_begin,
+    disable,
+    is_compiling,
+    is_dynamo_compiling,
+    is_exporting,
+    list_backends,
+    reset,
+)
 from tapegrad.compiler.step import Compiled, compile

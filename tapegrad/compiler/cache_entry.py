@@ -41,6 +41,7 @@ class CacheEntry:
         courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
+        steady: whether tensors that it reaches have kept the elements that it has read.
     """
 
     def __init__(self, likeness: Likeness | None, key: tuple) -> None:
@@ -51,7 +52,7 @@ class CacheEntry:
         self.replay: Replay | None = None
         self.reason = "it is the first call of its kind"
         self.runs = 0
-        self.accounted = True
+        self.accounted = self.steady = True
         self.moving: set[tuple] = set()
         self.rigid: set[tuple] = set()
         self.read = ""

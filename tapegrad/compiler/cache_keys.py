@@ -47,13 +47,13 @@ def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
     """What calls of a function must have in common."""
     firsts: dict[int, int] = {}
     again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
-    shape = (tree.children[0].num_leaves, *tree.children[1].context) if is_flat(tree) else repr(tree)
+    shape = (tree.below[0].num_leaves, *tree.below[1].context) if is_flat(tree) else repr(tree)
     return tuple(map(key_of, leaves)), again, shape, ambient(), training_of(function)
 
 
 def is_flat(tree: TreeSpec) -> bool:
     """Whether no argument is a container."""
-    return all(child.kind is None for group in tree.children for child in group.children)
+    return all(child.kind is None for group in tree.below for child in group.below)
 
 
 def key_of(leaf: Any) -> Any:
@@ -108,7 +108,7 @@ def has_plain_keys(tree: TreeSpec) -> bool:
     """Whether the keys of all dictionaries are strings: ``1``, ``1.0`` and ``True`` are equal, but not alike."""
     if tree.kind is dict and any(type(key) is not str for key in tree.context):
         return False
-    return tree.kind not in (OrderedDict, defaultdict) and all(map(has_plain_keys, tree.children))
+    return tree.kind not in (OrderedDict, defaultdict) and all(map(has_plain_keys, tree.below))
 
 
 class Likeness:
@@ -123,7 +123,7 @@ class Likeness:
     __slots__ = ("_names", "_tree", "_count", "_ambient", "_tensors", "_moving", "_others")
 
     def __init__(self, leaves: Sequence[Any], keys: Sequence[Any], tree: TreeSpec) -> None:
-        self._names, self._tree = tuple(tree.children[1].context), None if is_flat(tree) else tree
+        self._names, self._tree = tuple(tree.below[1].context), None if is_flat(tree) else tree
         self._count, self._ambient = len(leaves), ambient()
         are_tensors = [isinstance(leaf, Tensor) for leaf in leaves]
         self._tensors = [(i, keys[i][1], keys[i][3]) for i, tensor in enumerate(are_tensors) if tensor]

@@ -2,11 +2,14 @@
 
 Note [Captured calls]
 While a call is captured *all* that is computed is recorded, also what depends on nothing deferred: reading the elements
-of any tensor is refused, for Python could choose its way by them. Two kinds of things are noted on the way: the tensors
+of a tensor is refused, for Python could choose its way by them. Two kinds of things are noted on the way: the tensors
 that were there before (those that the function can reach, and their gradients; arguments of operators; targets of
 writes), each as it was before; and the generators from which random keys were taken. So where an input of the program
 comes from is known in the end: from an argument, from the *state* (a tensor that was there before, read anew at each
 call), from a generator, or from the program itself.
+
+A tensor that the function reaches, is not given as an argument, and has not written to, may be read: a mask, say. Its
+elements are the same in each call as long as it has the same array, which is compared (``tensor_guards.py``).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.deferred import Program, recording, run
 from tapegrad.execution.late import Check, Findings, joined, look, nothing
-from tapegrad.execution.values import DeferredValue, Traced
+from tapegrad.execution.values import DeferredValue, Traced, materialized
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor.shared import give_back
@@ -35,6 +38,15 @@ def hooks_of(tensor: Tensor) -> Iterator[Callable]:
         if slots is not None:
             dicts = [*(hooks for _, hooks in slots.tensor_pre), *slots.post_accumulate, slots.pre, slots.post]
             yield from (hook for hooks in dicts if hooks is not None for hook in hooks.values())
+
+
+def current_array(tensor: Tensor) -> Any:
+    """The array that a tensor has; None if it is not known yet, or if NumPy may write to it."""
+    storage = tensor._storage
+    if storage is not None and storage.shared:
+        return None
+    value = tensor._value if storage is None or not storage.written else storage.value
+    return value.array if type(value) is DeferredValue else value
 
 
 class DataDependentError(RuntimeError):
@@ -75,7 +87,7 @@ class Seen:
     def change(self) -> str | None:
         """What of the tensor is not what it was, besides its elements and its gradient."""
         tensor = self.tensor
-        if tensor._spec is not self.spec:
+        if tensor._spec is not self.spec and not self.flagged:
             return f"it was {self.spec} and is {tensor._spec}"
         if tensor._edge is not self.edge:
             return "it has another history"
@@ -86,6 +98,12 @@ class Seen:
         if tuple(hooks_of(tensor)) != self.hooks:
             return "it has other hooks"
         return None
+
+    @property
+    def flagged(self) -> bool:
+        """Whether it requires grad now, or no longer does, and is what it was otherwise."""
+        spec, is_view = self.tensor._spec, self.tensor._view is not None
+        return spec is not self.spec and not is_view and spec is self.spec.replace(requires_grad=spec.requires_grad)
 
     def restore(self) -> None:
         """Make the tensor what it was."""
@@ -107,6 +125,7 @@ class Capture(Program):
     Attributes:
         seen: the tensors that the call has met, by identity.
         keys: by the identity of a key, or of random numbers, from which stream it was taken, as the how many-th.
+        steady: the identities of tensors whose elements may be read, and ``looked_at``: those of which they were.
         streams: for each stream its mark before, and how what was taken from it is made (None for keys).
         splits: whether elements may be read; ``split``: where they were.
         refused: the error that was raised because they were.
@@ -121,7 +140,7 @@ class Capture(Program):
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "numbers", "moving", "running", "constants", "withholds", "_withheld", "_kept",
+        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds", "_withheld", "_kept",
     )  # fmt: skip
 
     def __init__(self, splits: bool) -> None:
@@ -140,6 +159,8 @@ class Capture(Program):
         self.moving: dict[int, int] = {}
         self.running = threading.RLock()
         self.constants: dict[int, Any] = {}
+        self.steady: frozenset[int] = frozenset()
+        self.looked_at: list[Seen] = []
         self.withholds = False
         self._withheld: list[tuple[Any, Any]] = []
         self._kept: list[Any] = []
@@ -226,6 +247,21 @@ class Capture(Program):
         for arg in args:
             if isinstance(arg, Tensor):
                 self.note(arg)
+
+    def may_read(self, value: Any) -> bool:
+        """Whether a value is that of a tensor which is the same in each call; it is noted."""
+        if type(value) is DeferredValue and value.program is self:
+            return False
+        array = materialized(value)
+        for seen in self.seen.values():
+            if (
+                id(seen.tensor) in self.steady
+                and materialized(seen.value) is array
+                and current_array(seen.tensor) is array
+            ):
+                self.looked_at.append(seen)
+                return True
+        return False
 
     def demand(self) -> None:
         """Refuse to give elements; where splitting is allowed, run what there is and go on without capturing."""

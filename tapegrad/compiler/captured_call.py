@@ -11,7 +11,7 @@ from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.guards import Guards
-from tapegrad.compiler.histories import begins
+from tapegrad.compiler.histories import begins, without_own
 from tapegrad.compiler.moving import Numbers, plain_tree
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
@@ -79,6 +79,10 @@ class CapturedCall:
         self.capture = Capture(shared.splits)
         self.capture.numbers = self.numbers
         self.capture.withholds = not (self.reached.unsure or self.reached.arrays)
+        if entry.tensor_guards is not None and entry.tensor_guards.rewritten():
+            entry.steady = False
+        if entry.steady and shared.splits:
+            self.capture.steady = frozenset(map(id, self.reached.tensors)) - frozenset(map(id, leaves))
         if entry.guards is not None:
             entry.moving |= moved_numbers(entry.guards) - entry.rigid
         stay = self.reached.unsure or can_tell(self.reached)
@@ -163,6 +167,9 @@ class CapturedCall:
         capture, reached, leaves = self.capture, self.reached, self.leaves
         given, tree = flatten(result)
         kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
+        for leaf in given:
+            if isinstance(leaf, Tensor) and leaf._edge is not None and leaf._view is None:
+                leaf._edge = without_own(leaf._edge, capture)
         capture.forget_handles()
         found, checks = capture.found
         rebound, why = rebound_by(capture, reached, leaves)
@@ -182,7 +189,10 @@ class CapturedCall:
         numbers = self.numbers if self.numbers.origins else None
         new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
-        guards = TensorGuards([one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed])
+        fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
+        guards = TensorGuards(fixed, capture.looked_at)
+        if {id(one.old) for one in rebound} & {id(one.tensor) for one in capture.looked_at}:
+            kept.append("it reads elements of a tensor in a place that it rebinds")
         kept += [f"it changes a tensor: {changes}"] if changes else []
         self._run_program(new, sources)
         capture.give_back()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.attributes import set_flag
 from tapegrad.compiler.histories import renewed
 from tapegrad.compiler.side_effects import NewTensor, Returned, SideEffects, WrittenMemory
 from tapegrad.compiler.sources import TensorSource
@@ -29,6 +30,7 @@ class Leaving:
     def __init__(self, effects: SideEffects, arguments: Sequence[Any]) -> None:
         self._drawn, self._returned = [one for one in effects.drawn if one.stream.has_keys], effects.returned
         counters = {id(counter_of(one.source.of)): one for one in effects.counted if one.source.fixed}
+        self._flagged = effects.flagged
         self._memories: list[tuple[Storage, int, Counter, int]] = []
         self._written: list[WrittenMemory] = []
         for one in effects.written:
@@ -65,6 +67,8 @@ class Leaving:
             counter.version += writes
         for counter, writes in self._counters:
             counter.version += writes
+        for source, requires_grad in self._flagged:
+            set_flag(source.find(arguments), requires_grad)
         if self._written or self._counted:
             self._leave_elsewhere(found, arguments)
         for leaf, slot, spec in self._gradients:

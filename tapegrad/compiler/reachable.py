@@ -16,10 +16,12 @@ import decimal
 import enum
 import fractions
 import functools
+import math
 import re
 import sys
 import threading
 import types
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -34,6 +36,8 @@ from tapegrad.compiler.trace_rules import (
     OF_TENSORS,
     PLAIN,
     is_machinery,
+    is_namespace,
+    is_ours,
     is_standard,
     is_trusted,
     names_of_machinery,
@@ -99,6 +103,9 @@ _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collectio
 """Modules whose classes call no methods but special ones of those that are derived from them."""
 
 KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
+
+_TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
+"""Methods that are called for what is told of an object, which no step does with machinery."""
 
 
 class Reachable:
@@ -227,17 +234,19 @@ class Reachable:
             yield Place(AttributeSlot(function), descriptor, descriptor.__get__(function), f"a default of {name}")
         yield from self._named(function.__dict__, name)
         for variable in sorted(said.globals):
-            yield from self._global(function, variable)
+            if not (is_ours(module) and function.__globals__.get(variable) is warnings):
+                yield from self._global(function, variable)
         for imported in said.modules:
             yield Place(None, None, sys.modules.get(imported), imported)
 
     def _of_machinery(self, function: types.FunctionType, said: Mentions) -> Iterator[Place]:
-        """What a function of the machinery of modules names; of its globals, only what more machinery keeps there."""
+        """What a function of machinery names; of its globals, only hooks, what more machinery keeps, and ``math``."""
         self.names |= names_of_machinery(said.names)
         yield from (place for place in self._of_closure(function) if is_users(place.value))
         for variable in sorted(said.globals & function.__globals__.keys()):
             value = function.__globals__[variable]
-            if isinstance(value, types.ModuleType) and is_machinery(value.__name__):
+            more = isinstance(value, types.ModuleType) and is_machinery(value.__name__)
+            if more or value is math or type(value) is collections.OrderedDict:
                 yield Place(function.__globals__, variable, value, variable)
 
     @staticmethod
@@ -266,7 +275,8 @@ class Reachable:
             return
         inside = vars(module)
         kept = (dict, type) if is_machinery(module.__name__) else object
-        for key in sorted(key for key in self.names & inside.keys() if isinstance(inside[key], kept)):
+        names = {key for key in self.names & inside.keys() if not (is_ours(module.__name__) and key.startswith("__"))}
+        for key in sorted(key for key in names if isinstance(inside[key], kept)):
             yield Place(inside, key, inside[key], f"{name}.{key}")
 
     @staticmethod
@@ -315,7 +325,8 @@ class Reachable:
             self.containers.append((base.__dict__, f"the attributes of {name}"))
             for key, value in list(base.__dict__.items()):
                 code = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
-                if code and key in _MAKING and not made and key not in self.names:
+                unasked = (key in _MAKING and not made) or (key in _TOLD and is_machinery(base.__module__))
+                if code and unasked and key not in self.names:
                     continue
                 called = code and (known or key.startswith("__"))
                 if called or key in self.names or (self._dynamic and not key.startswith("__")):
@@ -324,7 +335,7 @@ class Reachable:
             yield Place(None, None, type(cls), f"the class of {name}")
 
     def _judge_class(self, cls: type, name: str) -> None:
-        if is_trusted(cls.__module__) and not cls.__module__.startswith("numpy.random"):
+        if is_namespace(cls) or (is_trusted(cls.__module__) and not cls.__module__.startswith("numpy.random")):
             return
         if suspect_function(cls, cls.__module__):
             raise Unsure(f"it can use {name}, a class of {cls.__module__}")
@@ -345,7 +356,7 @@ class Reachable:
             yield from self._of_ours(thing, name)
             if isinstance(thing, _CONTAINERS):
                 yield from self._items(thing, name)
-        elif kind is types.SimpleNamespace:
+        elif is_namespace(kind):
             yield from self._attributes(thing, name)
         elif kind is _CACHED and not is_users(thing.__wrapped__):
             return

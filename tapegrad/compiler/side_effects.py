@@ -80,6 +80,13 @@ class NewTensor(NamedTuple):
         return (self.slot,) if self.base is None else (self.slot, self.base.slot)
 
 
+class Flagged(NamedTuple):
+    """A leaf that requires grad now, or no longer does."""
+
+    source: TensorSource
+    requires_grad: bool
+
+
 class Graded(NamedTuple):
     """What became of a leaf's ``.grad``: a new tensor, or None."""
 
@@ -126,12 +133,14 @@ class SideEffects(NamedTuple):
     rebound: tuple[Rebinding, ...]
     drawn: tuple[Drawn, ...]
     returned: tuple[Returned, ...]
+    flagged: tuple[Flagged, ...] = ()
     found: int | None = None
     """The result that is what checks have found."""
 
     def same(self, other: SideEffects) -> bool:
         """Whether the same is left behind, in the same places."""
-        mine, its = (*self.written, *self.counted, *self.graded), (*other.written, *other.counted, *other.graded)
+        mine = (*self.written, *self.counted, *self.graded, *self.flagged)
+        its = (*other.written, *other.counted, *other.graded, *other.flagged)
         return (
             len(mine) == len(its)
             and self.found == other.found
@@ -198,10 +207,17 @@ def side_effects_of(
     drawn = tuple(_draw(*stream) for stream in capture.streams.values())
     effects = SideEffects(
         tuple(written.values()), tuple(counted.values()), tuple(graded), _rebindings(capture, rebound), drawn, returned,
+        _flagged(capture, sources),
         None if found is None else found.slot,
     )  # fmt: skip
     _check_memories(capture, sources, written)
     return effects
+
+
+def _flagged(capture: Capture, sources: TensorSources) -> tuple[Flagged, ...]:
+    """What ``requires_grad_`` has done."""
+    flagged = (seen.tensor for seen in capture.seen.values() if seen.flagged)
+    return tuple(Flagged(sources.of(tensor), tensor._spec.requires_grad) for tensor in flagged)
 
 
 def _rebindings(capture: Capture, rebound: Sequence[Rebound]) -> tuple[Rebinding, ...]:

@@ -13,6 +13,7 @@ from tapegrad.bindings.registry import overriding
 from tapegrad.compiler.guards import Guards, alike
 from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
 from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of
+from tapegrad.compiler.trace_rules import TELLING
 
 
 def _by_name(function: Callable) -> Callable:
@@ -80,6 +81,7 @@ class StandIns:
             if type(value) is Moving and can_be_rebound(container):
                 Binding(container, key, name).bind(value._value)
 
+
 @contextmanager
 def standing_in(
     reached: Guards, moving: Collection[tuple], numbers: Numbers, roots: list[tuple[Any, str]]
@@ -109,7 +111,7 @@ _calls: list[Numbers] = []
 
 def can_tell(reached: Guards) -> bool:
     """Whether code asks for types and identities, by which it can tell stand-ins from numbers, or calls jax itself."""
-    if not reached.names.isdisjoint(_TELLING):
+    if not reached.names.isdisjoint(TELLING):
         return True
     return any(_is_of_jax(value) for _, _, value, _ in reached.all_places())
 
@@ -117,9 +119,6 @@ def can_tell(reached: Guards) -> bool:
 def _is_of_jax(value: Any) -> bool:
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
-
-
-_TELLING = frozenset({"type", "__class__", "id"})
 
 
 def moved_numbers(reached: Guards) -> set[tuple]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tapegrad.compiler.capture import Seen, hooks_of
+from tapegrad.compiler.capture import Seen, current_array, hooks_of
 from tapegrad.compiler.reachable import KEPT
+from tapegrad.execution.values import materialized
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -52,11 +53,17 @@ class TensorGuard:
 
 
 class TensorGuards:
-    """What some tensors were when a call began."""
+    """What some tensors were when a call began.
 
-    __slots__ = ("ids", "_guards", "_simple", "_graded", "_others")
+    Args:
+        seen: the tensors, as they were.
+        looked_at: those of which the call has read elements: they must have the same ones.
+    """
 
-    def __init__(self, seen: Iterable[Seen]) -> None:
+    __slots__ = ("ids", "_guards", "_simple", "_graded", "_others", "_arrays")
+
+    def __init__(self, seen: Iterable[Seen], looked_at: Iterable[Seen] = ()) -> None:
+        self._arrays = [(one.tensor, materialized(one.value)) for one in looked_at]
         guards = self._guards = [TensorGuard(one) for one in seen]
         self.ids = frozenset(id(guard.tensor) for guard in guards)
         self._others = [guard for guard in guards if not guard.simple]
@@ -78,8 +85,14 @@ class TensorGuards:
             grad, node = inside["_grad"], inside["_accumulator"]()
             if (grad if grad is None else grad._spec) is not spec or (node is not None and node.hook_slots is not None):
                 return self.changed() is None
-        return all(guard.change() is None for guard in self._others)
+        return all(guard.change() is None for guard in self._others) and not self.rewritten()
+
+    def rewritten(self) -> bool:
+        """Whether elements that were read are others."""
+        return any(current_array(tensor) is not array for tensor, array in self._arrays)
 
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
+        if self.rewritten():
+            return "a tensor of which it reads elements has been written to"
         return next((change for change in (guard.change() for guard in self._guards) if change is not None), None)

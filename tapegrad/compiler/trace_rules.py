@@ -5,9 +5,10 @@ A replayed call does without Python, so a function must be one that gives the sa
 tapegrad, jax and numpy are taken for such, and those of a few modules of the standard library; but not those that
 have to do with the state of generators, files, clocks and the like. All other code is searched like the user's own.
 
-Layers of ``nn`` are such other code. What all modules have in common (*machinery*: attributes, hooks, state dicts, what
-is done to parameters) is in between: its code is trusted, but it works on what modules keep, so that what it names is
-searched for. It reads attributes by computed names, too: those of modules are all in tables that it names.
+Layers of ``nn`` are such other code. What all modules have in common, and all optimizers, schedules and scalers
+(*machinery*: attributes, hooks, state dicts, what is done to parameters), is in between: its code is trusted, but it
+works on what modules, groups and states keep, so that what it names is searched for. It reads attributes by computed
+names, too: those of modules are all in tables that it names.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 """The types whose instances are compared by value."""
 
 _TRUSTED = ("tapegrad.", "jax.", "jaxlib.", "numpy.", "ml_dtypes.", "optax.")
-_SEARCHED = ("tapegrad.nn.", "tapegrad.optim.")
+_SEARCHED = ("tapegrad.nn.", "tapegrad.optim.", "tapegrad.amp.grad_scaler.")
 
 _MACHINERY = (
     "tapegrad.nn.modules.module.", "tapegrad.nn.modules.hooks.", "tapegrad.nn.modules.states.",
     "tapegrad.nn.modules.conversion.", "tapegrad.nn.modules.container.", "tapegrad.nn.parameter.", "tapegrad.nn.init.",
-    "tapegrad.nn.utils.",
+    "tapegrad.nn.utils.", "tapegrad.optim.", "tapegrad.amp.grad_scaler.",
 )  # fmt: skip
 
 _PURE = frozenset({
@@ -57,6 +58,9 @@ _STATEFUL = {
 }  # fmt: skip
 """What in the libraries has to do with state that is not compared."""
 
+TELLING = frozenset({"type", "__class__", "id"})
+"""By which code could tell a stand-in from the number in whose place it is."""
+
 OF_TENSORS = frozenset({"_version", "grad_fn", "data_ptr", "untyped_storage", "storage_offset", "_is_view", "_base"})
 """What a tensor knows of itself that is not compared."""
 
@@ -77,9 +81,19 @@ def is_machinery(module: Any) -> bool:
     return f"{module or ''}.".startswith(_MACHINERY)
 
 
+def is_ours(module: Any) -> bool:
+    """Whether a module is one of tapegrad's, of which it is known that what it warns of depends on its arguments."""
+    return f"{module or ''}.".startswith("tapegrad.")
+
+
+def is_namespace(kind: type) -> bool:
+    """Whether instances have nothing but attributes: what ``argparse`` gives is of such a class."""
+    return kind is types.SimpleNamespace or (kind.__module__, kind.__qualname__) == ("argparse", "Namespace")
+
+
 def names_of_machinery(names: frozenset[str]) -> frozenset[str]:
-    """What machinery names that may be an attribute of a module."""
-    return names - DYNAMIC - OF_TENSORS - _STATEFUL["tapegrad"]
+    """What machinery names that may be an attribute of a module, or of an optimizer."""
+    return names - DYNAMIC - OF_TENSORS - TELLING - _STATEFUL["tapegrad"]
 
 
 def is_standard(module: Any) -> bool:

@@ -274,7 +274,10 @@ def output_handle(
     if not survives:
         if was_written(node, output_nr):
             raise RuntimeError(modified_output(spec, node, output_nr))
-        join(output, storage_made_by((node, output_nr), value, output._spec.strides))
+        storage = storage_made_by((node, output_nr), value, output._spec.strides)
+        if storage.strides != output._spec.strides and storage.memory.shape == output._spec.shape:
+            output._spec = output._spec.replace(strides=storage.strides)  # laid out after the node had made it
+        join(output, storage)
     if tangent is not None:
         set_tangent(output, tangent)
     return output

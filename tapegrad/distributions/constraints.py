@@ -20,6 +20,7 @@ from tapegrad.functions.eigen import eigvalsh
 from tapegrad.functions.joining import cat as concatenated
 from tapegrad.functions.joining import stack as stacked
 from tapegrad.functions.norms import linalg_norm
+from tapegrad.functions.selection import where
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
@@ -391,8 +392,9 @@ class _Symmetric(_Square):
     """Symmetric matrices."""
 
     def check(self, value: Tensor) -> Tensor:
-        is_square = super().check(value)
-        return isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if is_square.all() else is_square
+        if value.shape[-2] != value.shape[-1]:
+            return super().check(value)
+        return isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
 
 
 class _PositiveSemidefinite(_Symmetric):
@@ -408,7 +410,9 @@ class _PositiveDefinite(_Symmetric):
 
     def check(self, value: Tensor) -> Tensor:
         is_symmetric = super().check(value)
-        return cholesky_ex(value).info.eq(0) if is_symmetric.all() else is_symmetric
+        if value.shape[-2] != value.shape[-1]:
+            return is_symmetric
+        return where(is_symmetric.all(), cholesky_ex(value).info.eq(0), is_symmetric)
 
 
 class _Several(Constraint):

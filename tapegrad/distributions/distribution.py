@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.bounds import refuse_unless
 from tapegrad.distributions import constraints
 from tapegrad.distributions.utils import broadcast_all, lazy_property
 from tapegrad.tensor.spec import Size
@@ -106,11 +107,18 @@ class Distribution:
             if constraints.is_dependent(constraint) or is_worked_out:
                 continue
             value = getattr(self, name)
-            if not constraint.check(value).all():
-                raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
-                )
+            self._refuse_unless(
+                constraint.check(value),
+                f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution",
+                f" to satisfy the constraint {constraint!r}, but found invalid values",
+                value,
+            )
+
+    def _refuse_unless(self, valid: Tensor, *said: Any) -> None:
+        """Refuse a value that is not valid; what is said is the beginning, the end, and the value itself."""
+        begin, end, value = said
+        told = f"{begin} {type(self).__name__}{end}"
+        refuse_unless(valid, told, lambda: f"{begin} {self!r}{end}:\n{value}")
 
     def _validate_sample(self, value: Any) -> None:
         """Refuse a value that isn't in the support, or of another shape."""
@@ -135,11 +143,13 @@ class Distribution:
             return
         if support is None:
             raise AssertionError("support is unexpectedly None")
-        if not support.check(value).all():
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
-            )
+        self._refuse_unless(
+            support.check(value),
+            f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
+            f"({support!r}) of the distribution",
+            ", but found invalid values",
+            value,
+        )
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """The same distribution in a larger batch; no memory is used for it.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.bindings.bounds import refuse_unless
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds
@@ -45,11 +46,10 @@ class Geometric(GivenByOdds):
 
     def _check_positive(self, value: Tensor) -> None:
         is_positive = value > 0
-        if not is_positive.all():
-            raise ValueError(
-                f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                f"{self!r} to be positive but found invalid values:\n{value.data[~is_positive]}"
-            )
+        begin = f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution"
+        end = "to be positive but found invalid values"
+        more = lambda: f"{begin} {self!r} {end}:\n{value.data[~is_positive]}"
+        refuse_unless(is_positive, f"{begin} Geometric {end}", more)
 
     @property
     def mean(self) -> Tensor:

@@ -48,6 +48,10 @@ class Capturer(Protocol):
         """Whether a number is another one in each call of what is captured."""
         ...
 
+    def may_read(self, value: Any) -> bool:
+        """Whether the elements of a value may be read, which are then the same in each call of what is captured."""
+        ...
+
     def demand(self) -> None:
         """Somebody wants elements."""
 

@@ -110,7 +110,7 @@ def to_host(value: Any) -> np.ndarray:
     """
     if type(value) is Meta:
         raise NotImplementedError(NO_DATA)
-    if capturing.by is not None:
+    if capturing.by is not None and not capturing.by.may_read(value):
         capturing.by.demand()
     try:
         array = read_only(materialized(value))

@@ -213,7 +213,7 @@ def shown(spec: TreeSpec) -> str:
     """The structure of a tree as Python would write it, with a star for each leaf."""
     if spec.kind is None:
         return "*"
-    inner = [shown(child) for child in spec.children]
+    inner = [shown(child) for child in spec.below]
     if spec.kind is tuple:
         return f"({', '.join(inner)}{',' if len(inner) == 1 else ''})"
     if spec.kind is list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,8 @@ from tapegrad.bindings.inplace import become, before_write, refuse_in_place
 from tapegrad.bindings.layouts import in_row_major_order
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import NAMESPACES, public
-from tapegrad.bindings.scalars import converted
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, finfo
+from tapegrad.bindings.scalars import computed_with, converted
+from tapegrad.execution.dtypes import BOOL, COMPLEX, INTEGRAL, finfo, float64, int64
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.shape import reshaped
 from tapegrad.functions.unary import check
@@ -73,15 +74,23 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    return _hardtanh(input, inplace, min_val, max_val)
+
+
+@public("nn.functional", native=True)
+def hardtanh_(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
+    """In-place version of ``hardtanh``; bounds that are crossed give the upper one."""
+    return _hardtanh(input, True, min_val, max_val)
+
+
+def _hardtanh(input: Tensor, inplace: bool, min_val: Any, max_val: Any) -> Tensor:
     check(input, {BOOL: (RuntimeError, "Bool inputs not supported for hardtanh"), COMPLEX: NO_COMPLEX_CLAMP})
+    if input.dtype.category == INTEGRAL:
+        min_val, max_val = converted(min_val, int64), converted(max_val, int64)
     if not input.dtype.is_signed and (min_val < 0 or max_val < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return _apply(input, inplace, activations.hardtanh, min_val=_limit(input, min_val), max_val=_limit(input, max_val))
-
-
-def _limit(input: Tensor, number: Any) -> Any:
-    """A number that elements are compared with, as an element; floating types take all."""
-    return float(number) if input.dtype.category >= FLOATING else converted(number, input.dtype)
+    limits = [converted(number, input.dtype) for number in (min_val, max_val)]
+    return _apply(input, inplace, activations.hardtanh, min_val=limits[0], max_val=limits[1])
 
 
 @public("nn.functional")
@@ -94,13 +103,13 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``input`` where positive, else ``negative_slope * input``."""
     _floating_only(input, "leaky_relu_cpu")
-    slope = float(negative_slope)
+    slope = computed_with(negative_slope, input.dtype)
     return _apply(input, inplace, activations.leaky_relu, negative_slope=slope, node="LeakyReluBackward1")
 
 
-@public("torch", "nn.functional")
+@public("torch")
 def rrelu(
-    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
     """``input`` where positive, else ``slope * input``, with the mean of the bounds for the slope.
 
@@ -109,6 +118,30 @@ def rrelu(
     Raises:
         RuntimeError: the lower bound is above the upper one.
     """
+    return _rrelu(input, False, lower, upper, training, generator)
+
+
+@public("torch", "nn.functional", native=True)
+def rrelu_(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
+    """In-place version of ``rrelu``."""
+    return _rrelu(input, True, lower, upper, training, generator)
+
+
+@public("nn.functional", name="rrelu")
+def _functional_rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """``torch.rrelu``, also in place."""
+    return _rrelu(input, inplace, lower, upper, training, None)
+
+
+def _rrelu(input: Tensor, inplace: bool, lower: Any, upper: Any, training: bool, generator: Any) -> Tensor:
+    lower, upper = converted(lower, float64), converted(upper, float64)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     _floating_only(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
@@ -116,8 +149,9 @@ def rrelu(
     def computed(x: Tensor) -> Tensor:
         if not training:
             return renamed(activations.leaky_relu(x, negative_slope=(lower + upper) / 2), "RreluWithNoiseBackward0")
-        slopes = one_by_one("rrelu", None, "slopes", x.dtype, x, settings=(lower, upper))
-        slopes = rand_like(x.detach()) * (upper - lower) + lower if slopes is None else slopes
+        slopes = one_by_one("rrelu", generator, "slopes", x.dtype, x, settings=(lower, upper))
+        if slopes is None:
+            slopes = rand_like(x.detach(), generator=generator) * (upper - lower) + lower
         return renamed(activations.prelu(x, slopes), "RreluWithNoiseBackward0")
 
     return _apply(input, inplace, computed, node="RreluWithNoiseBackward1")
@@ -159,7 +193,7 @@ def _check_weights(input: Tensor, weight: Tensor) -> None:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where above the threshold, ``value`` elsewhere."""
     check(input, {BOOL: "threshold_cpu", COMPLEX: "threshold_cpu"})
-    threshold, value = _limit(input, threshold), _limit(input, value)
+    threshold, value = converted(threshold, input.dtype), converted(value, input.dtype)
     return _apply(input, inplace, activations.threshold, threshold=threshold, value=value, node="ThresholdBackward1")
 
 
@@ -167,7 +201,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 within ``[-lambd, lambd]``, ``input`` outside."""
     _floating_only(input, "hardshrink_cpu")
-    return activations.hardshrink(input, lambd=float(lambd))
+    return activations.hardshrink(input, lambd=converted(lambd, input.dtype))
 
 
 @public("nn.functional", native=True)
@@ -178,12 +212,13 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         RuntimeError: ``lambd`` is negative.
     """
     _floating_only(input, "softshrink_check")
+    lambd = converted(lambd, float64)
     largest = finfo(input.dtype).max
     if not 0 <= lambd <= largest:
         raise RuntimeError(
             f"lambda must be in range [0, {largest:g}] for input dtype {input.dtype.scalar_name}, but found {lambd:g}"
         )
-    return activations.softshrink(input, lambd=float(lambd))
+    return activations.softshrink(input, lambd=lambd)
 
 
 @public("nn.functional")
@@ -208,8 +243,19 @@ SELU = {"alpha": 1.6732632423543772848170429916717, "scale": 1.05070098735548049
 @public("nn.functional")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input) - 1)``."""
+    return _elu(input, inplace, alpha)
+
+
+@public("nn.functional", native=True)
+def elu_(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    """In-place version of ``elu``, of ``input_scale * input`` where that is negative, times ``scale``."""
+    return _elu(input, True, alpha, scale, input_scale)
+
+
+def _elu(input: Tensor, inplace: bool, alpha: Any, scale: Any = 1.0, input_scale: Any = 1.0) -> Tensor:
     _floating_only(input, "elu_cpu")
-    settings = {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0}
+    given = {"alpha": alpha, "scale": scale, "input_scale": input_scale}
+    settings = {name: computed_with(number, input.dtype) for name, number in given.items()}
     return _apply(input, inplace, activations.elu, **settings, node="EluBackward1")
 
 
@@ -233,10 +279,11 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     Raises:
         RuntimeError: ``alpha`` is 0.
     """
+    alpha = converted(alpha, float64)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     _floating_only(input, "elu_cpu")
-    return activations.celu(input, alpha=float(alpha))
+    return activations.celu(input, alpha=computed_with(alpha, input.dtype))
 
 
 @public("nn.functional", name="celu")
@@ -287,7 +334,8 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     tensor([  0.6931, 100.0000])
     """
     _floating_only(input, "softplus_cpu")
-    return activations.softplus(input, beta=float(beta), threshold=float(threshold))
+    numbers = {"beta": computed_with(beta, input.dtype), "threshold": computed_with(threshold, input.dtype)}
+    return activations.softplus(input, **numbers)
 
 
 @public("nn.functional", native=True)
@@ -351,7 +399,7 @@ def _declare_variant(name: str, *homes: str) -> None:
     public("nn.functional", *homes, native=True)(variant)
 
 
-for _name in ("relu", "hardtanh", "leaky_relu", "elu"):
+for _name in ("relu", "leaky_relu"):
     _declare_variant(_name)
-for _name in ("threshold", "selu", "celu", "rrelu"):
+for _name in ("threshold", "selu", "celu"):
     _declare_variant(_name, "torch")

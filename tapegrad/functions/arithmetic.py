@@ -80,7 +80,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 def _check_subtraction(x: Any, y: Any) -> None:
-    if _is_bool(x) and _is_bool(y) and isinstance(x, Tensor) and isinstance(y, Tensor):
+    if _is_bool(x) and _is_bool(y):
         raise RuntimeError(BOOL_FROM_BOOL)
     if _is_bool(x) or _is_bool(y):
         raise RuntimeError(FROM_BOOL)

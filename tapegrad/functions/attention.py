@@ -6,9 +6,10 @@ import math
 
 from tapegrad.bindings.generator import Sample, next_key
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import random as sampling
+from tapegrad.execution.dtypes import FLOATING, float32
 from tapegrad.execution.dtypes import bool as bool_
-from tapegrad.execution.dtypes import float32
 from tapegrad.ops import attention
 from tapegrad.ops.checks import check_product_of_batches, cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
@@ -102,7 +103,12 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{cpp_name(mask.dtype)} and  query.dtype: {cpp_name(query.dtype)} instead."
         )
-    if query.dtype.category != 2:
+    if query.dtype.is_complex:
+        raise unsupported("softmax_lastdim_kernel_impl", query.dtype)
+    if query.dtype.category < FLOATING and query.ndim == 2:
+        name = cpp_name(query.dtype)
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: float != {name}")
+    if query.dtype.category < FLOATING:
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.scalar_name}")
     if not 0 <= dropout_p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")

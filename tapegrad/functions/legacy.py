@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,14 @@ def _options_text(d: dtype, kind: str) -> str:
     )
 
 
+def type_class(name: str) -> tensortype:
+    """The type class of this name, ``torch.FloatTensor``; files of pickle know them by it."""
+    home, _, own = name.rpartition(".")
+    found = NAMESPACES[home if home == "torch" else home.removeprefix("torch.")][own]
+    assert isinstance(found, tensortype)
+    return found
+
+
 def _declare(prefix: str, d: dtype, kind: str) -> None:
     home = "torch" if kind == "cpu" else f"torch.{kind}"
     doc = f"Makes tensors of dtype ``{d}`` as ``Tensor(...)`` does, and claims those that there are."
@@ -152,6 +161,8 @@ def _declare(prefix: str, d: dtype, kind: str) -> None:
     )
     NAMESPACES.setdefault(home.removeprefix("torch.") if kind != "cpu" else home, {})[cls.__name__] = cls
 
+
+copyreg.pickle(tensortype, lambda cls: (type_class, (f"{cls.__module__}.{cls.__name__}",)))
 
 for _prefix in ("Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "Char", "Byte", "Bool"):
     for _kind in ("cpu", "cuda"):

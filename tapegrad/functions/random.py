@@ -31,6 +31,7 @@ from tapegrad.ops import random as ops
 from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, cast
+from tapegrad.ops.samplers import bernoulli_number
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad.tensor.spec import Spec
@@ -311,7 +312,9 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
     if thread.levels:
         drawn_apart(input)
     spec = Spec.of(input.shape, input.dtype, input.device)
-    return sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
+    sample = sampled("bernoulli", generator, sampling.bernoulli, spec, float(p))
+    recorded = input._spec.requires_grad and thread.modes.grad
+    return bernoulli_number(input, sample) if recorded or input._spec.dual else sample
 
 
 @public("torch", "Tensor", out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, random=True))

@@ -128,8 +128,10 @@ def _check_sizes(input: Tensor, sizes: Sequence[int]) -> None:
         def shown(numbers: Sequence[int]) -> str:
             return ", ".join(f"{name}: {number}" for name, number in zip(names, numbers, strict=True))
 
+        between = " and" if len(sizes) == 1 else ""
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input ({shown(lengths)}) output ({shown(sizes)})"
+            f"Input and output sizes should be greater than 0, but got input ({shown(lengths)}){between} output "
+            f"({shown(sizes)})"
         )
     if input.shape[1] == 0:
         raise RuntimeError(

@@ -12,16 +12,17 @@ from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
+from tapegrad.functions.creation import zeros
 from tapegrad.functions.reductions import (
     check_differentiable_dtype,
     check_dtype,
     check_flag,
     invalid,
     one_dim,
-    refuse_complex,
 )
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import arithmetic, comparison, joining, scans, shape
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -100,8 +101,8 @@ def cummax(input: Tensor, dim: int) -> Any:
         NotImplementedError: complex elements.
     """
     axis = one_dim("cummax", dim, input.ndim)
-    refuse_complex("cummax_cpu", input)
-    return return_types.cummax(scans.cummax(input, axis=axis))
+    found = _of_complex("cummax", input)
+    return return_types.cummax(found or scans.cummax(input, axis=axis))
 
 
 @public("torch", "Tensor")
@@ -112,8 +113,24 @@ def cummin(input: Tensor, dim: int) -> Any:
         NotImplementedError: complex elements.
     """
     axis = one_dim("cummin", dim, input.ndim)
-    refuse_complex("cummin_cpu", input)
-    return return_types.cummin(scans.cummin(input, axis=axis))
+    found = _of_complex("cummin", input)
+    return return_types.cummin(found or scans.cummin(input, axis=axis))
+
+
+def _of_complex(name: str, input: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Running extrema of complex elements, where there are none to compare; None for real ones.
+
+    Raises:
+        NotImplementedError: there are some to compare.
+        RuntimeError: they require grad.
+    """
+    if not input.dtype.is_complex:
+        return None
+    if input.ndim and input.numel():
+        raise unsupported(f"{name}_cpu", input.dtype)
+    if input._spec.requires_grad and thread.modes.grad:
+        raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+    return input.clone(), zeros(tuple(input.shape), dtype=dtypes.int64, device=input.device)
 
 
 def check_extension(input: Tensor, axis: int, extension: Tensor) -> None:
@@ -155,7 +172,7 @@ def diff(
         return renamed(shape.clone(input), "torch::autograd::CopyBackwards")
     if prepend is not None or append is not None:
         input = joining.cat(*[part for part in (prepend, input, append) if part is not None], axis=axis)
-    for _ in range(n):
+    for _ in range(min(n, input.shape[axis])):  # then nothing is left
         input = _difference(input, axis)
     return input
 

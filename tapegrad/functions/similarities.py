@@ -8,8 +8,9 @@ from typing import Any
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
-from tapegrad.execution.dtypes import FLOATING, float32
+from tapegrad.execution.dtypes import BOOL, FLOATING, float32
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions.arithmetic import BOOL_FROM_BOOL
 from tapegrad.functions.losses import no_cast, reduced, refuse_gradient, resolve_reduction
 from tapegrad.functions.shape import expanded
 from tapegrad.ops import activations, arithmetic, losses, norms, reductions, selection, unary
@@ -119,8 +120,13 @@ def hinge_embedding_loss(
 
     Raises:
         ValueError: an unknown ``reduction``.
+        RuntimeError: booleans; the mean of whole numbers.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
+    if input.dtype.category < FLOATING:  # the margin counts as one of the whole numbers
+        if input.dtype.category == BOOL:
+            raise RuntimeError(BOOL_FROM_BOOL)
+        margin = int(margin)
     apart = selection.where(ne(target, 1), _above_zero(arithmetic.sub(margin, input)), 0)
     together = selection.where(ne(target, -1), input, 0)
     return reduced(arithmetic.add(apart, together), reduction)

@@ -18,6 +18,7 @@ from tapegrad.bindings.scalars import (
     unsupported,
 )
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.execution.sizes import check_size
 from tapegrad.functions.arithmetic import pair
 from tapegrad.functions.unary import check, declare, unary
 from tapegrad.ops import special
@@ -143,6 +144,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     check(input, {BOOL: (RuntimeError, "The input tensor may not be a boolean tensor."), COMPLEX: "arange_cpu"})
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    for shape in ((p,), (*input.shape, p)):  # the steps, and a term for each
+        check_size(shape, input.dtype.itemsize)
     return special.mvlgamma(input, p=p)
 
 

@@ -142,7 +142,7 @@ def dropout3d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _b
 def elu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input) - 1)``."""
 def elu_(input: Tensor, alpha: _Scalar = ..., scale: _Scalar = ..., input_scale: _Scalar = ...) -> Tensor:
-    """In-place version of ``elu``."""
+    """In-place version of ``elu``, of ``input_scale * input`` where that is negative, times ``scale``."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """The rows of ``weight`` (count, width) with the numbers in ``input`` (any shape): (*shape, width)."""
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., mode: _str = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> Tensor:
@@ -188,7 +188,7 @@ def hardswish(input: Tensor, inplace: _bool = ...) -> Tensor:
 def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ..., inplace: _bool = ...) -> Tensor:
     """``input`` limited to ``[min_val, max_val]``; no gradient at the bounds."""
 def hardtanh_(input: Tensor, min_val: _Scalar = ..., max_val: _Scalar = ...) -> Tensor:
-    """In-place version of ``hardtanh``."""
+    """In-place version of ``hardtanh``; bounds that are crossed give the upper one."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: _str = ...) -> Tensor:
     """The input where the target is 1, ``max(0, margin - input)`` where it is -1."""
 def huber_loss(input: Tensor, target: Tensor, reduction: _str = ..., delta: _float = ..., weight: Tensor | None = ...) -> Tensor:
@@ -310,7 +310,7 @@ def relu_(input: Tensor) -> Tensor:
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor:
     """The input over the root mean square of its last dimensions, times ``weight``. Without ``eps`` it is the dtype's."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """``input`` where positive, else ``slope * input``, with the mean of the bounds for the slope."""
+    """``torch.rrelu``, also in place."""
 def rrelu_(input: Tensor, lower: _Scalar = ..., upper: _Scalar = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place version of ``rrelu``."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float | Tensor = ..., is_causal: _bool = ..., *, scale: _float | Tensor | None = ..., enable_gqa: _bool = ...) -> Tensor:

@@ -49,6 +49,15 @@ _NO_DIRICHLET = underivable("aten::_sample_dirichlet")
 _NO_DIRICHLET_GRAD = underivable("aten::_dirichlet_grad")
 
 
+@general(
+    x=underivable("aten::bernoulli"), real=True, aten="bernoulli.p", family="bernoulli",
+    node="torch::autograd::NotImplemented",
+)  # fmt: skip
+def bernoulli_number(x, sample):
+    """The sample, drawn with the same probability everywhere; recorded as if it depended on ``x``, as PyTorch does."""
+    return sample
+
+
 @general(count=_NO_BINOMIAL, prob=_NO_BINOMIAL, node="torch::autograd::NotImplemented", real=True)
 def binomial(count, prob, key):
     """The number of successes in ``count`` trials of probability ``prob``; nan where that means nothing."""

@@ -341,4 +341,5 @@ def frexp(x):
 @elementwise(x=_mvlgamma_gradient, promote="float", real=True)
 def mvlgamma(x, *, p):
     """The logarithm of the gamma function of ``p`` variables."""
-    return p * (p - 1) / 4 * math.log(math.pi) + sum(lax.lgamma(x - step / 2) for step in range(p))
+    steps = jnp.arange(p, dtype=x.dtype) / 2
+    return p * (p - 1) / 4 * math.log(math.pi) + lax.lgamma(x[..., None] - steps).sum(-1)

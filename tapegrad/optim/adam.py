@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.execution.updates import adam
+from tapegrad.optim.joined import Update
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -95,6 +97,20 @@ class Adam(PerParameter):
         super().begin(p, group, state)
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = state["exp_avg_sq"].clone()
+
+    def fused(self, states: tuple[str, ...], numbers: dict[str, float], group: dict[str, Any]) -> Update | None:
+        """See ``PerParameter``."""
+        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
+        by_tensors = isinstance(lr, Tensor) or isinstance(beta1, Tensor) or group["capturable"]
+        if by_tensors or states != self.states or tuple(numbers) != ("step",) or beta1 <= 0.5:
+            return None
+        step = numbers["step"] = numbers["step"] + 1
+        shrinks, decays = self.is_decoupled(group) and decay != 0, not self.is_decoupled(group) and decay != 0
+        amounts = (
+            decay, -(lr / (1 - beta1**step)), 1 - lr * decay, 1 - beta1, beta2, 1 - beta2,
+            (1 - beta2**step) ** 0.5, group["eps"],
+        )  # fmt: skip
+        return Update(adam, (bool(group["maximize"]), decays, shrinks), tuple(map(float, amounts)))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         """One step: see the class."""

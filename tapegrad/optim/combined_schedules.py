@@ -77,7 +77,7 @@ class SequentialLR(_Combined):
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
-        self._last_lr = first.get_last_lr()
+        self._tell(first.get_last_lr())
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Take back the first step, which each schedule made when it was created."""
@@ -97,7 +97,7 @@ class SequentialLR(_Combined):
             scheduler._update_lr(0)
         else:
             scheduler.step()
-        self._last_lr = scheduler.get_last_lr()
+        self._tell(scheduler.get_last_lr())
 
 
 class ChainedScheduler(_Combined):
@@ -119,10 +119,10 @@ class ChainedScheduler(_Combined):
         optimizer = optimizer or schedulers[0].optimizer
         self._check_schedulers(optimizer, schedulers)
         self._schedulers, self.optimizer = schedulers, optimizer
-        self._last_lr = values_of(optimizer, "lr")
+        self._tell(values_of(optimizer, "lr"))
 
     def step(self) -> None:  # type: ignore[override]
         """Let each schedule set the next rates."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = values_of(self.optimizer, "lr")
+        self._tell(values_of(self.optimizer, "lr"))

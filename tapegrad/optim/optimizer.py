@@ -14,26 +14,20 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from itertools import chain
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any, TypeAlias, TypeVar
 
-from tapegrad.autograd.grad_mode import enable_grad, set_grad_enabled
+from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
 from tapegrad.bindings.attributes import typename
-from tapegrad.bindings.together import (
-    can_join,
-    is_same_number,
-    may_join,
-    number_given,
-    parts_given,
-    parts_made,
-    row_of,
-)
+from tapegrad.bindings.together import elements_of, may_join, partitions
 from tapegrad.execution.dtypes import float32, float64, get_default_dtype
 from tapegrad.execution.modes import get_execution
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.retyping import view_as_complex, view_as_real
+from tapegrad.optim.joined import FEWEST, Given, Joined, Partition, Update
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tensor.tensor import Tensor
 
@@ -387,31 +381,53 @@ class PerParameter(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
-            for group in self.param_groups:
-                self._update_group(group)
+        with enable_grad() if self.defaults.get("differentiable") else no_grad():
+            known = chain(partitions.get(self, ()), repeat(None))
+            partitions[self] = list(map(self._update_group, self.param_groups, known))
         return loss
 
-    def _update_group(self, group: dict[str, Any]) -> None:
-        """Update the parameters of a group that have gradients; small ones together, where that gives the same."""
-        given, begin, known = Row.new(), self.begin, self.state.get
-        for p in group["params"]:
-            grad = p.grad
-            if grad is None:
-                continue
-            if grad.is_sparse:
-                raise RuntimeError(self.refuses_sparse.format(name=type(self).__name__))
-            state = known(p)
-            if not state:
-                begin(p, group, state := {})
-            given.append(p, grad, state)
-        joined = self.is_elementwise and len(given.params) >= FEWEST and may_join()
-        rows, others = _rows(given) if joined else ([], given)
-        for p, grad, state in zip(*others, strict=True):
-            self._update_one(p, grad, state, group)
-        for row in rows:
-            self._update_row(row, group)
-        self.state.update((p, state) for p, state in zip(given.params, given.states, strict=True) if state)
+    def _update_group(self, group: dict[str, Any], known: Partition | None) -> Partition | None:
+        """Update the parameters of a group that have gradients; small ones together, where that gives the same.
+
+        Args:
+            group: the group.
+            known: how it was parted at the last step, if it was.
+
+        Returns:
+            how it was parted now.
+        """
+        together = self.is_elementwise and may_join()
+        given, begun = self._given(group, attrgetter("_grad" if together else "grad"))
+        if together and len(given.params) >= FEWEST:
+            known = known if known is not None and known.is_of(given) else Partition(given)
+            others = known.others_of(given)
+        else:
+            known, others = None, given
+        if others.params:
+            for p, grad, state in zip(*others, strict=True):
+                self._update_one(p, grad, state, group)
+        for joined in () if known is None else known.joined:
+            self._update_joined(joined, given.grads, group)
+        if any(given.states):
+            self.state.update((given.params[i], given.states[i]) for i in begun if given.states[i])
+        return known
+
+    def _given(self, group: dict[str, Any], gradient: Callable[[Tensor], Any]) -> tuple[Given, list[int]]:
+        """The parameters of a group that have gradients, and the places of those whose state has just begun."""
+        params: list[Tensor] = group["params"]
+        grads = list(map(gradient, params))
+        kinds = set(map(type, grads))
+        if type(None) in kinds:
+            params = [p for p, grad in zip(params, grads, strict=True) if grad is not None]
+            grads = [grad for grad in grads if grad is not None]
+        if kinds - {Tensor, type(None)} and any(grad.is_sparse for grad in grads):
+            raise RuntimeError(self.refuses_sparse.format(name=type(self).__name__))
+        states: list[Any] = list(map(self.state.get, params)) if self.state else [None] * len(params)
+        begun = [] if all(states) else [i for i, state in enumerate(states) if not state]
+        for i in begun:
+            states[i] = {}
+            self.begin(params[i], group, states[i])
+        return Given(params, grads, states), begun
 
     def _update_one(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         decay = 0 if self.is_decoupled(group) else group.get("weight_decay", 0)
@@ -425,25 +441,25 @@ class PerParameter(Optimizer):
         else:
             self.update(p, grad, state, group)
 
-    def _update_row(self, row: Row, group: dict[str, Any]) -> None:
+    def _update_joined(self, joined: Joined, grads: list[Tensor], group: dict[str, Any]) -> None:
         """Update parameters behind one another as if they were one: Note [Together] in ``bindings/together.py``."""
-        params, grads, states = row
-        first = states[0]
-        joined, grad = row_of(params), row_of(grads)
-        state = {
-            name: item.clone() if name in NUMBERS else row_of([one[name] for one in states])
-            for name, item in first.items()
-        }
-        self._update_one(joined, grad, state, group)
-        parts_given(joined, params)
-        for name, item in state.items():
-            if name in NUMBERS:
-                number_given(item, [one[name] for one in states])
-            elif name in first:
-                parts_given(item, [one[name] for one in states])
-            else:
-                for one, part in zip(states, parts_made(item, params), strict=True):
-                    one[name] = part
+        gradient = elements_of(joined.of(grads))
+        numbers = {name: number.item() for name, number in joined.numbers.items()}
+        update = self.fused(tuple(joined.rows), numbers, group)
+        if update is None:
+            joined.update(gradient, lambda p, grad, state: self._update_one(p, grad, state, group))
+        else:
+            joined.run(gradient, update, numbers)
+
+    def fused(self, states: tuple[str, ...], numbers: dict[str, float], group: dict[str, Any]) -> Update | None:
+        """How all is computed that an ``update`` computes, by one kernel; None if it must be call by call.
+
+        Args:
+            states: the names of the tensors that the parameters have as their state.
+            numbers: the numbers of the state, to be put in place of by those after the step.
+            group: the options.
+        """
+        return None
 
     def is_decoupled(self, group: dict[str, Any]) -> bool:
         """Whether weights decay by themselves, not by way of the gradient; ``update`` sees to it then."""
@@ -479,61 +495,6 @@ class PerParameter(Optimizer):
         with_p = group.get("capturable") or group.get("fused")
         dtype = float64 if get_default_dtype() is float64 and not group.get("fused") else float32
         return tensor(value, dtype=dtype, device=p.device if with_p else "cpu")
-
-
-class Row(NamedTuple):
-    """Parameters, their gradients, and their states."""
-
-    params: list[Tensor]
-    grads: list[Tensor]
-    states: list[dict[str, Any]]
-
-    @classmethod
-    def new(cls) -> Row:
-        """An empty one."""
-        return cls([], [], [])
-
-    def append(self, p: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
-        """Add a parameter."""
-        self.params.append(p)
-        self.grads.append(grad)
-        self.states.append(state)
-
-
-NUMBERS = frozenset(("step", "mu_product", "eta", "mu"))
-"""Names of states that are one number."""
-
-FEWEST = 8
-"""Of fewer parameters each is updated alone."""
-
-
-def _rows(given: Row) -> tuple[list[Row], Row]:
-    """The parameters that can be updated as one, in rows, and the others."""
-    rows: dict[Any, Row] = {}
-    others = Row.new()
-    for p, grad, state in zip(*given, strict=True):
-        row = others
-        if can_join(p) and can_join(grad) and grad.dtype is p.dtype and all(map(_can_join, state.values())):
-            key = (p.dtype, *state)
-            row = rows.get(key) or rows.setdefault(key, Row.new())
-        row.append(p, grad, state)
-    found = []
-    for row in rows.values():
-        if len(row.params) >= FEWEST and _have_same_numbers(row.states):
-            found.append(row)
-        else:
-            for one in zip(*row, strict=True):
-                others.append(*one)
-    return found, others
-
-
-def _have_same_numbers(states: list[dict[str, Any]]) -> bool:
-    first = states[0]
-    return all(is_same_number(state[name], first[name]) for name in first if name in NUMBERS for state in states)
-
-
-def _can_join(item: Any) -> bool:
-    return not isinstance(item, Tensor) or can_join(item)
 
 
 class _Reals(dict):

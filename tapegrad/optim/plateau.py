@@ -55,7 +55,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"expected {groups} min_lrs, got {len(self.min_lrs)}")
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
-        self._last_lr = values_of(optimizer, "lr")
+        self._tell(values_of(optimizer, "lr"))
         self._check_mode(mode, threshold, threshold_mode)
         self._reset()
 
@@ -93,7 +93,7 @@ class ReduceLROnPlateau(LRScheduler):
         if self.num_bad_epochs > self.patience:
             self._reduce_lr()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = values_of(self.optimizer, "lr")
+        self._tell(values_of(self.optimizer, "lr"))
 
     def _reduce_lr(self) -> None:
         groups = self.optimizer.param_groups

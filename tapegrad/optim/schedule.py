@@ -74,15 +74,25 @@ class LRScheduler:
 
     def state_dict(self) -> dict[str, Any]:
         """The state of the schedule, which is all but the optimizer."""
-        return {key: value for key, value in self.__dict__.items() if key not in self.apart}
+        state = {key: value for key, value in self.__dict__.items() if key not in self.apart}
+        return state | {"_last_lr": list(self._last_lr)} if "_last_lr" in state else state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where ``state_dict()`` was taken."""
         self.__dict__.update(state_dict)
+        if "_last_lr" in state_dict:
+            self._last_lr = list(state_dict["_last_lr"])  # that one is the caller's
 
     def get_last_lr(self) -> list[Any]:
         """The learning rates that were set last, of each group."""
-        return self._last_lr
+        return list(self._last_lr)
+
+    def _tell(self, rates: list[Any]) -> None:
+        """Let these be what ``get_last_lr`` gives; in the list that there is, which compiled steps know."""
+        try:
+            self._last_lr[:] = rates
+        except AttributeError:
+            self._last_lr = list(rates)
 
     def get_lr(self) -> list[Any]:
         """The next learning rates, of each group; for ``step`` to call."""
@@ -125,7 +135,7 @@ class LRScheduler:
     def _set(self, rates: Sequence[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_value(group, "lr", rate)
-        self._last_lr: list[Any] = values_of(self.optimizer, "lr")
+        self._tell(values_of(self.optimizer, "lr"))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

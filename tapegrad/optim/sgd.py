@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.execution.updates import descent, momentum_descent
+from tapegrad.optim.joined import Update
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -82,6 +84,17 @@ class SGD(PerParameter):
         super().__setstate__(state)
         for group in self.param_groups:
             group.setdefault("nesterov", False)
+
+    def fused(self, states: tuple[str, ...], numbers: dict[str, float], group: dict[str, Any]) -> Update | None:
+        """See ``PerParameter``."""
+        lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
+        if isinstance(lr, Tensor) or isinstance(decay, Tensor) or states != (("momentum_buffer",) if momentum else ()):
+            return None
+        options, amounts = (bool(group["maximize"]), decay != 0), (float(decay), -float(lr))
+        if not momentum:
+            return Update(descent, options, amounts)
+        amounts_of_momentum = float(momentum), float(1 - group["dampening"])
+        return Update(momentum_descent, (*options, bool(group["nesterov"])), (*amounts, *amounts_of_momentum))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         """One step: see the class."""

@@ -98,9 +98,14 @@ class Level:
         return Outside(self)
 
     def modes_outside(self) -> Modes:
-        """The modes one level further out: grad mode is a matter of each level, but a ``vmap`` has none of its own."""
-        grad = thread.modes.grad_enabled
-        return self.modes.replace(grad=grad if self.maps else grad and self.modes.grad_enabled)
+        """The modes one level further out.
+
+        Grad mode is a matter of each level, and so are hooks on saved tensors, but a ``vmap`` has none of its own.
+        """
+        grad, hooks = thread.modes.grad_enabled, thread.modes.saved_hooks
+        if self.maps:
+            return self.modes.replace(grad=grad, saved_hooks=hooks)
+        return self.modes.replace(grad=grad and self.modes.grad_enabled)
 
 
 class Outside:

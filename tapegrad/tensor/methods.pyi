@@ -68,8 +68,6 @@ class TensorMethods:
         """The part of the tensor that an index names; PyTorch's rules, which are mostly NumPy's."""
     def __gt__(self, other: Any) -> Tensor:
         """``x > y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
-    def __hash__(self) -> _int:
-        """A number for the tensor's identity: equal tensors are not the same key."""
     def __iadd__(self, other: Any) -> Self:
         ...
     def __iand__(self, other: Any) -> Self:

@@ -78,6 +78,8 @@ class SharedBuffer:
     def part(self, shape: Ints, strides: Ints, offset: int, dtype: np.dtype) -> np.ndarray:
         """What lies there, as an array that shares it; strides and offset count elements of this dtype."""
         unit = dtype.itemsize
+        if 0 in shape:  # it may begin behind the end
+            return np.ndarray(shape, dtype)
         return np.ndarray(shape, dtype, self.row, unit * offset, tuple([unit * stride for stride in strides]))
 
     def shown(self, window: Any) -> Any:

@@ -74,6 +74,10 @@ class Tensor(TensorMethods):
 
     __array_priority__: ClassVar[int] = 1000
 
+    def __hash__(self) -> int:
+        """A number for the tensor's identity: equal tensors are not the same key."""
+        return id(self)
+
     @property
     def shape(self) -> Size:
         """The lengths of the dimensions."""
@@ -326,6 +330,21 @@ def _new_storage(tensor: Tensor) -> Storage:
                 storage = (InferenceStorage if tensor._spec.inference else Storage)(value, strides)
             join(tensor, storage)
         return tensor._storage  # type: ignore[return-value]
+
+
+def lay_out_memory(tensor: Tensor, strides: tuple[int, ...] | None) -> None:
+    """Let the elements of an output, which its node keeps, lie in memory as ``strides`` say (None: row-major).
+
+    What the node hands out of it lies so, too, also what a hook on saved tensors was given. If such a hook has exposed
+    the memory or written to it, it stays as it is.
+    """
+    storage = storage_of(tensor)
+    if storage.written:
+        return
+    for member in storage.living():
+        if member._spec.strides == storage.strides and member._spec.shape == tensor._spec.shape:
+            member._spec = member._spec.replace(strides=strides)
+    storage.strides = strides
 
 
 def share(tensor: Tensor, other: Tensor, offset: int | None = None, view_bits: int | None = None) -> Tensor:

@@ -1,7 +1,7 @@
 """Tools around tensors that need nothing but their public surface."""
 
 from tapegrad.declaring import on_demand
-from tapegrad.utils import _python_dispatch, checkpoint, dlpack, hooks
+from tapegrad.utils import _python_dispatch, _pytree, checkpoint, dlpack, hooks
 from tapegrad.utils.swapping import swap_tensors
 
 __getattr__, __dir__ = on_demand(__name__, data="tapegrad.utils.data")

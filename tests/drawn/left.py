@@ -130,6 +130,28 @@ LEFT: list[tuple[str, str, str]] = [
         "stride|grad_fn|requires_grad: True for False|graph a second time",
         "the order in which PyTorch contracts shows: its result may be a view of another node's",
     ),
+    (
+        r"autograd\.grad|checkpoint",
+        "stride|view size|requires_grad: True for False",
+        "gradients are row-major here and lie in memory of their own; PyTorch's may be views of what they came from",
+    ),
+    (r"linearize", "length|modified by an inplace", "PyTorch takes the primals of linearize for constants"),
+    (
+        r"scaled_dot_product_attention|hardsigmoid",
+        "raised nothing for .*derivative for aten::.* is not implemented",
+        "derivatives that PyTorch lacks",
+    ),
+    (
+        r"@|matmul|einsum|take_along_dim|block_diag",
+        "log: list for list",
+        "one node here, where PyTorch has several; the last has the same name",
+    ),
+    (r"saved_tensors_hooks", "log: length|log: list", "PyTorch packs what it saves before it looks at shapes"),
+    (
+        r"inference_mode[\s\S]*(\.data|\.detach\(\))",
+        "Inplace update to inference tensor",
+        "PyTorch lets a detached inference tensor be written to outside of inference mode",
+    ),
 ]
 
 

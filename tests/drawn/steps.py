@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import playing
 from .operators import FAMILIES
 from .writer import SHAPES, Slots, Writer
 
@@ -106,7 +107,7 @@ def write(w: Writer) -> str | None:
     if x is None:
         return None
     text = w.choice(FAMILIES["writes"]).format_map(Slots(w, x, near=True))
-    if w[x].requires_grad and w[x].is_leaf:
+    if w[x].requires_grad and playing.attempt(lambda: w[x].is_leaf) is True:  # a view of many may refuse to say
         return f"with torch.{w.choice(MODES)}:\n    {text}"
     return text
 

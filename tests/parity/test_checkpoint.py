@@ -441,6 +441,7 @@ COUNTS = [
     functools.partial(nested_early_stop, stop=True), functools.partial(nested_early_stop, stop=False),
 ]  # fmt: skip
 
+
 @pytest.mark.parametrize("program", [*RECORDED, *COUNTS], ids=name_of)
 def test_recorded(program):
     agree(program)
@@ -551,5 +552,50 @@ def test_a_reentrant_backward_inside():
 
         handle = out.register_hook(hook)
         return torch.autograd.grad(out, x, retain_graph=True), inner, len(calls)
+
+    agree(program)
+
+
+BATCHED = {
+    "chain": lambda torch, x: x.sin().exp() * x,
+    "nested": lambda torch, x: checkpoint_of(torch)(lambda z: z.exp() * z)(x.sin()) * x,
+    "transform": lambda torch, x: torch.func.jvp(torch.sin, (x,), (x,))[1],
+    "product": lambda torch, x: torch.mv(torch.outer(x, x), x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")
+@pytest.mark.parametrize("function", BATCHED.values(), ids=BATCHED.keys())
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_batch_of_gradients(function, create_graph):
+    def program(torch):
+        x = leaf(torch, 0.1, 0.4, 1.0)
+        y = checkpoint_of(torch)(lambda x: function(torch, x))(x)
+        options = {"retain_graph": True, "create_graph": create_graph}
+        rows = torch.autograd.grad(y, x, torch.eye(3, dtype=x.dtype), is_grads_batched=True, **options)[0]
+        alone = torch.autograd.grad(y, x, torch.ones(3), **options)[0]
+        return rows, alone, torch.autograd.grad(rows.pow(2).sum(), x)[0] if create_graph else None
+
+    agree(program)
+
+
+def test_a_jacobian_of_batched_gradients():
+    def program(torch):
+        function = checkpoint_of(torch)(lambda x: x.sin() * x)
+        return torch.autograd.functional.jacobian(function, leaf(torch, 1.0, 2.0).detach(), vectorize=True)
+
+    agree(program)
+
+
+def test_hooks_within_vmap_see_what_is_saved_outside():
+    def program(torch):
+        shapes, x = [], leaf(torch, 0.1, 0.4, 1.0)
+
+        def function(v):
+            with torch.autograd.graph.saved_tensors_hooks(lambda t: (shapes.append(t.shape), t)[1], lambda t: t):
+                return v * x + x.sin()
+
+        torch.func.vmap(function)(torch.ones(2, 3)).sum().backward()
+        return shapes, x.grad
 
     agree(program)

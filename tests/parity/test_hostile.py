@@ -58,6 +58,21 @@ REFUSED = {
     "in place": lambda torch, x: x.mul_("a"),
     "in place, as a function": lambda torch, x: torch.relu_("a"),
     "numbers alone": lambda torch, x: torch.remainder(5, 3),
+    "of a function in Python, several elements for a number": lambda torch, x: torch.nn.functional.elu(
+        x, alpha=torch.tensor([1])
+    ),
+    "of a function in Python, something else": lambda torch, x: torch.nn.functional.glu(x, {}),
+    "of a function in Python, NumPy's truth value": lambda torch, x: torch.nn.functional.group_norm(x, np.bool_(True)),
+    "a slope that is no number": lambda torch, x: torch.nn.functional.leaky_relu(x, []),
+    "a complex slope": lambda torch, x: torch.nn.functional.leaky_relu(x, 1j),
+    "a factor too large for float32": lambda torch, x: torch.celu_(x, 1e300),
+    "a complex threshold": lambda torch, x: torch.nn.functional.softshrink(x, 1j),
+    "bounds that are no numbers": lambda torch, x: torch.rrelu(x, float("nan")),
+    "three factors of elu": lambda torch, x: torch.nn.functional.elu_(x, 1, 1j),
+    "a tolerance that is nan": lambda torch, x: torch.allclose(x, x, float("nan")),
+    "a norm that is nan": lambda torch, x: torch.renorm(x, 1, 0, float("nan")),
+    "True from truth values": lambda torch, x: (x > 0).sub_(True),
+    "terms that no memory holds": lambda torch, x: torch.mvlgamma(x, 2**45),
     "numbers alone, of ints": lambda torch, x: torch.bitwise_or(5, 3),
     "numbers alone, of floats": lambda torch, x: torch.special.xlogy(5.0, 3.0),
 }
@@ -67,7 +82,7 @@ REFUSED = {
 def test_refused(name):
     """The type of the exception and its text; and the same call is refused the second time."""
     same_error(lambda torch: REFUSED[name](torch, torch.ones(3, 3)))
-    with pytest.raises((TypeError, ValueError, OverflowError)):
+    with pytest.raises((TypeError, ValueError, OverflowError, RuntimeError)):
         REFUSED[name](tapegrad, tapegrad.ones(3, 3))
 
 
@@ -82,6 +97,11 @@ TAKEN = {
     "numbers alone": lambda torch, x: torch.add(1, 2.5),
     "nothing at all": lambda torch, x: torch.block_diag(),
     "NumPy's names": lambda torch, x: torch.sum(x, axis=0, keepdims=True),
+    "a tensor for a number, of a function in Python": lambda torch, x: torch.nn.functional.elu(-x, torch.tensor(2)),
+    "three factors": lambda torch, x: torch.nn.functional.elu_(-x, 2.0, 3.0, 0.5),
+    "bounds that are crossed": lambda torch, x: torch.nn.functional.hardtanh_(x, 1, -5),
+    "a generator": lambda torch, x: torch.nn.functional.rrelu_(-x, 0.5, 0.5, True, torch.Generator()),
+    "more differences than there are elements": lambda torch, x: torch.diff(x, 2**40),
 }
 
 

@@ -48,6 +48,36 @@ def every_method_more_than_once(torch):
 
 
 @program
+def counters(torch):
+    seen = []
+    for dtype in (torch.int64, torch.int32, torch.uint8, torch.bool):
+        count, row = torch.tensor(1, dtype=dtype), torch.ones(3, dtype=dtype)
+        for number in (1, 3, -2, True, 0.5, 2**31, 2**60, 2**62, 2**64):
+            for name in METHODS:
+                for tensor in (count, row):
+                    for _ in range(4):
+                        outcome = attempt(lambda: getattr(tensor, name)(number))  # noqa: B023
+                        seen.append(outcome if isinstance(outcome, str) else state(tensor))
+        for _ in range(4):
+            count.add_(torch.ones((), dtype=dtype))
+            row += count
+            seen += [attempt(lambda: row.add_(2, alpha=alpha)) for alpha in (3, 0.5) if dtype is not torch.bool]  # noqa: B023
+            seen.append(state(count.zero_(), row.copy_(count)))
+    return seen
+
+
+@program
+def counters_share_memory(torch):
+    counts = torch.arange(4)
+    one, all_of_them, attempts = counts[1], counts.view(2, 2), []
+    for _ in range(5):
+        one += 1
+        all_of_them.mul_(2)
+        attempts.append(attempt(lambda: counts.sub_(one)))  # noqa: B023
+    return attempts, state(counts, one, all_of_them)
+
+
+@program
 def averages_of_gradients(torch):
     p, g = leaf(torch), torch.tensor([2.0, 0.5, 1.0])
     m, v = torch.zeros(3), torch.zeros(3)

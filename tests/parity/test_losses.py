@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import same, same_error
+from harness import agree, attempt, same, same_error
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
@@ -315,3 +315,16 @@ def test_what_the_core_has_with_and_without_defaults():
 def test_ranked_integers_have_a_loss_of_the_default_type(margin):
     x, y = np.array([1, 2]), np.array([3, 1])
     same(lambda torch, x, y: torch.nn.functional.margin_ranking_loss(x, y, x, **margin), x, y, grads=False)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("options", [{}, {"margin": 2.7, "reduction": "none"}, {"margin": 3, "reduction": "sum"}])
+def test_hinges_of_whole_numbers_are_whole_numbers(dtype, options):
+    def program(torch):
+        x, target = torch.tensor([1, 0, 2]).to(getattr(torch, dtype)), torch.tensor([1, -1, 1])
+        return [
+            attempt(lambda of=of: torch.nn.functional.hinge_embedding_loss(x, of, **options))
+            for of in (target, target.float())
+        ]
+
+    agree(program)

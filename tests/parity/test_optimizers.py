@@ -11,6 +11,7 @@ import torch
 from torch.testing._internal.common_optimizers import optim_db
 
 import tapegrad
+from tapegrad.tensor.tensor import value_of
 
 pytestmark = pytest.mark.parity
 
@@ -386,3 +387,115 @@ def test_many_small_parameters(name):
     assert [[a > b for a, b in zip(*pair, strict=True)] for pair in zip(versions[1:], versions, strict=False)] == [
         [a > b for a, b in zip(*pair, strict=True)] for pair in zip(others[1:], others, strict=False)
     ]
+
+
+def between_steps(lib, name, options):
+    """Whatever may be done to parameters, gradients and states between steps that update them together."""
+    rng = np.random.default_rng(1)
+    weights = [lib.tensor(rng.standard_normal((2, 3)), requires_grad=True) for _ in range(4)]
+    weights.append(weights[0].detach().clone().requires_grad_())
+    weights[4].data = weights[3].data  # two that show one memory
+    optimizer = getattr(lib.optim, name)(weights, **options)
+    account, kept = [], []
+
+    def step():
+        loss = sum((weight**2 * (i + 1)).sum() for i, weight in enumerate(weights))
+        for weight in weights:
+            weight.grad = None
+        loss.backward()
+        before = [weight._version for weight in weights]
+        optimizer.step()
+        counted = [weight._version > version for weight, version in zip(weights, before, strict=True)]
+        account.append([*(weight.tolist() for weight in weights), counted])
+
+    def replace_state():
+        optimizer.load_state_dict(optimizer.state_dict())
+
+    def write():
+        with lib.no_grad():
+            weights[1].mul_(0.5)
+            weights[2][0, 1] = 3.0
+
+    def keep_a_graph():
+        kept.append((weights[1] * weights[2]).sum())
+
+    def keep_a_value():
+        kept.append(weights[0].detach().numpy())
+
+    def change_options():
+        optimizer.param_groups[0]["lr"] *= 0.5
+
+    def other_memory():
+        weights[0].data = lib.ones((2, 3), dtype=lib.float64)
+
+    def without_one():
+        weights[1].requires_grad_(False)
+        weights[1] = weights[1].detach()
+
+    for happens in (
+        step, step, replace_state, step, step, write, step, step, keep_a_graph, step, keep_a_value, step, step,
+        change_options, step, other_memory, step, step, without_one, step, step,
+    ):  # fmt: skip
+        happens()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        kept[0].backward()
+    return account, kept[1]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+def test_between_steps_that_update_many(name):
+    """They are put together once; whoever changes or keeps something meanwhile sees what PyTorch shows."""
+    options = {"lr": 0.05, **({"momentum": 0.9, "nesterov": True} if name == "SGD" else {"weight_decay": 0.1})}
+    (mine, value), (theirs, other) = between_steps(tapegrad, name, options), between_steps(torch, name, options)
+    for one, another in zip(mine, theirs, strict=True):
+        for left, right in zip(one, another, strict=True):
+            np.testing.assert_allclose(left, right, rtol=1e-7)
+    np.testing.assert_allclose(value, other, rtol=1e-7)
+
+
+@pytest.mark.once
+def test_parameters_are_updated_where_they_lie():
+    """Of those that nobody else has nothing is put together, or taken apart, from the third step on."""
+    weights = [tapegrad.ones(3, requires_grad=True) for _ in range(8)]
+    optimizer = tapegrad.optim.SGD(weights, lr=1.0, momentum=0.5)
+    places = []
+
+    def step():
+        for weight in weights:
+            weight.grad = tapegrad.ones(3)
+        optimizer.step()
+        places.append([id(value_of(weight)) for weight in weights])
+
+    for _ in range(6):
+        step()
+    with tapegrad.autograd.graph.saved_tensors_survive_mutation():
+        product, before = weights[0] * weights[1], weights[0].tolist()
+        step()
+        (gradient,) = tapegrad.autograd.grad(product.sum(), weights[1])
+    assert gradient.tolist() == before != weights[0].tolist()
+    assert places[-4] == places[-3] == places[-2] != places[-1]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", {"maximize": True}), ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+        ("SGD", {"momentum": 0.9, "dampening": 0.3}), ("Adam", {"weight_decay": 0.1}), ("Adam", {"betas": (0.3, 0.9)}),
+        ("AdamW", {}), ("Adam", {"maximize": True, "amsgrad": True}),
+    ],
+)  # fmt: skip
+def test_alone_and_together_are_the_same_to_the_last_bit(name, options):
+    rng = np.random.default_rng(0)
+    start, gradient = rng.standard_normal((2, 50)).astype("float32")
+
+    def trained_among(count):
+        weights = [tapegrad.tensor(start, requires_grad=True) for _ in range(count)]
+        optimizer = getattr(tapegrad.optim, name)(weights, lr=0.1, **options)
+        for step in range(6):
+            for weight in weights:
+                weight.grad = tapegrad.tensor(gradient * (step + 1))
+            optimizer.step()
+        return weights[0].tolist(), {key: value.tolist() for key, value in optimizer.state[weights[0]].items()}
+
+    assert trained_among(1) == trained_among(3)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch as pytorch
+from harness import agree, attempt
 from transcripts import MODULES, same_transcript
 
 import tapegrad
@@ -272,3 +273,27 @@ def test_fork_rng():
             inside = module.rand(2)
             module.manual_seed(5)
         assert module.equal(module.rand(2), inside)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")
+@pytest.mark.parametrize("draw", ["x.bernoulli(0.5)", "torch.bernoulli(x, 0.5)", "x[:0].bernoulli(0.5)"])
+def test_a_draw_by_a_number_is_recorded_but_has_no_derivative(draw):
+    def program(torch):
+        x = torch.ones(3, requires_grad=True)
+        y = eval(draw)
+        level = torch.autograd.forward_ad.dual_level()
+
+        def tangent():
+            with level:
+                dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3))
+                with pytest.raises(NotImplementedError, match="bernoulli"):
+                    eval(draw, {"x": dual, "torch": torch})
+
+        tangent()
+        refused = attempt(lambda: y.sum().backward())
+        with torch.no_grad():
+            unrecorded = eval(draw).requires_grad
+        around = [y.grad_fn.name(), y.grad_fn.next_functions[0][0].name(), y.requires_grad, y.shape]
+        return around, refused, unrecorded, eval(draw, {"x": x.detach(), "torch": torch}).requires_grad
+
+    agree(program)

@@ -427,3 +427,24 @@ def test_products_of_one_number_have_no_second_derivative(text):
         torch.autograd.grad(eval(text, {"x": x}).sum(), x, create_graph=True)[0].requires_grad
         for x in [torch.tensor([[1.5], [2.0]], requires_grad=True)]
     ])  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ["softmax", "log_softmax", "softmin"])
+def test_nothing_has_a_softmax_of_any_real_dtype(function):
+    def program(torch):
+        softmax = getattr(torch.nn.functional, function)
+        empty = [torch.ones(shape).to(dtype) for shape in ((0,), (0, 3)) for dtype in (torch.int64, torch.float32)]
+        return [attempt(lambda x=x: softmax(x, -1)) for x in (*empty, torch.ones(1, dtype=torch.int64))]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("function", ["cummin", "cummax"])
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1,)], ids=str)
+def test_running_extrema_of_complex_numbers_if_there_are_none_to_compare(function, shape):
+    def program(torch):
+        x = torch.ones(shape, dtype=torch.complex64)
+        run = getattr(torch, function)
+        return attempt(lambda: list(run(x, 0))), attempt(lambda: run(x.clone().requires_grad_(), 0))
+
+    agree(program)

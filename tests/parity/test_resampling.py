@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import same, same_error
+from harness import agree, attempt, same, same_error
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
@@ -69,3 +69,8 @@ RESIZE_ERRORS = {
 def test_interpolate_errors(case):
     x, settings = RESIZE_ERRORS[case]
     same_error(lambda torch, x: torch.nn.functional.interpolate(x, **settings), x)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 0), (1, 3, 0, 2), (1, 3, 2, 2, 0)], ids=str)
+def test_nothing_has_no_size_to_interpolate_to(shape):
+    agree(lambda torch: attempt(lambda: torch.nn.functional.interpolate(torch.ones(shape), scale_factor=2.0)))

@@ -132,3 +132,16 @@ def test_what_has_no_derivative_raises_before_other_nodes_run(make):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs(program):
     agree(program)
+
+
+@pytest.mark.parametrize("change", ["f.unsqueeze_(0)", "f.data = f.data.expand(2, 3, 2)", "f.data = f.data[:, :1]"])
+def test_a_root_whose_shape_was_changed_hands_its_gradient_on_summed(change):
+    def program(torch):
+        a = torch.linspace(0, 1, 6).reshape(3, 2).requires_grad_()
+        f = a.sin() * 2
+        with torch.no_grad():
+            exec(change)
+        outcome = attempt(lambda: torch.autograd.backward([f], [torch.ones_like(f)]))
+        return outcome, a.grad
+
+    agree(program)

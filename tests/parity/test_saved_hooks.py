@@ -487,3 +487,46 @@ def unpacking_saves_where_backward_is_recorded(torch):
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
     agree(function)
+
+
+MATRICES = {
+    "solve": lambda torch, a: torch.linalg.solve(a, a[:, :2] * 2),
+    "inv": lambda torch, a: torch.linalg.inv(a),
+    "cholesky": lambda torch, a: torch.linalg.cholesky(a @ a.mT + torch.eye(3)),
+    "triangular": lambda torch, a: torch.linalg.solve_triangular(a, a[:, :2], upper=True),
+    "pinv": lambda torch, a: torch.linalg.pinv(a),
+    "qr": lambda torch, a: torch.linalg.qr(a)[1],
+    "lu": lambda torch, a: torch.linalg.lu_factor(a)[0],
+    "relu of a transposed": lambda torch, a: a.t().relu(),
+}
+HOOKS = {
+    "none": lambda torch: contextlib.nullcontext(),
+    "identity": lambda torch: torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t),
+    "copy": lambda torch: torch.autograd.graph.save_on_cpu(),
+    "survive": lambda torch: torch.autograd.graph.allow_mutation_on_saved_tensors(),
+    "numpy": lambda torch: torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy(), torch.from_numpy),
+}
+
+
+@pytest.mark.parametrize("hooks", HOOKS.values(), ids=HOOKS.keys())
+@pytest.mark.parametrize("function", MATRICES.values(), ids=MATRICES.keys())
+def test_what_was_saved_leaves_an_output_its_layout(function, hooks):
+    def program(torch):
+        a = torch.tensor([[4.0, 1, 0.5], [0, 3, 1], [1, 0.5, 2]], dtype=torch.float64).requires_grad_()
+        with hooks(torch):
+            y = function(torch, a)
+            seen = y.detach().numpy().copy(), y.detach().clone(), y[0], y.detach().t().numpy().copy()
+            (y * y).sum().backward()
+        return [array.tolist() for array in (seen[0], seen[3])], seen[1:3], y, a.grad
+
+    agree(program)
+
+
+def test_an_output_that_a_node_gives_again_lies_as_the_output_does():
+    def program(torch):
+        a = torch.tensor([[4.0, 1, 0.5], [0, 3, 1], [1, 0.5, 2]], dtype=torch.float64).requires_grad_()
+        y = torch.linalg.solve(a, a[:, :2] * 2)
+        saved = y.grad_fn._saved_result
+        return saved.stride(), y.stride(), saved.detach().numpy().tolist(), y.detach().numpy().tolist(), saved, y
+
+    agree(program)

@@ -556,3 +556,25 @@ def test_arrays_that_pytorch_and_tapegrad_look_at():
     theirs.mul_(3)
     assert ours.tolist() == theirs.tolist() == a.tolist() == [3, 3, 3]
     assert tapegrad.as_tensor(theirs).data_ptr() == theirs.data_ptr()
+
+
+BEHIND_THE_END = {
+    "transposed": lambda x: x.transpose(0, 1)[2:, :, 1:],
+    "row": lambda x: x[0, 2:, 1:],
+    "flat": lambda x: x.flatten()[6:],
+    "strided": lambda x: x.as_strided((0, 3), (6, 1), 9),
+}
+
+
+@pytest.mark.parametrize("part", BEHIND_THE_END.values(), ids=BEHIND_THE_END.keys())
+def test_a_part_with_nothing_in_it_may_begin_behind_the_end(part):
+    def program(torch):
+        x = torch.arange(6.0).reshape(1, 2, 3)
+        empty = part(x)
+        array = x.numpy()
+        shapes = [empty.numpy().shape, tuple((empty + 1).shape), tuple(empty.fill_(2).shape)]
+        seen = array.tolist()
+        del array
+        return shapes, seen, x + 1, empty * 2, empty.storage_offset()
+
+    agree(program)

@@ -1,0 +1,86 @@
+"""What programs ask the compiler, and how they mark functions for it. Python is what is captured: marks change nothing.
+
+>>> import tapegrad as torch
+>>> torch.compiler.is_compiling()
+False
+>>> seen = []
+>>> _ = torch.compile(lambda x: seen.append(torch.compiler.is_compiling()) or x + 1)(torch.ones(1))
+>>> seen
+[True]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tapegrad.caches import clear_caches
+from tapegrad.compiler.settings import BACKENDS
+from tapegrad.execution.capturing import capturing
+
+F = TypeVar("F", bound=Callable)
+
+EXPERIMENTAL = frozenset({"eager", "eager_noexcept", "aot_eager"})
+"""Backends that PyTorch lists only when it is asked for all of them."""
+
+
+def is_compiling() -> bool:
+    """Whether the calling thread runs a function that ``torch.compile`` captures."""
+    return capturing.by is not None
+
+
+def is_dynamo_compiling() -> bool:
+    """As ``is_compiling``: there is one compiler."""
+    return is_compiling()
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported."""
+    return False
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """The function itself, or what gives it back: a call of it is captured as the rest of the step is.
+
+    What it does besides computing is seen by the compiler, which then runs the Python of the step at each call.
+
+    Raises:
+        AssertionError: ``fn`` can't be called.
+    """
+    if fn is None:
+        return disable
+    if not callable(fn):
+        raise AssertionError("fn must be callable")
+    return fn
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """The function itself, or each of several: all functions are allowed.
+
+    Raises:
+        AssertionError: it can't be called.
+    """
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(one) for one in fn]
+    if not callable(fn):
+        raise AssertionError("allow_in_graph expects a callable")
+    return fn
+
+
+def assume_constant_result(fn: F) -> F:
+    """The function itself: what it gives is found out, and needn't be assumed."""
+    return fn
+
+
+def cudagraph_mark_step_begin() -> None:
+    """A new step begins, which is of no account: results are memory of their own."""
+
+
+def reset() -> None:
+    """Forget all that was compiled. It is compiled again when it is needed."""
+    clear_caches()
+
+
+def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
+    """The names of backends, all of which mean XLA."""
+    return sorted(BACKENDS - (EXPERIMENTAL if exclude_tags else set()))

@@ -1,0 +1,51 @@
+"""What libraries ask before they compute: of the compiler, of groups of processes, of the version."""
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+
+import tapegrad as torch
+
+
+def test_whether_a_call_is_captured():
+    seen = []
+
+    def step(x):
+        seen.append((torch.compiler.is_compiling(), torch._dynamo.is_compiling()))
+        return x + 1
+
+    step(torch.ones(1))
+    torch.compile(step)(torch.ones(1))
+    assert seen == [(False, False), (True, True)]
+    assert not torch.compiler.is_compiling() and not torch.compiler.is_exporting()
+
+
+def test_marked_functions_are_what_they_were():
+    def double(x):
+        return x * 2
+
+    marks = (torch.compiler.disable, torch.compiler.allow_in_graph, torch.compiler.assume_constant_result)
+    assert all(mark(double) is double for mark in marks) and torch.compiler.disable(recursive=False)(double) is double
+    with pytest.raises(AssertionError, match="^fn must be callable$"):
+        torch.compiler.disable(3)
+    with pytest.raises(AssertionError, match="^allow_in_graph expects a callable$"):
+        torch.compiler.allow_in_graph(3)
+    assert torch.compiler.list_backends() == ["cudagraphs", "inductor", "openxla", "tvm"]
+
+
+def test_there_are_no_groups_of_processes():
+    assert not torch.distributed.is_available() and not torch.distributed.is_initialized()
+
+
+def test_the_version_of_what_is_installed():
+    program = """
+import importlib.metadata, tapegrad
+with tapegrad.install():
+    import torch
+    assert importlib.metadata.version("torch") == torch.__version__
+    assert importlib.metadata.metadata("torch")["Name"] == "torch"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert importlib.metadata.version("numpy")
