@@ -10,7 +10,7 @@ from typing import Any
 
 SPARSE = "there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same"
 QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
-DISTRIBUTED = "one process on one device it is; give a compiled step to jax for more"
+DISTRIBUTED = "processes are started by python -m tapegrad.distributed.run, and meet in torch.distributed"
 MODULES = (
     "there are no modules; write functions of torch.nn.Parameter tensors with torch.nn.functional, and list the "
     "parameters yourself"

@@ -34,8 +34,9 @@ FLOORS = [
     ["utils"],
     ["distributions", "nn", "testing"],
     ["optim", "serialization", "viz"],
+    ["distributed"],
     [
-        "_C", "_dynamo", "_ops", "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "functional", "jit",
+        "_C", "_dynamo", "_ops", "accelerator", "backends", "cpu", "cuda", "fft", "functional", "jit",
         "linalg", "masked", "overrides", "profiler", "random", "signal", "special",
     ],
     ["__init__"],
@@ -80,7 +81,7 @@ ORDERS = {
 }  # fmt: skip
 """Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it."""
 
-JAX_ROOMS = {"execution", "ops", "interop", "demo"}
+JAX_ROOMS = {"execution", "ops", "interop", "distributed", "demo"}
 """Where arrays are computed with. All others pass the seam (or compare us with jax on purpose)."""
 
 UNKNOWN = {

@@ -22,6 +22,8 @@ from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.execution.modes import run_recorded
+from tapegrad.execution.processes import processes
+from tapegrad.execution.values import known_array
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
 from tapegrad.tape.modes import thread
@@ -255,7 +257,7 @@ def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{index}] has a dtype of {seed.dtype} and output[{index}] has a dtype of {spec.dtype}."
         )
-    if seed.device is not spec.device and (seed.ndim or seed.device.type != "cpu"):
+    if seed.device is not spec.device.free and (seed.ndim or not seed.device.is_host):
         raise RuntimeError(f"invalid gradient at index {index} - expected device {spec.device} but got {seed.device}")
 
 
@@ -370,6 +372,20 @@ def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:
     return any(isinstance(tensor, Tensor) and is_traced(value_of(tensor)) for tensor in (*roots, *seeds))
 
 
+def graph_lines(roots: Sequence[Edge]) -> list[str]:
+    """A line for each node of a graph, from its roots on, under one with the line that calls backward."""
+    found, stack, known = [f"called at {thread.backward_call}"], [edge[0] for edge in reversed(roots)], set()
+    while stack:
+        node = stack.pop()
+        if node in known:
+            continue
+        known.add(node)
+        shapes = [tuple(spec.shape) for spec in getattr(node, "_input_metadata", ()) if spec is not None]
+        found.append(f"{node.name()} {shapes}")
+        stack.extend(edge[0] for edge in reversed(node.next_edges) if edge is not None)
+    return found
+
+
 def execute(
     roots: list[Edge],
     seeds: list[Any],
@@ -389,6 +405,9 @@ def execute(
     plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
         thread.backward_call = here()
+        if processes.compare is not None:
+            given = [value_of(seed) if isinstance(seed, Tensor) else known_array(seed) for seed in seeds]
+            processes.agree_on_pass(given, lambda: graph_lines(roots))
         if plain:
             captured = backward_cache.run(roots[0], seeds[0], keep_graph, outputs, single_thread)
         if captured is None:

@@ -386,7 +386,7 @@ def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
                 "PyTorch.)"
             )
         grad = cast(grad, dtype=spec.dtype)
-    if grad.device is not spec.device:
+    if grad.device is not spec.device.free:
         if grad.ndim:
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {index} - expected device {spec.device} but "

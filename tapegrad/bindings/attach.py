@@ -52,13 +52,13 @@ def is_found(function: FunctionType) -> bool:
     return getattr(sys.modules[function.__module__], function.__qualname__, None) is function
 
 
-IN_SPEC = frozenset(["shape", "dtype", "device", "ndim"])
+IN_SPEC = {"shape": "shape", "dtype": "dtype", "device": "device.free", "ndim": "ndim"}
 """What is read most: it costs no call."""
 
 
 def overridable(name: str, prop: property) -> property:
     """A property of Tensor that classes and modes can override: they get ``Tensor.NAME.__get__`` (or ``__set__``)."""
-    read = f"self._spec.{name}" if name in IN_SPEC else "getter(self)"
+    read = f"self._spec.{IN_SPEC[name]}" if name in IN_SPEC else "getter(self)"
     names: dict[str, Any] = {
         "overriding": overriding, "asked": asked, "overridden": overridden, "getter": prop.fget, "setter": prop.fset,
         "deleter": prop.fdel,

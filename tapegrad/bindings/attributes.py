@@ -290,7 +290,7 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match."
         )
-    if theirs.device is not ours.device:
+    if theirs.device.free is not ours.device.free:
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{theirs.device.type}' to a tensor with device type "
             f"'{ours.device.type}'. Please ensure that the gradient and the tensor are on the same device"

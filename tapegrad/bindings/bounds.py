@@ -24,7 +24,7 @@ def numbers(tensor: Tensor) -> np.ndarray | None:
     For what is done in another way if they are known; what is refused is ``refuse_elements``'s.
     """
     value = all_elements(tensor)
-    return to_host(value) if tensor.device.type == "cpu" and is_readable(value) else None
+    return to_host(value) if tensor.device.is_host and is_readable(value) else None
 
 
 def refuse_elements(
@@ -45,7 +45,7 @@ def refuse_elements(
         ...
     IndexError: no 3
     """
-    if not tensor._spec.numel or tensor.device is META or not (anywhere or tensor.device.type == "cpu"):
+    if not tensor._spec.numel or tensor.device is META or not (anywhere or tensor.device.is_host):
         return
     value = innermost(value_of(tensor))
     if not may_look():
@@ -53,6 +53,8 @@ def refuse_elements(
             check_later(value, bad, settings, complaint)
         return
     if is_traced(value):
+        return
+    if not is_readable(value):  # other processes have some of it
         return
     found = found_in(to_host(value), bad, settings)
     if found is not None:

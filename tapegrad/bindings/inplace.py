@@ -124,7 +124,7 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
         raise RuntimeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}"
         )
-    if result._spec.device is not tensor._spec.device:
+    if result.device is not tensor.device:
         raise RuntimeError(f"Tensor on device {result.device} is not on the expected device {tensor.device}!")
     if not can_cast(result.dtype, tensor.dtype):
         raise RuntimeError(

@@ -86,7 +86,7 @@ def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:
     """A base with a part of its memory replaced, put where the base lies if nobody could tell."""
     settings = window_settings(base, place, base._spec.numel)
     storage, modes = base._storage, thread.modes
-    moves = isinstance(value, Tensor) and value._spec.device is not base._spec.device
+    moves = isinstance(value, Tensor) and value.device is not base.device
     seen = modes.intercepted or modes.results_watched or modes.saved_hooks or moves
     source = value_of(value) if isinstance(value, Tensor) else value
     if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or donatable(storage) is None:

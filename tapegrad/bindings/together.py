@@ -57,7 +57,7 @@ def may_be_part(spec: Spec) -> bool:
         spec.numel <= LARGEST
         and spec.strides is None
         and not (spec.window or spec.level or spec.inference or spec.dtype.is_complex or spec.overrides)
-        and spec.device.type == "cpu"
+        and spec.device.is_host
     )
 
 

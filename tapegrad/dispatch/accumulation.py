@@ -9,6 +9,7 @@ from typing import Any
 
 from tapegrad.dispatch.fitting import checked
 from tapegrad.execution.kernel import add_values
+from tapegrad.execution.layouts import lay_out
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import alone, thread
@@ -50,7 +51,8 @@ class AccumulateGrad(Node):
             with _accumulating:
                 present = variable._grad
                 if present is None:
-                    variable._grad = wrap(grad, variable._spec.gradient)
+                    spec = variable._spec.gradient
+                    variable._grad = wrap(lay_out(grad, spec.device) if spec.device.spread else grad, spec)
                 else:
                     write(present, added(present, grad))
         if self.hook_slots is not None:
@@ -157,7 +159,7 @@ def refit(tensor: Tensor, spec: Spec) -> bool:
     if not isinstance(node, AccumulateMisfit):
         node.__class__ = AccumulateMisfit
         node.taken = tensor._spec
-    if node.taken.dtype is spec.dtype and node.taken.device is spec.device:
+    if node.taken.dtype is spec.dtype and node.taken.device.free is spec.device.free:
         return True
     tensor._accumulator = None
     return False

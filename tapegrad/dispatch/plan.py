@@ -8,15 +8,15 @@ which inputs need a gradient, what to save, the node class, the backward kernels
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from tapegrad.dispatch.kernels import Kernels, abstract_argument
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.errors import message
-from tapegrad.execution.devices import META
+from tapegrad.execution.devices import META, device
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel
@@ -76,8 +76,8 @@ class Plan:
         flowing = range(self.num_outputs if op.flowing is None else op.flowing)
         self.slots = max((i + 1 for i in flowing if outputs[i][1].category >= 2), default=1)
         tensors = [spec for spec in specs if isinstance(spec, Spec)]
-        self.device = max(tensors, key=lambda spec: op.moves or spec.ndim > 0 or spec.device.type != "cpu").device
-        self.mixed = any(spec.device is not self.device for spec in tensors)
+        self.device = max(tensors, key=lambda spec: op.moves or spec.ndim > 0 or not spec.device.is_host).device.free
+        self.mixed = any(spec.device.free is not self.device for spec in tensors)
         self.level = max(spec.level for spec in tensors)
         arity = sum(spec is not None for spec in specs)
         self.recorded = self.kernels.recorded(arity) if modes.deferred else None
@@ -269,15 +269,32 @@ def check_devices(specs: Sequence) -> None:
     Raises:
         RuntimeError: PyTorch's message, naming both devices.
     """
-    devices = {spec.device for spec in specs if isinstance(spec, Spec)}
+    devices = {spec.device.free for spec in specs if isinstance(spec, Spec)}
     if len(devices) > 1:
-        devices = {s.device for s in specs if isinstance(s, Spec) and (s.ndim or s.device.type != "cpu")}
+        devices = {s.device.free for s in specs if isinstance(s, Spec) and (s.ndim or not s.device.is_host)}
         if len(devices) > 1 and META in devices:
             expected, *others = [s.device for s in specs if isinstance(s, Spec) and s.device in devices]
             other = next(device for device in others if device is not expected)
             raise RuntimeError(f"Tensor on device {other} is not on the expected device {expected}!")
+        if len(devices) > 1 and any(device.spread for device in devices):
+            refuse_mixed(devices)
         if len(devices) > 1:
             first, second = sorted(map(str, devices), reverse=True)[:2]
             raise RuntimeError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
             )
+
+
+def refuse_mixed(devices: Iterable[device]) -> NoReturn:
+    """Refuse arguments on two meshes, or on a mesh and on one device.
+
+    Raises:
+        RuntimeError: always; it says what to write.
+    """
+    shown = " and ".join(sorted(map(repr, devices)))
+    if all(device.spread for device in devices):
+        hint = "bring them to one mesh, with distribute_tensor(x.full_tensor(), mesh, placements)"
+        raise RuntimeError(message("got tensors of two meshes", got=shown, hint=hint))
+    hint = "distribute the others, too: distribute_tensor(x, mesh, [Replicate()])"
+    what = "got mixed torch.Tensor and DTensor"
+    raise RuntimeError(message(what, expected="tensors of one mesh", got=shown, hint=hint))

@@ -1,16 +1,34 @@
-"""``torch.distributed``: what programs ask before they use it. There are no groups of processes."""
+"""``torch.distributed``: many devices and many processes. What carries it is jax: see Notes [Layouts], [Processes]."""
 
-from tapegrad.absent import refusing
+from tapegrad.distributed import checkpoint, data_parallel, device_mesh, distributed_c10d, fsdp, tensor
+from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
+from tapegrad.distributed.distributed_c10d import (
+    ReduceOp,
+    all_gather,
+    all_gather_into_tensor,
+    all_gather_object,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    broadcast_object_list,
+    destroy_process_group,
+    get_backend,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    is_available,
+    is_initialized,
+    reduce_scatter,
+    reduce_scatter_tensor,
+)
+from tapegrad.distributed.store import TCPStore
 
-__getattr__ = refusing(__name__)
-__all__ = ["is_available", "is_initialized"]
-
-
-def is_available() -> bool:
-    """False: there are no groups of processes."""
-    return False
-
-
-def is_initialized() -> bool:
-    """False: no group of processes was made."""
-    return False
+__all__ = [
+    "DeviceMesh", "ReduceOp", "TCPStore", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce",
+    "all_to_all", "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "checkpoint", "data_parallel",
+    "destroy_process_group", "device_mesh", "distributed_c10d", "fsdp", "get_backend", "get_rank", "get_world_size",
+    "init_device_mesh", "init_process_group", "is_available", "is_initialized", "reduce_scatter",
+    "reduce_scatter_tensor", "tensor",
+]  # fmt: skip

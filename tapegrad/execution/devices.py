@@ -9,6 +9,7 @@ A name is only a name: `device("cuda")` can be made anywhere, `jax_device` finds
 from __future__ import annotations
 
 import builtins
+import math
 import re
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from functools import cache
 from typing import Any, NoReturn, Self
 
 import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tapegrad.errors import message
 from tapegrad.execution.opaque import Meta
@@ -47,10 +49,16 @@ class device:
     device(type='cuda', index=1)
     """
 
-    __slots__ = ("index", "type")
+    __slots__ = ("free", "index", "is_host", "type")
 
     type: str
     index: int | None
+    free: device
+    """Where what is computed from a tensor here lies: the device itself, unless it is one of a mesh's layouts."""
+    is_host: bool
+    """Whether it is one on which numbers without dimensions may meet tensors of any other: a CPU."""
+    spread = False
+    """Whether it stands for many devices: see ``MeshDevice``."""
 
     def __new__(cls, *args: Any, **keywords: Any) -> device:
         if len(args) == 1 and not keywords:
@@ -99,6 +107,8 @@ def _intern(kind: str, index: int | None) -> device:
         new = object.__new__(device)
         object.__setattr__(new, "type", kind)
         object.__setattr__(new, "index", index)
+        object.__setattr__(new, "free", new)
+        object.__setattr__(new, "is_host", kind == "cpu")
         found = _interned.setdefault((kind, index), new)  # the first one wins if two threads come here
     return found
 
@@ -153,6 +163,69 @@ def _type_name(x: object) -> str:
 
 META = device("meta")
 """Where tensors have no data. See Note [Values without data] in ``opaque.py``."""
+
+
+class MeshDevice(device):
+    """All devices of a mesh as one, for tensors that are spread over them; with a layout, or free of one.
+
+    Note [Layouts]
+    To every room a mesh is a device: tensors on one mesh compute with one another, what is made like a tensor lies
+    where it does, and two meshes don't meet. How an array is spread over the mesh is its own affair (``sharding``):
+    XLA decides it for each result. But some tensors have a *layout*, which was asked for: parameters, what was
+    distributed or made from an array. That is a part of their device in the spec (``axes``), so that plans and
+    accumulators know it: a write, a gradient and what is made like them have the same layout. What is computed from
+    them is ``free``, and so is what ``Tensor.device`` shows.
+
+    Attributes:
+        mesh: jax's mesh, with axes of type Auto.
+        axes: for each dimension of a tensor the axes of the mesh over which it is split; None if that is free.
+        sharding: the layout as jax has it; that of a copy on each device, if it is free.
+    """
+
+    __slots__ = ("axes", "mesh", "sharding")
+
+    mesh: Mesh
+    axes: PartitionSpec | None
+    sharding: NamedSharding
+    spread = True
+
+    def __new__(cls, mesh: Mesh, axes: PartitionSpec | None = None) -> MeshDevice:
+        found = _meshes.get((mesh, axes))
+        if found is None:
+            new = object.__new__(cls)
+            named = mesh.devices.flat[0].platform
+            fields: dict[str, Any] = {"type": _ACCELERATORS.get(named, named), "index": None, "is_host": False}
+            fields.update(mesh=mesh, axes=axes)
+            fields["sharding"] = NamedSharding(mesh, PartitionSpec() if axes is None else axes)
+            fields["free"] = new if axes is None else cls(mesh)
+            for name, value in fields.items():
+                object.__setattr__(new, name, value)
+            found = _meshes.setdefault((mesh, axes), new)
+        return found
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether tensors of this shape can have its layout."""
+        if self.axes is None:
+            return True
+        if len(self.axes) > len(shape):
+            return False
+        return all(length % self.parts(i) == 0 for i, length in enumerate(shape[: len(self.axes)]))
+
+    def parts(self, dim: int) -> int:
+        """Into how many parts a dimension is split."""
+        names = () if self.axes is None or dim >= len(self.axes) else self.axes[dim] or ()
+        return math.prod(self.mesh.shape[name] for name in ((names,) if isinstance(names, str) else names))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(message("a mesh of devices can't be pickled", hint="save the tensor's full_tensor(), or use "
+                                "torch.distributed.checkpoint.save"))  # fmt: skip
+
+    def __repr__(self) -> str:
+        mesh = ", ".join(f"{name}={size}" for name, size in self.mesh.shape.items())
+        return f"device(type='{self.type}', mesh=({mesh}))"
+
+
+_meshes: dict[tuple[Mesh, PartitionSpec | None], MeshDevice] = {}
 
 
 # JAX's devices -----------------------------------------------------------------------------------------------------
@@ -214,8 +287,8 @@ def from_jax(d: jax.Device) -> device:
 
 @cache
 def only_device() -> device | None:
-    """The CPU in a process that has no other device; None in one that has."""
-    alone = jax.default_backend() == "cpu" and jax.local_device_count() == 1
+    """The CPU in a process that has no other device, and no peers; None in one that has."""
+    alone = jax.default_backend() == "cpu" and jax.device_count() == 1
     return device("cpu") if alone else None
 
 
@@ -241,7 +314,24 @@ def device_of(value: Any) -> device:
     value = getattr(value, "array", value)
     if isinstance(value, jax.core.Tracer):
         return get_default_device()
+    if isinstance(value, jax.Array) and value.sharding.num_devices > 1:
+        return mesh_device_of(value).free
     return from_jax(min(value.devices(), key=_number))
+
+
+def mesh_device_of(array: jax.Array) -> MeshDevice:
+    """The mesh, and the layout on it, of an array that is spread over devices.
+
+    Raises:
+        RuntimeError: its sharding names no mesh, or one with axes that are not Auto.
+    """
+    sharding = array.sharding
+    if not isinstance(sharding, NamedSharding):
+        hint = "place it with jax.device_put(array, jax.sharding.NamedSharding(mesh, spec))"
+        raise RuntimeError(message("a tensor can't show an array that is spread over devices without a mesh",
+                                   expected="a NamedSharding", got=sharding, hint=hint))  # fmt: skip
+    mesh: Any = sharding.mesh
+    return MeshDevice(mesh, sharding.spec)
 
 
 def _number(d: jax.Device) -> int:

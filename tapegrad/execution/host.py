@@ -9,6 +9,7 @@ there are several devices, all values are committed, each to the device its tens
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 from weakref import WeakValueDictionary
@@ -25,6 +26,7 @@ from tapegrad.execution.devices import META, device, from_jax, jax_device, only_
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.kernel import Kernel, Shaped
 from tapegrad.execution.late import expected, look
+from tapegrad.execution.layouts import is_apart, is_whole, made_on, spread
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.execution.tiering import as_jax, hosted
@@ -59,6 +61,8 @@ def resolve(d: device) -> device:
 
     RuntimeError if this process has no such device.
     """
+    if d.spread:
+        return d
     return META if d.type == "meta" else from_jax(jax_device(d))
 
 
@@ -85,6 +89,8 @@ def from_host(array: np.ndarray, on: device) -> Any:
 
 
 def _put(value: Any, on: device) -> Any:
+    if on.spread:
+        return spread(value, on)  # type: ignore[arg-type]
     value = materialized(value)
     if type(value) is np.ndarray and type(on) is device and value.nbytes <= _COPIED_BY_KERNEL and hosted():
         jax_device(on)
@@ -113,12 +119,26 @@ def to_host(value: Any) -> np.ndarray:
     if capturing.by is not None and not capturing.by.may_read(value):
         capturing.by.demand()
     try:
-        array = read_only(materialized(value))
+        array = whole_array(materialized(value))
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None
     if expected.findings:
         look()
     return array
+
+
+def whole_array(value: Any) -> np.ndarray:
+    """The elements of an array, read-only.
+
+    Raises:
+        RuntimeError: other processes have some of them.
+    """
+    if is_apart(value):
+        raise RuntimeError(message(
+            "this process does not hold all elements of the tensor, so it can't read them", got=value.sharding,
+            hint="read x.full_tensor() (on all processes: it communicates), or what is here, x.to_local()",
+        ))  # fmt: skip
+    return read_only(value)
 
 
 def read_only(value: Any) -> np.ndarray:
@@ -153,7 +173,7 @@ def address(value: Any) -> int:
 def is_readable(value: Any) -> bool:
     """Whether the elements of a value can be had: it is not traced, has some, and none are computed for later only."""
     value = innermost(value)
-    return may_look() and type(value) is not Meta and not isinstance(value, jax.core.Tracer)
+    return may_look() and type(value) is not Meta and not isinstance(value, jax.core.Tracer) and is_whole(value)
 
 
 def is_traced(value: Any) -> bool:
@@ -198,7 +218,7 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
         return Meta(shape, d.numpy)
     if math.prod(shape) <= _FILLED_ON_HOST:
         return from_host(np.full(shape, number, d.numpy), on)
-    return _fill(tuple(shape), d.is_64bit)(from_host(np.asarray(number, d.numpy), on))
+    return _fill(tuple(shape), d.is_64bit, made_on(on))(from_host(np.asarray(number, d.numpy), on.free))
 
 
 @remembered("constants")
@@ -220,8 +240,8 @@ def is_kept(value: Any) -> bool:
 
 
 @remembered("kernels")
-def _fill(shape: tuple[int, ...], wide: bool) -> Any:
-    return Kernel(lambda x: jnp.full(shape, x), name="full", wide=wide).dispatcher()
+def _fill(shape: tuple[int, ...], wide: bool, made: Callable) -> Any:
+    return Kernel(lambda x: made(jnp.full(shape, x)), name="full", wide=wide).dispatcher()
 
 
 def from_dlpack(array: Any, copy: bool | None) -> Any:

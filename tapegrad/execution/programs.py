@@ -39,6 +39,7 @@ from tapegrad.execution.devices import jitted, only_device
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
+from tapegrad.execution.processes import processes
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.progress import waiting
@@ -329,6 +330,8 @@ def cached_program(program: Program, wanted: bytes) -> CachedProgram:
 def run_program(program: Program, wanted: bytes) -> None:
     """Compute what is wanted of a program."""
     cached, values = cached_program(program, wanted), program.values
+    if not cached.seen:
+        processes.agree("a program", program.inputs, lambda: [*map(shown, program.code), f"wanted: {wanted.hex()}"])
     found = cached.run(program.inputs)
     for slot in cached.slots:
         value = values[slot]

@@ -29,6 +29,7 @@ from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype, uint64
 from tapegrad.execution.host import committed, from_host, may_look, to_host
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.layouts import made_on
 from tapegrad.execution.opaque import Meta
 
 KEY_SHAPE = (2,)
@@ -210,12 +211,12 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     key = stream.next_key()
     wide = d.is_64bit or what in _WIDE
     count = math.prod(shape)
-    by_bucket = on.type == "cpu" and may_look()
+    by_bucket = on.is_host and may_look()
     bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None
     if bucket is not None:
-        flat = _take(_kernel(what, (bucket,), d.numpy, wide), from_key(key, on), parameters)
+        flat = _take(_kernel(what, (bucket,), d.numpy, wide, made_on()), from_key(key, on), parameters)
         return from_host(flat[:count].reshape(shape).copy(), on)
-    return _kernel(what, tuple(shape), d.numpy, wide)(from_key(key, on), *parameters)
+    return _kernel(what, tuple(shape), d.numpy, wide, made_on(on))(from_key(key, on), *parameters)
 
 
 def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device) -> Any:
@@ -231,7 +232,7 @@ def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device)
 
 def from_key(key: np.ndarray, on: device) -> Any:
     """The data of a key as a value that a kernel on a device can take."""
-    return from_host(key, on) if committed() or on is META else key
+    return from_host(key, on.free) if committed() or on is META else key
 
 
 def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
@@ -243,9 +244,12 @@ def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
             return to_host(kernel(key, *parameters))
 
 
+_PLAIN = made_on()
+
+
 @remembered("kernels")
-def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool) -> Callable:
+def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool, made: Callable = _PLAIN) -> Any:
     def sample(key: Any, *parameters: Any) -> Any:
-        return what(jax_key(key), shape, np_dtype, *parameters)
+        return made(what(jax_key(key), shape, np_dtype, *parameters))
 
     return Kernel(sample, name=what.__name__.strip("_"), wide=wide).dispatcher()

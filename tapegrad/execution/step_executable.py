@@ -21,7 +21,8 @@ from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import call_into
 from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import run_through
-from tapegrad.execution.programs import COMPILED_INSTRUCTION, CachedProgram, first_call
+from tapegrad.execution.processes import processes
+from tapegrad.execution.programs import COMPILED_INSTRUCTION, CachedProgram, first_call, shown
 
 AT_ONCE = 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
@@ -61,6 +62,7 @@ class StepExecutable:
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
             program, operations = self._jit(inputs), len(self._code)
+            processes.agree("a compiled step", inputs, lambda: list(map(shown, self._code)))
             given = [inputs[i] for i in self._order]
             first_call(lambda *given: program.lower(*given).compile(), given, f"a step of {operations} operations")
         self._jitted = program

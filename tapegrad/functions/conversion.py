@@ -12,7 +12,7 @@ from tapegrad.bindings.factory import named_device, named_dtype, no_overload
 from tapegrad.bindings.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.errors import warn_once
+from tapegrad.errors import message, warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
@@ -256,6 +256,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if not force:
         if self._spec.requires_grad and thread.modes.grad and self.device is not META:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.device.spread:
+            hint = "x.full_tensor().numpy() gathers it, x.to_local().numpy() has what is here"
+            raise TypeError(message("can't convert a tensor that is spread over a mesh to numpy", hint=hint))
         if self.device.type != "cpu":
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
@@ -269,7 +272,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         raise RuntimeError(
             f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{way}().numpy() instead."
         )
-    if self._view_bits or self.device.type != "cpu":
+    if self._view_bits or not self.device.is_host:
         axes = memory_order(tuple(self.shape), self._spec.layout)
         return host_array(self).transpose(axes).copy().transpose(inverse(axes))
     return exposed(self)

@@ -88,7 +88,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
 
 
 def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> Tensor:
-    made = target(function, options, input.dtype, input.device, like=True)
+    made = target(function, options, input.dtype, input._spec.device, like=True)
     strides = copy_strides(function, input, options.get("memory_format"))
     return laid_out(made.full(tuple(input.shape), element(number, made.dtype), input), strides)
 

@@ -199,7 +199,7 @@ def simplified(item: Any, of: Tensor) -> Any:
             )
         elif dtype not in (int64, int32, bool_):
             raise IndexError(_NOT_AN_INDEX_TENSOR)
-        return tensor.to(of.device) if of.device is not tensor.device and tensor.device.type == "cpu" else tensor
+        return tensor.to(of.device) if of.device is not tensor.device and tensor.device.is_host else tensor
     if hasattr(item, "__index__") and not isinstance(item, np.bool_):
         return operator.index(item)
     module = "numpy." if type(item).__module__ == "numpy" else ""

@@ -343,7 +343,7 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
     axis = wrap_dim(dim, input.ndim)
     length = input.shape[axis]
     if isinstance(where, Tensor):
-        if where.device.type != "cpu":
+        if not where.device.is_host:
             raise RuntimeError(
                 f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {where.device}"
             )

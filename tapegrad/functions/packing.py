@@ -78,7 +78,7 @@ def checked_integers(name: str, given: Tensor) -> np.ndarray:
     Raises:
         RuntimeError: it is none of int64 on the CPU with one dimension; or it is not known yet, as in a compiled step.
     """
-    if given.ndim != 1 or given.device.type != "cpu" or given.dtype is not int64:
+    if given.ndim != 1 or not given.device.is_host or given.dtype is not int64:
         kind = f"{given.ndim}D {given.device.type} {given.dtype.scalar_name}"
         raise RuntimeError(f"'{name}' argument should be a 1D CPU int64 tensor, but got {kind} tensor")
     found = numbers(given)

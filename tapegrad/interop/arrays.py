@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.bindings.registry import public
 from tapegrad.errors import message
 from tapegrad.execution import host
-from tapegrad.execution.devices import device_of
+from tapegrad.execution.devices import device_of, mesh_device_of
 from tapegrad.execution.host import committed, transfer
 from tapegrad.execution.opaque import Opaque
 from tapegrad.functions.construction import from_numpy
@@ -70,7 +70,8 @@ def from_jax_array(array: jax.Array, *, requires_grad: bool = False) -> Tensor:
 
     Raises:
         TypeError: no jax array, or one of a dtype that tensors don't have.
-        RuntimeError: it is spread over several devices. Inside ``jax.jit`` such arrays are tracers as any other.
+        RuntimeError: it is spread over several devices, and its sharding names no mesh. An array that is spread gives a
+            tensor with its layout.
 
     >>> import jax.numpy as jnp
     >>> from_jax_array(jnp.arange(3.0), requires_grad=True)
@@ -83,26 +84,17 @@ def from_jax_array(array: jax.Array, *, requires_grad: bool = False) -> Tensor:
     if array.weak_type:  # promotes as a Python number does; tensors know nothing of that
         array = jax.lax.convert_element_type(array, array.dtype)
     if not isinstance(array, jax.core.Tracer):
-        refuse_spread(array)
+        if array.sharding.num_devices > 1:
+            return _spread(array, requires_grad)
         array = transfer(array, device_of(array)) if committed() else array
     tensor = fresh(array, describe(array))
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-def refuse_spread(array: jax.Array) -> None:
-    """Refuse an array of which several devices have a part or a copy.
-
-    Raises:
-        RuntimeError: it is such an array.
-    """
-    sharding = array.sharding
-    if sharding.num_devices > 1:
-        hint = (
-            "compute with it inside jax.jit, where functions of tensors (tapegrad.interop.to_jax) take it, or gather "
-            "it first, with jax.device_put(array, device)"
-        )
-        raise RuntimeError(message("a tensor can't show an array that is spread over devices", expected="one device",
-                                   got=f"{sharding.num_devices}, by {sharding}", hint=hint))  # fmt: skip
+def _spread(array: jax.Array, requires_grad: bool) -> Tensor:
+    """A tensor of an array that is spread over a mesh, which keeps its layout."""
+    tensor = fresh(array, describe(array, on=mesh_device_of(array)))
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def is_tensor(leaf: Any) -> bool:

@@ -160,5 +160,5 @@ def keeps(args: Sequence) -> bool:
     modes, specs = thread.modes, [arg._spec for arg in args if isinstance(arg, Tensor)]
     if not modes.grad or modes.saved_hooks or modes.intercepted or not any(spec.requires_grad for spec in specs):
         return False
-    alike = all(spec.device is specs[0].device for spec in specs)
+    alike = all(spec.device.free is specs[0].device.free for spec in specs)
     return alike and not any(spec.dual or spec.level or spec.inference for spec in specs)

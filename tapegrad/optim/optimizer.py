@@ -491,8 +491,8 @@ class PerParameter(Optimizer):
 
     @staticmethod
     def number(p: Tensor, group: dict[str, Any], value: float = 0.0) -> Tensor:
-        """A number of the state, as a tensor: on the CPU, unless all must be where the parameters are."""
-        with_p = group.get("capturable") or group.get("fused")
+        """A number of the state, as a tensor: on the CPU, unless all must be where the parameters are, as on a mesh."""
+        with_p = group.get("capturable") or group.get("fused") or p.device.spread
         dtype = float64 if get_default_dtype() is float64 and not group.get("fused") else float32
         return tensor(value, dtype=dtype, device=p.device if with_p else "cpu")
 

@@ -129,6 +129,8 @@ class Spec:
         misfit: bool = False,
     ) -> Spec:
         """The spec with these fields."""
+        if device.spread and not device.fits(shape):  # type: ignore[attr-defined]
+            device = device.free
         shown = tuple(shape), dtype, device
         key = (*shown, requires_grad, plain, overrides, inference, dual, strides, window, level, misfit)
         spec = cls._interned.get(key)

@@ -21,6 +21,7 @@ from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.layouts import lay_out
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.values import is_ready, materialized
 from tapegrad.execution.windows import read_window, write_window
@@ -91,7 +92,7 @@ class Tensor(TensorMethods):
     @property
     def device(self) -> device:
         """Where the data is."""
-        return self._spec.device
+        return self._spec.device.free
 
     @property
     def ndim(self) -> int:
@@ -474,6 +475,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
     if storage is None or not storage.written:
         storage = storage_to_write(tensor)
     spec = tensor._spec
+    if spec.device.spread and not spec.window:
+        value = lay_out(value, spec.device)
     if spec.level:
         _put_lifted(tensor, storage, value)
     elif not spec.window or shows_all(tensor, storage):

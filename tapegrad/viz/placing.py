@@ -38,7 +38,7 @@ class Rectangle(NamedTuple):
     height: float
 
 
-class Placement(NamedTuple):
+class Arrangement(NamedTuple):
     """Where all that is visible stands.
 
     Attributes:
@@ -84,7 +84,7 @@ class Skeleton:
             return None
         return [(group, path) for group, path in found if path is not None]
 
-    def place(self, opened: Collection[TapeBox]) -> Placement:
+    def place(self, opened: Collection[TapeBox]) -> Arrangement:
         """Where everything stands if these groups are open."""
         inner = Inner(self, opened)
         boxes: dict[TapeBox, Rectangle] = {}
@@ -101,7 +101,7 @@ class Skeleton:
                         stack.append((item, here.x, here.y))
         edges = {edge: self._way(edge, boxes, rows) for edge in visible_edges(self.edges, boxes)}
         width, height = inner.sizes[self.top]
-        return Placement(boxes, edges, (width + BESIDE * (None in edges.values()), height))
+        return Arrangement(boxes, edges, (width + BESIDE * (None in edges.values()), height))
 
     def _way(
         self,

@@ -14,7 +14,7 @@ from tapegrad.viz.boxes import TapeBox, TapeEdge
 from tapegrad.viz.placing import (
     LINE,
     PADDING,
-    Placement,
+    Arrangement,
     Port,
     Rectangle,
     Skeleton,
@@ -121,7 +121,7 @@ def open_group(box: TapeBox, place: Rectangle | None, hidden: bool) -> str:
     )
 
 
-def draw_edge(edge: TapeEdge, number: int, placement: Placement) -> str:
+def draw_edge(edge: TapeEdge, number: int, placement: Arrangement) -> str:
     """An edge with what stands beside it; hidden if it isn't visible."""
     kind = " ".join(["edge", *["carried"] * edge.carried, *["faint"] * edge.faint])
     seen = edge in placement.edges
@@ -137,7 +137,7 @@ def draw_edge(edge: TapeEdge, number: int, placement: Placement) -> str:
     )
 
 
-def path_of_edge(edge: TapeEdge, placement: Placement) -> tuple[str, tuple[float, float]]:
+def path_of_edge(edge: TapeEdge, placement: Arrangement) -> tuple[str, tuple[float, float]]:
     """The line of an edge, and where its text stands."""
     way = placement.edges[edge]
     if way is None:

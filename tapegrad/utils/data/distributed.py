@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapegrad.bindings.generator import Generator
+from tapegrad.execution.processes import processes
 from tapegrad.functions.random import randperm
 from tapegrad.utils.data.sampler import Sampler
 
@@ -18,15 +19,14 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: with a length.
-        num_replicas: how many processes there are; to be said, for tapegrad knows of no group of processes.
+        num_replicas: how many processes there are; those that have met, if it isn't said.
         rank: which of them this is.
         shuffle: whether the order is random; ``set_epoch`` gives each pass another one.
         seed: the same in all processes.
         drop_last: whether to leave samples out, so that all get as many; otherwise the first ones come again.
 
     Raises:
-        RuntimeError: ``num_replicas`` or ``rank`` is not said.
-        ValueError: there is no such rank.
+        ValueError: there is no such rank; or it is not said, and no processes have met.
 
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
     [1, 3, 0]
@@ -41,8 +41,12 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available")
+        if (num_replicas is None or rank is None) and not processes.count:
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call init_process_group."
+            )
+        num_replicas = processes.count if num_replicas is None else num_replicas
+        rank = processes.rank if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

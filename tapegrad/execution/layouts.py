@@ -1,0 +1,96 @@
+"""Arrays that are spread over the devices of a mesh: how they are placed, and brought to a layout.
+
+See Note [Layouts] in ``devices.py``. Processes of one program hold parts of the same arrays. None can read what others
+have; and what moves elements between devices is computed by all of them, or hangs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+
+from tapegrad.caches import remembered
+from tapegrad.execution.devices import MeshDevice
+from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.tiering import WIDE
+from tapegrad.execution.values import DeferredValue, materialized
+
+
+@cache
+def has_peers() -> bool:
+    """Whether other processes take part."""
+    return jax.process_count() > 1
+
+
+def is_apart(value: Any) -> bool:
+    """Whether an array has elements that only other processes have."""
+    if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
+        return False
+    return not (value.is_fully_addressable or value.is_fully_replicated)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value can be read here, and by this process alone."""
+    if not has_peers():
+        return True
+    return not is_apart(materialized(value))
+
+
+def spread(value: Any, on: MeshDevice) -> Any:
+    """A value on a mesh, in its layout; a copy on each device, if it is free of one and does not lie there yet.
+
+    All processes have the same elements.
+    """
+    value = materialized(value)
+    on = on if on.fits(value.shape) else on.free  # type: ignore[assignment]
+    if isinstance(value, jax.core.Tracer):
+        return lay_out(value, on)
+    with jax.enable_x64(True):
+        if isinstance(value, jax.Array) and value.sharding.num_devices > 1:
+            same = value.sharding.device_set == on.sharding.device_set
+            return value if same and on.axes is None else jax.device_put(value, on.sharding)
+        if not has_peers():
+            return jax.device_put(value, on.sharding)
+        array = np.asarray(value)
+        return jax.make_array_from_callback(array.shape, on.sharding, array.__getitem__)
+
+
+def lay_out(value: Any, on: Any) -> Any:
+    """A value that is to have the layout of a tensor's device, if there is one, brought to it."""
+    if not on.spread or on.axes is None:
+        return value
+    array = value.array if type(value) is DeferredValue and value.program is None else value
+    if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and _lies(array, on):
+        return value
+    return _constrained(on, value.dtype in WIDE)(value)
+
+
+def _lies(array: jax.Array, on: MeshDevice) -> bool:
+    sharding = array.sharding
+    return sharding == on.sharding or sharding.is_equivalent_to(on.sharding, array.ndim)
+
+
+@cache
+def made_on(on: Any = None) -> Callable:
+    """What a kernel does with a new array, so that no device makes more of it than its part in a layout.
+
+    >>> made_on()(3)
+    3
+    """
+    if on is None or not on.spread or on.axes is None:
+        return _as_it_is
+    sharding = on.sharding
+    return lambda x: jax.lax.with_sharding_constraint(x, sharding)
+
+
+def _as_it_is(x: Any) -> Any:
+    return x
+
+
+@remembered("kernels")
+def _constrained(on: MeshDevice, wide: bool) -> Any:
+    return Kernel(made_on(on), name="lay_out", wide=wide).dispatcher()

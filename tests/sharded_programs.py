@@ -1,0 +1,143 @@
+"""Short programs with tensors on a mesh, in a process with eight devices. Run by ``test_sharded.py``."""
+
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import tapegrad as torch
+from tapegrad.distributed import checkpoint
+from tapegrad.distributed.device_mesh import init_device_mesh
+from tapegrad.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, randn, zeros
+from tapegrad.interop import from_jax, from_jax_array, to_jax
+
+mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("data", "model"))
+BOTH, ROWS, NONE = (Shard(0), Shard(1)), (Shard(0), Replicate()), (Replicate(), Replicate())
+
+
+def refuses(kind: type[Exception], words: str, call: Callable) -> None:
+    try:
+        call()
+    except kind as error:
+        assert re.search(words, str(error)), error
+    else:
+        raise AssertionError(f"not refused: {words}")
+
+
+def same(x: Any, y: Any) -> None:
+    y = y.full_tensor() if isinstance(y, DTensor) else y
+    assert torch.allclose(x, y.detach(), atol=1e-6), (x, y)
+
+
+torch.manual_seed(0)
+plain, weight = torch.randn(8, 6, requires_grad=True), torch.randn(6, 6)
+
+# placements, and the ways to another one
+x = distribute_tensor(plain, mesh, BOTH)
+assert isinstance(x, DTensor) and not isinstance(plain, DTensor) and isinstance(x, torch.Tensor)
+assert x.placements == BOTH and x.is_leaf and x.requires_grad and x.device_mesh == mesh
+y = (x * 2).redistribute(mesh, NONE)
+assert y.placements == NONE
+(y.full_tensor() * torch.arange(6)).sum().backward()
+assert x.grad.placements == BOTH
+(plain * 2 * torch.arange(6)).sum().backward()
+same(plain.grad, x.grad)
+assert distribute_tensor(plain, mesh["model"], [Shard(0)]).placements == (Replicate(), Shard(0))
+summed = DTensor.from_local(plain, mesh, [Shard(0), Partial()])
+assert summed.placements == ROWS
+same(plain.detach(), summed)
+
+# what is made like a tensor, and what is written to it, lies as it does
+q = zeros(8, 4, device_mesh=mesh, placements=ROWS)
+for like in (torch.zeros_like(q), torch.rand_like(q), q.detach(), randn(8, 4, device_mesh=mesh, placements=ROWS)):
+    assert like.placements == ROWS, like.placements
+q[2:4] = 1
+q.add_(1)
+q.view(-1).mul_(2)
+assert q.sum().item() == 80 and q.placements == ROWS
+torch.manual_seed(5)
+spread = torch.nn.init.normal_(zeros(8, 4, device_mesh=mesh, placements=ROWS))
+torch.manual_seed(5)
+same(torch.nn.init.normal_(torch.zeros(8, 4)), spread)
+
+# hooks, custom functions, checkpoints, saved tensors, transforms
+w = distribute_tensor(weight, mesh, [Replicate(), Shard(0)]).requires_grad_()
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 3 * ctx.saved_tensors[0] ** 2
+
+
+def gradient(x: Any, w: Any) -> Any:
+    seen: list[Any] = []
+    y = torch.utils.checkpoint.checkpoint(lambda a: Cube.apply(a @ w).sin(), x, use_reentrant=False)
+    y.register_hook(lambda g: seen.append(g) or g * 2)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+        loss = (y.exp() + from_jax(jnp.sin)(y)).sum()
+    (g,) = torch.autograd.grad(loss, w, create_graph=True)
+    (h,) = torch.autograd.grad(g.pow(2).sum(), w)
+    assert len(seen) == 2
+    return g.detach(), h
+
+
+free = weight.clone().requires_grad_()
+for ours, alone in zip(gradient(x.detach(), w), gradient(plain.detach(), free), strict=True):
+    assert torch.allclose(alone, ours.full_tensor(), rtol=1e-3, atol=1e-3)
+f = lambda r, w: (r @ w).sin().sum()
+same(torch.func.vmap(torch.func.grad(f), (0, None))(plain.detach(), weight),
+     torch.func.vmap(torch.func.grad(f), (0, None))(x.detach(), w.detach()))  # fmt: skip
+same(torch.func.jvp(torch.sin, (plain.detach(),), (plain.detach(),))[1],
+     torch.func.jvp(torch.sin, (x.detach(),), (x.detach(),))[1])  # fmt: skip
+
+# arrays of jax, both ways
+array = x.detach().jax()
+assert from_jax_array(array).placements == BOTH
+found = jax.jit(jax.grad(to_jax(lambda x: (x * x).sum())))(array)
+assert found.sharding.is_equivalent_to(array.sharding, 2)
+same(2 * plain.detach(), from_jax_array(found))
+# bad input
+ones = torch.ones(6)
+refuses(RuntimeError, "dimension 0.*can't be split evenly: expected a multiple of 4, got 7.*Replicate",
+        lambda: distribute_tensor(torch.ones(7), mesh, ROWS))  # fmt: skip
+refuses(ValueError, "same length as `device_mesh.ndim`! Found placements length: 1",
+        lambda: distribute_tensor(ones, mesh, [Shard(0)]))  # fmt: skip
+refuses(IndexError, "out of range", lambda: distribute_tensor(ones, mesh, [Shard(1), Replicate()]))
+refuses(KeyError, "Invalid mesh_dim_name tp specified. Valid mesh_dim_names are", lambda: mesh["tp"])
+refuses(RuntimeError, r"mixed torch.Tensor and DTensor.*distribute_tensor\(x, mesh", lambda: x + ones)
+other = distribute_tensor(ones, init_device_mesh("cpu", (8,)))
+refuses(RuntimeError, "two meshes.*distribute_tensor", lambda: x + other)
+refuses(AttributeError, "no attribute 'placements'", lambda: ones.placements)
+refuses(TypeError, r"full_tensor\(\).numpy", lambda: x.detach().numpy())
+refuses(RuntimeError, "asks for device 8.*one of 8.*start more processes", lambda: init_device_mesh("cpu", (9,)))
+refuses(RuntimeError, "leaf tensors", lambda: distribute_tensor(plain * 2, mesh))
+
+# checkpoints: what one mesh wrote another reads, and one device
+with tempfile.TemporaryDirectory() as folder:
+    checkpoint.save({"model": {"x": x.detach(), "w": w.detach()}, "epoch": 3}, checkpoint_id=folder)
+    turned = zeros(8, 6, device_mesh=init_device_mesh("cpu", (2,)), placements=[Shard(1)])
+    state: dict = {"model": {"x": turned, "w": torch.zeros(6, 6)}, "epoch": 0}
+    checkpoint.load(state, checkpoint_id=folder)
+    assert turned.placements == (Shard(1),) and state["epoch"] == 3
+    same(plain.detach(), turned)
+    same(weight, state["model"]["w"])
+    refuses(
+        RuntimeError, "Missing key in checkpoint state_dict: y", lambda: checkpoint.load({"y": x}, checkpoint_id=folder)
+    )
+    (shards,) = Path(folder).glob("*.safetensors")
+    shards.write_bytes(shards.read_bytes()[:100])
+    refuses(RuntimeError, "torn.*safetensors", lambda: checkpoint.load(state, checkpoint_id=folder))
+    shards.unlink()
+    refuses(FileNotFoundError, "missing.*safetensors", lambda: checkpoint.load(state, checkpoint_id=folder))
+refuses(FileNotFoundError, "no index.json", lambda: checkpoint.load(state, checkpoint_id=folder))
+print("done")

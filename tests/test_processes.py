@@ -1,0 +1,81 @@
+"""Several processes that compute together, started on a free port, with a time-out, and ended."""
+
+import os
+import pickle
+import socket
+import struct
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from tapegrad.distributed import TCPStore
+
+HERE = os.path.dirname(__file__)
+
+
+def run(*arguments: str, nproc: int = 2, timeout: int = 240) -> subprocess.CompletedProcess:
+    path = os.pathsep.join([os.path.dirname(HERE), HERE, os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "tapegrad.distributed.run", "--nproc", str(nproc), *arguments]
+    environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.mark.once("it computes each way by itself")
+@pytest.mark.ring("full")
+def test_two_processes_compute_what_one_does():
+    done = run(os.path.join(HERE, "two_processes.py"))
+    assert done.returncode == 0, done.stderr
+    assert "rank 0 done" in done.stdout and "rank 1 done" in done.stdout
+
+
+@pytest.mark.once("nothing is computed")
+def test_a_peer_that_has_ended_is_reported_in_time(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys, datetime, tapegrad.distributed as dist\n"
+        "dist.init_process_group(timeout=datetime.timedelta(seconds=20))\n"
+        "if dist.get_rank() == 1: sys.exit()\n"
+        "try: dist.barrier(timeout=datetime.timedelta(seconds=1))\n"
+        "except TimeoutError as error: print(error)\n"
+    )
+    done = run(str(script), timeout=120)
+    assert "wait timeout after 1 s" in done.stdout, done
+    assert "a process has ended, is stuck" in done.stdout
+    assert done.returncode == 0, done
+
+
+@pytest.mark.once("nothing is computed")
+@pytest.mark.ring("full")
+def test_processes_that_part_are_told_where(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import datetime, tapegrad as torch, tapegrad.distributed as dist\n"
+        "from tapegrad.distributed.tensor import ones, Shard\n"
+        "dist.init_process_group(timeout=datetime.timedelta(seconds=20))\n"
+        "mesh = dist.init_device_mesh('cpu', (2,))\n"
+        "x = ones(2, 4, device_mesh=mesh, placements=[Shard(0)]).requires_grad_()\n"
+        "y = x.sin() if dist.get_rank() else x.cos()\n"
+        "try: y.sum().backward()\n"
+        "except RuntimeError as error: print(error, flush=True)\n"
+        "assert x.grad is None\n"
+    )
+    done = run(str(script), timeout=120)
+    assert done.stdout.count("about to compute different programs") == 2, done
+    assert done.stdout.count("rank 0: CosBackward0 [(2, 4)], got rank 1: SinBackward0 [(2, 4)]") == 2, done
+
+
+@pytest.mark.once("nothing is computed")
+def test_who_reaches_the_port_can_make_nothing_but_entries():
+    store = TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=5))
+    for said in (pickle.dumps(("set", "key", b"x", 0.0)), b'["set"]', b'{"bytes": "?"}', b"\xff" * 100):
+        with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+            stranger.sendall(struct.pack("!Q", len(said)) + said)
+            assert stranger.recv(1) == b""  # it hangs up
+    with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+        stranger.sendall(struct.pack("!Q", 1 << 62))
+        assert stranger.recv(1) == b""
+    store.set("bytes", bytes(range(256)))
+    assert store.get("bytes") == bytes(range(256)) and store.add("count", 2) == 2
+    store.close()
