@@ -6,6 +6,7 @@ import linecache
 import sys
 import threading
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
@@ -459,3 +460,23 @@ def test_facts_follow_the_sentence():
     assert explain("No.", []) == "No."
     frame = sys._getframe()
     assert str(Position(frame.f_code, 0)).startswith(f"{__file__}:")
+
+
+# -- notebooks ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_of_a_notebook_is_called_what_ipython_calls_it(monkeypatch):
+    cells = {"<third cell>": ("Cell", "In[3]")}
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=cells.get))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    program = compile("x = 1\ndef cell():\n    return here()", "<third cell>", "exec")
+    names = {"here": here}
+    exec(program, names)
+    assert str(names["cell"]()) == "Cell In[3], line 3 in cell"
+    assert str(here()).startswith(f"{__file__}:")
+
+
+@pytest.mark.parametrize("shell", [None, SimpleNamespace(), SimpleNamespace(compile=SimpleNamespace())])
+def test_other_shells_name_files(monkeypatch, shell):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert str(here()).startswith(f"{__file__}:")

@@ -15,8 +15,10 @@ def cells(path):
     return json.loads(path.read_text())["cells"]
 
 
-def test_there_are_notebooks():
-    assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03", "04", "05", "06"]
+def test_there_are_notebooks_and_the_readme_knows_them():
+    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(1, 13)]
+    readme = (NOTEBOOKS[0].parent.parent / "README.md").read_text()
+    assert not [path.name for path in NOTEBOOKS if f"(notebooks/{path.name})" not in readme]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -57,7 +57,7 @@ class Difference:
     where: Any = None
 
     def __str__(self) -> str:
-        place = "" if self.where is None else f", at {self.where.file}:{self.where.line}"
+        place = "" if self.where is None else f", at {self.where.place}"
         return f"{self.node} (of {self.operator}{place}), the gradient of {self.input}: {self._reason()}"
 
     def _reason(self) -> str:

@@ -46,6 +46,16 @@ def line_of(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
+def cell_of(file: str) -> str | None:
+    """What IPython calls the cell of a notebook whose code has this as its file, as in its tracebacks; None otherwise.
+
+    >>> cell_of(__file__)
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda file: None)(file)
+    return " ".join(named) if named else None
+
+
 class Position:
     """A place in the user's program.
 
@@ -76,6 +86,12 @@ class Position:
         return self.code.co_name
 
     @property
+    def place(self) -> str:
+        """The file and the line; in a notebook the cell and the line."""
+        cell = cell_of(self.file)
+        return f"{self.file}:{self.line}" if cell is None else f"{cell}, line {self.line}"
+
+    @property
     def position(self) -> Position:
         """Itself: what has a position may be a whole stack."""
         return self
@@ -86,7 +102,7 @@ class Position:
 
     def __str__(self) -> str:
         source = linecache.getline(self.file, self.line).strip()
-        return f"{self.file}:{self.line} in {self.function}" + (f": {source}" if source else "")
+        return f"{self.place} in {self.function}" + (f": {source}" if source else "")
 
 
 class Stack:
