@@ -869,7 +869,7 @@ def celu_(input: Tensor, alpha: _Scalar = ...) -> Tensor:
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix."""
 def channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 channels_last: _memory_format
 channels_last_3d: _memory_format
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1719,7 +1719,7 @@ def narrow_copy(input: Tensor, dim: _int, start: _int | Tensor, length: _int | T
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float | Tensor, eps: _float | Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """``batch_norm``, and, in training, the mean and the inverse standard deviation of each channel."""
 def native_channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 def native_dropout(input: Tensor, p: _float | Tensor, train: _bool | None) -> tuple[Tensor, Tensor]:
     """``dropout``, and which elements were kept."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int | Tensor, C: _int | Tensor, HxW: _int | Tensor, group: _int, eps: _float | Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -96,7 +96,7 @@ def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
 def celu_(input: Tensor, alpha: _Scalar = ...) -> Tensor:
     """In-place version of ``celu``."""
 def channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 @overload
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., dilation: Sequence[_int] | _int = ..., groups: _int | Tensor = ...) -> Tensor:
     """The cross-correlation of (batch, in, length), or (in, length), with a weight (out, in / groups, kernel)."""
@@ -280,7 +280,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: _str = ...) -> Tensor:
     """The mean over the classes (last dimension) of the binary cross entropy of logits, weighted by class."""
 def native_channel_shuffle(input: Tensor, groups: _int | Tensor) -> Tensor:
-    """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
+    """``input`` (N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: _str = ...) -> Tensor:
     """Minus the log-probability of each target class: input (N, C, ...) or (C,), target (N, ...) or () of int64."""
 def normalize(input: Tensor, p: _float = ..., dim: Any = ..., eps: _float = ...) -> Tensor:
