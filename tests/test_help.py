@@ -176,8 +176,8 @@ def callables(home):
 
 TOLD = {name: item for home in COMPLETE for name, item in callables(home) if name not in ENUMERATIONS}
 
-SHARED = ("amp", "amp.autocast_mode", "nn.functional")
-ELSEWHERE = {inspect.unwrap(item) for home in SHARED for _, item in callables(home)}
+TOLD_ELSEWHERE = ("amp", "amp.autocast_mode", "nn.functional")
+ELSEWHERE = {inspect.unwrap(item) for home in TOLD_ELSEWHERE for _, item in callables(home)}
 """What the top level shares with modules of its own, where it is told of."""
 
 TOLD = {name: item for name, item in TOLD.items() if name.count(".") > 1 or inspect.unwrap(item) not in ELSEWHERE}

@@ -61,9 +61,6 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether arguments on devices of this ``device_type`` are cast now, in this thread.
 
-    Args:
-        device_type: ``"cpu"``, ``"cuda"``, ...; if it is left out, ``"cuda"``.
-
     Raises:
         RuntimeError: there is no autocast for it.
     """
@@ -82,10 +79,6 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     Args:
         device_type: ``"cpu"``, ``"cuda"``, ...; if it is left out, ``"cuda"``.
         enabled: whether to cast.
-
-    Raises:
-        TypeError: ``enabled`` is no bool.
-        RuntimeError: there is no autocast for this type of device.
     """
     if enabled is None and isinstance(device_type, bool):
         device_type, enabled = "cuda", device_type
@@ -108,12 +101,6 @@ def _enable(kind: str, enabled: bool) -> None:
 def get_autocast_dtype(device_type: str) -> dtype:
     """The lower precision for a ``device_type``.
 
-    Args:
-        device_type: ``"cpu"``, ``"cuda"``, ...
-
-    Raises:
-        RuntimeError: there is no autocast for it.
-
     >>> get_autocast_dtype("cpu")
     torch.bfloat16
     """
@@ -124,16 +111,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Set the lower precision for a type of device, in this thread.
-
-    Args:
-        device_type: ``"cpu"``, ``"cuda"``, ...
-        dtype: what arguments are cast to.
-
-    Raises:
-        TypeError: ``dtype`` is no dtype.
-        RuntimeError: there is no autocast for this type of device.
-    """
+    """Set the lower precision for a type of device, in this thread."""
     kind = _checked("set_autocast_dtype", device_type)
     if type(dtype) is not _Dtype:
         raise TypeError(
@@ -153,11 +131,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Keep weights that were cast, in this thread, or not.
-
-    Args:
-        enabled: whether they are kept until autocast ends.
-    """
+    """Keep weights that were cast, in this thread, or not."""
     state().cache_enabled = enabled
 
 
