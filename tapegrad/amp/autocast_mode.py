@@ -79,6 +79,10 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     Args:
         device_type: ``"cpu"``, ``"cuda"``, ...; if it is left out, ``"cuda"``.
         enabled: whether to cast.
+
+    Raises:
+        TypeError: ``enabled`` is no boolean.
+        RuntimeError: there is no autocast for this type.
     """
     if enabled is None and isinstance(device_type, bool):
         device_type, enabled = "cuda", device_type
@@ -101,6 +105,9 @@ def _enable(kind: str, enabled: bool) -> None:
 def get_autocast_dtype(device_type: str) -> dtype:
     """The lower precision for a ``device_type``.
 
+    Raises:
+        RuntimeError: there is no autocast for it.
+
     >>> get_autocast_dtype("cpu")
     torch.bfloat16
     """
@@ -111,7 +118,12 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Set the lower precision for a type of device, in this thread."""
+    """Set the lower precision ``dtype`` for a ``device_type``, in this thread.
+
+    Raises:
+        TypeError: no dtype.
+        RuntimeError: there is no autocast for this type.
+    """
     kind = _checked("set_autocast_dtype", device_type)
     if type(dtype) is not _Dtype:
         raise TypeError(
@@ -131,7 +143,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Keep weights that were cast, in this thread, or not."""
+    """Keep weights that were cast, in this thread, if ``enabled``, or not."""
     state().cache_enabled = enabled
 
 

@@ -107,6 +107,9 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     Args:
         norm_type: the order of the norm.
 
+    Raises:
+        RuntimeError: ``input`` is no matrix, or ``indices`` are no integers.
+
     >>> import tapegrad as torch
     >>> torch.embedding_renorm_(torch.ones(2, 4), torch.tensor([0]), 1.0, 2.0)
     tensor([[0.5000, 0.5000, 0.5000, 0.5000],

@@ -49,6 +49,9 @@ def _view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     """That is ``start:end:step`` in the dimension ``dim`` of an index.
 
+    Raises:
+        RuntimeError: ``step`` is not positive.
+
     >>> import tapegrad as torch
     >>> torch.slice_copy(torch.arange(5), 0, 1, 4)
     tensor([1, 2, 3])
