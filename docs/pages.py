@@ -219,6 +219,7 @@ def escaped(text: str) -> str:
 
 CHAPTERS = {
     "tapegrad": "index.md",
+    "Seeing the tape": "see.md",
     "Which way of running": "ways.md",
     "Coming from PyTorch": "from_pytorch.md",
     "Coming from JAX": "from_jax.md",
