@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=256 {os.environ.get('XLA_FLAGS', '')}"
+if __name__ == "__main__":
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=256 {os.environ.get('XLA_FLAGS', '')}"
 
 import jax
 import jax.numpy as jnp

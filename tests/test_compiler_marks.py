@@ -35,8 +35,8 @@ def test_marked_functions_are_what_they_were():
     assert torch.compiler.list_backends() == ["cudagraphs", "inductor", "openxla", "tvm"]
 
 
-def test_there_are_no_groups_of_processes():
-    assert not torch.distributed.is_available() and not torch.distributed.is_initialized()
+def test_there_is_no_group_of_processes_before_it_is_made():
+    assert torch.distributed.is_available() and not torch.distributed.is_initialized()
 
 
 def test_the_version_of_what_is_installed():

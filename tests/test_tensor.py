@@ -218,17 +218,13 @@ def test_a_deep_copy_of_data_is_apart_from_its_origin():
 # -- the surface -------------------------------------------------------------------------------------------------------
 
 
-ON_A_MESH = "placements", "device_mesh", "redistribute", "full_tensor", "to_local"
-"""What tensors have that lie on a mesh, once ``torch.distributed`` is imported."""
-
-
 def test_everything_in_dir_can_be_read():
     for x in (torch.ones(2, 2), torch.ones((), dtype=torch.complex64), torch.arange(3)):
         for name in dir(x):
             if name == "imag" and not x.is_complex():
                 with pytest.raises(RuntimeError, match="imag is not implemented"):
                     _ = x.imag
-            elif name not in ("T", "H", "mT", "mH", *ON_A_MESH):
+            elif name not in ("T", "H", "mT", "mH"):
                 assert hasattr(x, name), name
 
 

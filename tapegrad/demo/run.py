@@ -42,7 +42,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     try:
         jax_device(torch.device(options.device))
-    except RuntimeError as error:
+    except (RuntimeError, AssertionError) as error:  # the latter where there is no GPU at all, as in PyTorch
         parser.error(f"argument --device: {error}")
     return options
 

@@ -10,7 +10,8 @@ import sys
 import warnings
 from dataclasses import replace
 
-os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=2 {os.environ.get('XLA_FLAGS', '')}"
+if __name__ == "__main__":
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=2 {os.environ.get('XLA_FLAGS', '')}"
 
 import opinfo
 import torch as pytorch

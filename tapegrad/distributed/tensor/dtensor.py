@@ -330,3 +330,14 @@ for _name, _found, _doc in (
 ):
     setattr(Tensor, _name, _Attribute(_name, _found, _doc))
     setattr(DTensor, _name, vars(Tensor)[_name])
+
+
+def _names(self: Tensor) -> list[str]:
+    """What ``dir`` lists: of a tensor that lies on no mesh nothing that only others have."""
+    names = _all_names(self)
+    return names if self._spec.device.spread else [name for name in names if name not in _ON_A_MESH]
+
+
+_all_names = Tensor.__dir__
+_ON_A_MESH = frozenset(name for name, found in vars(Tensor).items() if isinstance(found, _Attribute))
+setattr(Tensor, "__dir__", _names)  # noqa: B010 - as those above
