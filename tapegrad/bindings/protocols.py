@@ -77,10 +77,19 @@ def _shown_node(tensor: Tensor) -> str | None:
     return None if node is None or isinstance(node, AccumulateGrad) else type(node).__name__
 
 
+class OfSome:
+    """An attribute that only some tensors have: ``had_by`` says which. ``dir`` of others does not list it."""
+
+    def had_by(self, tensor: Tensor) -> bool:
+        """Whether a tensor has it."""
+        raise NotImplementedError
+
+
 @public("Tensor", name="__dir__")
 def attribute_names(self: Tensor) -> list[str]:
-    """The names of attributes, without those that only warn."""
-    return sorted((set(dir(type(self))) | set(self.__dict__)) - {"volatile"})
+    """The names of attributes, without those that only warn, and those that only other tensors have."""
+    lacking = {name for name, found in vars(Tensor).items() if isinstance(found, OfSome) and not found.had_by(self)}
+    return sorted((set(dir(type(self))) | set(self.__dict__)) - lacking - {"volatile"})
 
 
 @public("Tensor")

@@ -49,7 +49,7 @@ class TensorMethods:
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
         """A leaf with data, gradient and attributes of its own; tensors that share data still do in the copy."""
     def __dir__(self) -> list[_str]:
-        """The names of attributes, without those that only warn."""
+        """The names of attributes, without those that only warn, and those that only other tensors have."""
     def __dlpack__(self, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: _bool | None = ...) -> Any:
         """A DLPack capsule that shares the data with other libraries: on the CPU writes are seen on both sides."""
     def __dlpack_device__(self) -> tuple[_int, _int]:

@@ -17,6 +17,7 @@ import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
 from tapegrad.autograd.function import Function
+from tapegrad.bindings.protocols import OfSome
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.tensor.placement_types import (
     Partial,
@@ -303,7 +304,7 @@ def _bounds(array: Any) -> list[tuple[int, int]]:
     return found
 
 
-class _Attribute:
+class _Attribute(OfSome):
     """What tensors on a mesh have, and others have not."""
 
     def __init__(self, name: str, found: Callable[[Tensor], Any], doc: str | None) -> None:
@@ -312,9 +313,12 @@ class _Attribute:
     def __get__(self, tensor: Tensor | None, owner: type | None = None) -> Any:
         if tensor is None:
             return self
-        if not tensor._spec.device.spread:
+        if not self.had_by(tensor):
             raise AttributeError(f"'{type(tensor).__name__}' object has no attribute '{self.name}'")
         return self.found(tensor)
+
+    def had_by(self, tensor: Tensor) -> bool:
+        return tensor._spec.device.spread
 
 
 def _method(function: Callable) -> Callable[[Tensor], Any]:
@@ -330,14 +334,3 @@ for _name, _found, _doc in (
 ):
     setattr(Tensor, _name, _Attribute(_name, _found, _doc))
     setattr(DTensor, _name, vars(Tensor)[_name])
-
-
-def _names(self: Tensor) -> list[str]:
-    """What ``dir`` lists: of a tensor that lies on no mesh nothing that only others have."""
-    names = _all_names(self)
-    return names if self._spec.device.spread else [name for name in names if name not in _ON_A_MESH]
-
-
-_all_names = Tensor.__dir__
-_ON_A_MESH = frozenset(name for name, found in vars(Tensor).items() if isinstance(found, _Attribute))
-setattr(Tensor, "__dir__", _names)  # noqa: B010 - as those above
