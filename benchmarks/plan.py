@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -111,11 +111,16 @@ def flops_of_heads(rows: int, heads: int) -> float:
 def received(hlo: str) -> dict[str, int]:
     """The bytes of what collectives of each kind give to each device."""
     sizes: dict[str, int] = {}
+    for kind, size in collectives(hlo):
+        sizes[kind] = sizes.get(kind, 0) + size
+    return sizes
+
+
+def collectives(hlo: str) -> Iterator[tuple[str, int]]:
+    """The arrays that collectives of an optimized program give: the kind, and the bytes, of each."""
     for shapes, kind in COLLECTIVE.findall(hlo):
         for _, bits, lengths in ARRAY.findall(shapes):
-            size = int(bits) // 8 * int(np.prod([int(n) for n in lengths.split(",") if n]))
-            sizes[kind] = sizes.get(kind, 0) + size
-    return sizes
+            yield kind, int(bits) // 8 * int(np.prod([int(n) for n in lengths.split(",") if n]))
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ Run by ``test_sharded.py``. It prints, for each model and layout, the collective
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from typing import Any
@@ -16,13 +15,12 @@ import numpy as np
 from sharded_models import LAYOUTS, MLP, Block, data, loss_of
 
 import tapegrad as torch
+from benchmarks.plan import collectives
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tapegrad.distributed.tensor import Replicate, Shard, distribute_tensor
 from tapegrad.execution.step_executable import StepExecutable
 
 RATE = 0.1
-COLLECTIVE = re.compile(r"= (\(?.*?) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\(")
-ARRAY = re.compile(r"([a-z]+)(\d+)\[([\d,]*)\]")
 
 
 def traffic(hlo: str) -> tuple[dict[str, int], int]:
@@ -30,13 +28,8 @@ def traffic(hlo: str) -> tuple[dict[str, int], int]:
 
     XLA may or may not join collectives of one kind, so that a joint one of several arrays counts as several.
     """
-    counts: Counter[str] = Counter()
-    size = 0
-    for shapes, kind in COLLECTIVE.findall(hlo):
-        for _, bits, lengths in ARRAY.findall(shapes):
-            counts[kind] += 1
-            size += int(bits) // 8 * int(np.prod([int(n) for n in lengths.split(",") if n]))
-    return dict(sorted(counts.items())), size
+    found = list(collectives(hlo))
+    return dict(sorted(Counter(kind for kind, _ in found).items())), sum(size for _, size in found)
 
 
 def prepared(kind: type, layout: str, mesh: DeviceMesh) -> tuple[Any, Any, Any]:
