@@ -81,7 +81,11 @@ class Adafactor(PerParameter):
         return True
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Nothing was seen so far."""
+        """Nothing was seen so far.
+
+        Raises:
+            RuntimeError: the parameter is complex.
+        """
         if p.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
         super().begin(p, group, state)

@@ -90,7 +90,11 @@ class Muon(PerParameter):
         return True
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """No gradient was seen so far."""
+        """No gradient was seen so far.
+
+        Raises:
+            RuntimeError: the parameter is complex.
+        """
         if p.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
         super().begin(p, group, state)
