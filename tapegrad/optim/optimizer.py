@@ -245,8 +245,8 @@ class Optimizer:
 
         Raises:
             TypeError: it is no dictionary, or its parameters are a set, or no tensors.
-            ValueError: a parameter is no leaf, or is in another group; only some have names; an option without a default
-                is missing.
+            ValueError: a parameter is no leaf, or is in another group; only some have names; an option that has no
+                default is missing.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
