@@ -406,10 +406,7 @@ class PerParameter(Optimizer):
         Returns:
             what the closure returned, or None.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = loss_of(closure)
         with enable_grad() if self.defaults.get("differentiable") else no_grad():
             known = chain(partitions.get(self, ()), repeat(None))
             partitions[self] = list(map(self._update_group, self.param_groups, known))
@@ -593,6 +590,23 @@ def add_quotient(p: Tensor, numerator: Tensor, denominator: Tensor, factor: Any)
 
 
 # -- options -----------------------------------------------------------------------------------------------------------
+
+
+def loss_of(closure: Callable[[], Any] | None) -> Any:
+    """What a closure given to ``step`` returns, which computes gradients; None without one."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+def chosen(given: dict[str, Any], names: str) -> dict[str, Any]:
+    """The options of these names, in this order: of the arguments of an ``__init__``, as ``locals`` has them.
+
+    >>> chosen({"lr": 0.1, "eps": 1.0, "params": []}, "eps lr")
+    {'eps': 1.0, 'lr': 0.1}
+    """
+    return {name: given[name] for name in names.split()}
 
 
 def check_lr(lr: Any) -> None:
