@@ -23,6 +23,9 @@ OWN = "_compiled_call_impl"
 """What belongs to the very module, as it does when one is copied."""
 
 
+Found = dict[int, tuple[int, str, Any]]  # the number, the path and the tensor, by the tensor's identity
+
+
 class ModuleStructure:
     """A module without its tensors, in whose places there are numbers.
 
@@ -35,7 +38,7 @@ class ModuleStructure:
 
     __slots__ = ("attributes", "below", "kind", "numbers")
 
-    def __init__(self, module: Any, found: dict[int, tuple[int, str, Any]], known: dict[int, ModuleStructure], path: str):
+    def __init__(self, module: Any, found: Found, known: dict[int, ModuleStructure], path: str) -> None:
         known[id(module)] = self
         own = vars(module)
         self.kind = type(module)
@@ -94,7 +97,7 @@ def flatten(module: Any) -> tuple[list[str], list[Any], ModuleStructure]:
     >>> flatten(torch.nn.Linear(2, 3))[0]
     ['weight', 'bias']
     """
-    found: dict[int, tuple[int, str, Any]] = {}
+    found: Found = {}
     structure = ModuleStructure(module, found, {}, "")
     for _, path, tensor in found.values():
         if is_lazy(tensor):
@@ -116,7 +119,7 @@ def unflatten(structure: ModuleStructure, tensors: Iterable[Any]) -> Any:
     return structure.module(list(tensors), {})
 
 
-def number_of(tensor: Any, found: dict[int, tuple[int, str, Any]], path: str) -> int | None:
+def number_of(tensor: Any, found: Found, path: str) -> int | None:
     """The number of a tensor, which is found under a path now, and perhaps was before; None of None."""
     return None if tensor is None else found.setdefault(id(tensor), (len(found), path, tensor))[0]
 
