@@ -208,6 +208,18 @@ def test_what_is_watched_prints_and_is_drawn():
     assert "<svg" in watched._repr_html_() and "<table>" in watched._repr_html_()
 
 
+def test_deferred_programs_are_watched_from_outside():
+    """Statistics are no part of the program: that would be compiled for minutes, were there many of them."""
+    net = network()
+    with torch.deferred():
+        with torch.watch(net, every=2) as watched:
+            for _ in range(5):
+                net(torch.ones(1, 2)).sum().backward()
+            net(torch.ones(1, 2))
+    assert [row.step for row in watched.history if row.name == "2.bias"] == [0, 2, 4]
+    assert not any("statistics" in reason for reason in torch.execution.stats().reasons)
+
+
 def test_a_compiled_step_is_not_seen():
     net = network()
 

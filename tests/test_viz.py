@@ -207,8 +207,9 @@ def test_a_loop_is_one_box():
     w, loss = loop(50)
     picture = loss.graph({"w": w})
     assert str(picture).splitlines() == [
-        "graph of 151 nodes and 1 leaf", "tensor f32[]", "SumBackward0 f32[]", f"repeated {TIMES} 50",
-        "  AddBackward0 f32[2]", "  TanhBackward0 f32[2]", "  MulBackward0 f32[2]", "w f32[2]",
+        "graph of 151 nodes and 1 leaf", "saved for backward: 808 B", "tensor f32[]", "SumBackward0 f32[]",
+        f"repeated {TIMES} 50", "  AddBackward0 f32[2]", "  TanhBackward0 f32[2]  saves f32[2], 8 B",
+        "  MulBackward0 f32[2]   saves f32[2] f32[2], 16 B", "w f32[2]",
     ]  # fmt: skip
     carried = [edge for edge in picture.edges if edge.carried]
     assert [(edge.source.description.name, edge.target.description.name, edge.count) for edge in carried] == [
@@ -290,9 +291,11 @@ def test_modules_are_boxes_around_their_nodes():
     picture = loss.graph()
     outline = [line for line in str(picture).splitlines() if "weight" not in line and "bias" not in line]
     assert outline == [
-        "graph of 12 nodes and 12 leaves", "tensor f32[]", "SumBackward0 f32[]", "Whole", "  layers: Sequential",
-        f"    *: Sequential {TIMES} 5", "      1: Tanh", "        TanhBackward0 f32[1, 3]", "      0: Linear",
-        "        AddmmBackward0 f32[1, 3]", "  first: Linear", "    AddmmBackward0 f32[1, 3]",
+        "graph of 12 nodes and 12 leaves", "saved for backward: 260 B", "tensor f32[]", "SumBackward0 f32[]", "Whole",
+        "  layers: Sequential", f"    *: Sequential {TIMES} 5", "      1: Tanh",
+        "        TanhBackward0 f32[1, 3]   saves f32[1, 3], 12 B", "      0: Linear",
+        "        AddmmBackward0 f32[1, 3]  saves f32[1, 3] f32[3, 3], 48 B", "  first: Linear",
+        "    AddmmBackward0 f32[1, 3]      saves f32[1, 2], 8 B",
     ]  # fmt: skip
     kinds = {box.label: [one.label for one in box.ways_out()] for box in picture.boxes.values() if box.kind == "module"}
     assert kinds["1: Tanh"] == ["1: Tanh", "*: Sequential", "layers: Sequential", "Whole", "all"]
@@ -404,7 +407,8 @@ def test_an_error_in_a_module_ends_its_call():
     with torch.viz.record():
         y = Catching()(torch.ones(2, requires_grad=True)) * 3
     outline = str(y.graph()).splitlines()
-    assert outline[2:5] == ["MulBackward0 f32[2]", "Catching", "  MulBackward0 f32[2]"]
+    names = [line.partition("  saves")[0].rstrip() for line in outline]
+    assert names[3:6] == ["MulBackward0 f32[2]", "Catching", "  MulBackward0 f32[2]"]
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

@@ -139,13 +139,16 @@ class TapeGraph:
         return self.html()
 
     def __str__(self) -> str:
-        """An outline: every box on a line, indented by the groups that it is in."""
-        lines = []
+        """An outline: every box on a line, indented by the groups that it is in, with what stands in it."""
+        rows = []
         for box in self.boxes.values():
             depth = len(box.ways_out()) - 2
-            shape = "" if box.is_group and box.opens else " " + " ".join(box.description.details[:1])
-            lines.append("  " * depth + title_of(box) + shape.rstrip())
-        return "\n".join([self.caption[0], *lines])
+            first, *more = box.description.details or [""]
+            shape = "" if box.is_group and box.opens else " " + first
+            rows.append(("  " * depth + title_of(box) + shape.rstrip(), [] if box.is_group else more))
+        width = max((len(head) for head, more in rows if more), default=0)
+        lines = [head.ljust(width * bool(more)) + "".join("  " + one for one in more) for head, more in rows]
+        return "\n".join([*self.caption, *lines])
 
     def __repr__(self) -> str:
         return f"<{self.caption[0]}>"
@@ -176,9 +179,10 @@ def graph(
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> print(torch.viz.graph((w * 3).sum(), {"w": w}))
     graph of 2 nodes and 1 leaf
+    saved for backward: 8 B
     tensor f32[]
     SumBackward0 f32[]
-    MulBackward0 f32[2]
+    MulBackward0 f32[2]  saves f64[], 8 B
     w f32[2]
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
