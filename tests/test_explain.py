@@ -318,6 +318,13 @@ def test_a_gradient_that_is_there_is_described():
     assert torch.why_none(w).facts == (".grad is f32[2] (min 0, max 0, 0 nan, 0 inf)",)
 
 
+def test_the_list_that_holds_a_tensor_is_named(monkeypatch):
+    losses = [leaf(2).sum()]
+    monkeypatch.setattr(torch.viz, "losses", losses, raising=False)
+    found = {(row.name, row.place) for row in torch.who_holds(losses[0]).rows}
+    assert ("a list of 1", "losses of module tapegrad.viz") in found
+
+
 def test_why_a_gradient_is_none_without_the_loss():
     w = leaf(2)
     assert torch.why_none(w).reason.startswith("no graph that is alive leads to it")

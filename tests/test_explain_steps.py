@@ -74,6 +74,8 @@ def test_the_kinds_of_calls_of_a_compiled_module():
 
 @pytest.mark.parametrize("given", [(3,), (step,), (step, torch.ones(1))])
 def test_what_is_no_step_gets_a_sentence(given):
+    with pytest.raises(TypeError, match=r"^diff\(\): a function that is run wants arguments; .*lambda: step\(x\)"):
+        torch.viz.diff(lambda x: x, step)
     with pytest.raises(TypeError, match=r"^diff\(\): expected two functions without arguments, or one compiled step"):
         torch.viz.diff(*given)
 
