@@ -210,6 +210,15 @@ def test_what_is_watched_prints_and_is_drawn():
     assert "<svg" in watched._repr_html_() and "<table>" in watched._repr_html_()
 
 
+def test_calls_that_somebody_looks_at_are_told():
+    double = torch.compile(lambda x: x * 2)
+    with torch.autograd.set_record_source_lines(True):
+        double(torch.ones(2))
+    first, more = double.report().splitlines()
+    assert first == "0 calls, 0 of them replayed" and more.startswith("1 more ran as they stand: source lines are recorded")
+    assert "ran as they stand" in double._repr_html_()
+
+
 def test_deferred_programs_are_watched_from_outside():
     """Statistics are no part of the program: that would be compiled for minutes, were there many of them."""
     net = network()

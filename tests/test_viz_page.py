@@ -197,6 +197,11 @@ def test_all_groups_can_be_closed_and_opened(picture):
     assert opened == list(picture.boxes) and shown == "block"
 
 
+def test_where_nothing_opens_there_is_nothing_to_click():
+    page = (torch.ones(1, requires_grad=True) * 2).graph().html()
+    assert "<button" not in page and "querySelectorAll" in page
+
+
 @pytest.mark.parametrize("name", ["page_open.png", "page_closed.png"])
 def test_the_reference_shows_the_page(name):
     """As a browser has drawn it."""

@@ -170,5 +170,5 @@ function showTape(root) {
       draw();
     };
   }
-  root.querySelector(".controls").style.display = "block";
+  for (const controls of root.querySelectorAll(".controls")) controls.style.display = "block";
 }

@@ -187,9 +187,10 @@ def html_of(skeleton: Skeleton, opened: Collection[TapeBox], caption: Iterable[s
     drawn = svg_of(skeleton, opened, everything=True)
     name = f"tape-{next(_pages)}-{crc32(drawn.encode()):x}"  # a page may have pictures of several runs
     said = "".join(f"<div>{escape(line)}</div>" for line in caption)
+    controls = CONTROLS if any(box.opens for box in skeleton.top.boxes()) else ""
     data = json.dumps(data_of(skeleton, opened)).replace("</", "<\\/")
     return (
-        f'<div id="{name}" style="font: 12px ui-monospace, Menlo, Consolas, monospace">{said}{CONTROLS}'
+        f'<div id="{name}" style="font: 12px ui-monospace, Menlo, Consolas, monospace">{said}{controls}'
         '<div style="display: flex; align-items: flex-start; gap: 16px">'
         f'<div style="overflow: auto; min-width: 0">{drawn}</div><pre class="facts" style="{FACTS}"></pre></div>'
         f'<script type="application/json">{data}</script>'
