@@ -298,7 +298,10 @@ def test_why_a_gradient_is_none(program, reason, fact):
         (lambda v: (v * 2).detach(), "a gradient was lost in detach at .*{HERE}"),
         (lambda v: v.data, "a gradient was lost in data at .*{HERE}"),
         (lambda v: (v > 0).float(), "a gradient was lost in gt, whose result is torch.bool, at .*{HERE}"),
-        (torch.no_grad()(lambda v: v * 2), "lost in mul, which ran while grad mode was off, at .*{HERE}.*; grad mode was"),
+        (
+            torch.no_grad()(lambda v: v * 2),
+            "lost in mul, which ran while grad mode was off, at .*{HERE}.*; grad mode was",
+        ),
         (lambda v: v.sum().item(), r"detach\(\), .data, item\(\), tolist\(\), .* leave the graph"),
     ],
 )

@@ -215,7 +215,9 @@ def test_calls_that_somebody_looks_at_are_told():
     with torch.autograd.set_record_source_lines(True):
         double(torch.ones(2))
     first, more = double.report().splitlines()
-    assert first == "0 calls, 0 of them replayed" and more.startswith("1 more ran as they stand: source lines are recorded")
+    assert first == "0 calls, 0 of them replayed" and more.startswith(
+        "1 more ran as they stand: source lines are recorded"
+    )
     assert "ran as they stand" in double._repr_html_()
 
 

@@ -323,7 +323,9 @@ def test_groups_of_one_depth_open_together():
     class Deep(nn.Module):
         def __init__(self):
             super().__init__()
-            self.parts = nn.ModuleList(nn.Sequential(nn.Linear(2, 2), [nn.Tanh(), nn.ReLU()][i * i % 7 % 2]) for i in range(20))
+            self.parts = nn.ModuleList(
+                nn.Sequential(nn.Linear(2, 2), [nn.Tanh(), nn.ReLU()][i * i % 7 % 2]) for i in range(20)
+            )
 
         def forward(self, x):
             for part in self.parts:

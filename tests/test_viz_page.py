@@ -185,7 +185,8 @@ def test_clicks_close_boxes_and_open_them_again(picture, tmp_path):
 BUTTONS = """
 for (const name of ["close", "open"]) {
   root.querySelector(`[data-all='${name}']`).onclick();
-  found.push(root.querySelectorAll("[data-box]").filter(one => !one.hasAttribute("display")).map(one => one.dataset.box));
+  const shown = root.querySelectorAll("[data-box]").filter(one => !one.hasAttribute("display"));
+  found.push(shown.map(one => one.dataset.box));
 }
 found.push(root.querySelector(".controls").style.display);
 """

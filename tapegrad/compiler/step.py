@@ -38,9 +38,7 @@ from tapegrad.tensor.trees import TreeSpec, flatten
 ENTRY = 32 << 10
 """About how many bytes an entry takes."""
 
-WATCHED = (
-    "source lines are recorded, anomaly mode, a profiler, hooks on saved tensors or viz.record() look on, or a transform is on"
-)
+WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved tensors look on, or a transform is on"
 """Why a call is no program: somebody looks at what is computed, or has it computed in another way."""
 
 _OWN = frozenset({"function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared"})

@@ -60,11 +60,13 @@ DEFINITIONS = (
 )
 
 CONTROLS = (
-    '<div class="controls" style="display: none; margin-top: 4px">point at a box to know more, click a group to close or '
-    'open it: <button data-all="open">open all</button> <button data-all="close">close all</button></div>'
+    '<div class="controls" style="display: none; margin-top: 4px">point at a box to know more, '
+    'click a group to close or open it: <button data-all="open">open all</button> '
+    '<button data-all="close">close all</button></div>'
 )
 FACTS = (  # in sight however far one has scrolled
-    "position: sticky; top: 8px; flex: 1 1 14em; min-width: 14em; max-width: 40em; margin: 8px 4px; white-space: pre-wrap; overflow-wrap: anywhere"
+    "position: sticky; top: 8px; flex: 1 1 14em; min-width: 14em; max-width: 40em; margin: 8px 4px; "
+    "white-space: pre-wrap; overflow-wrap: anywhere"
 )
 
 SCRIPT = Path(__file__).with_name("opening.js")

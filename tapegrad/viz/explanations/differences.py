@@ -209,8 +209,9 @@ class NotedCurrency:
 def noted(step: Callable[[], Any]) -> list[Noted]:
     """What a step runs."""
     notes = Notes()
-    with set_record_source_lines(True), watching(
-        interceptor=notes.operator, backward_watcher=lambda currency: NotedCurrency(notes, currency)
+    with (
+        set_record_source_lines(True),
+        watching(interceptor=notes.operator, backward_watcher=lambda currency: NotedCurrency(notes, currency)),
     ):
         step()
     return notes.rows

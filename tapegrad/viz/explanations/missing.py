@@ -28,7 +28,6 @@ from tapegrad.viz.explanations.subjects import (
 from tapegrad.viz.explanations.walking import gradient_text, walk
 from tapegrad.viz.recording import record_of
 
-
 MOST_CUTS = 4
 """So many places are told at which gradients were lost."""
 
@@ -81,7 +80,9 @@ def reason_without_grad(tensor: Tensor) -> tuple[str, list[str | None]]:
         (what, place), *others = losses
         return what.rstrip(","), [None if place is None else f"at {place}", *(at(*one) for one in others)]
     if tensor.dtype.category < FLOATING:
-        hint = "what is to be learnt from has to be smooth: cross_entropy(logits, labels), say, not argmax or a comparison"
+        hint = (
+            "what is to be learnt from has to be smooth: cross_entropy(logits, labels), say, not argmax or a comparison"
+        )
         return f"its dtype is {tensor.dtype}: only floating-point and complex tensors have gradients", [hint]
     if tensor.is_inference():
         return "it was made in inference mode", ["clone() it outside, to compute with it there"]
@@ -213,8 +214,8 @@ def reason_on_the_way(end: Node, nodes: Sequence[Node], loss: Any) -> tuple[str,
         what = "a backward call ran through the graph, and the gradient was set to None since, or not kept"
         after = (
             "zero_grad() and .grad = None do that; torch.autograd.grad() touches no .grad, nor does backward(inputs=...) "
-            "of tensors that it does not name; and a node on the way may "
-            "have given none: why_none(tensor, loss) before backward() would see it"
+            "that of others; and a node on the way may have given none: why_none(tensor, loss) before backward() would "
+            "see it"
         )
         return what, [f"it was called at {place}" if place else None, after]
     stopped = stopping_node(loss, end)
