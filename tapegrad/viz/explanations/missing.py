@@ -213,8 +213,8 @@ def reason_on_the_way(end: Node, nodes: Sequence[Node], loss: Any) -> tuple[str,
         place = freed_by(freed)
         what = "a backward call ran through the graph, and the gradient was set to None since, or not kept"
         after = (
-            "zero_grad() and .grad = None do that; torch.autograd.grad() touches no .grad, nor does backward(inputs=...) "
-            "that of others; and a node on the way may have given none: why_none(tensor, loss) before backward() would "
+            "zero_grad() and .grad = None do that; torch.autograd.grad() touches no .grad, and backward(inputs=...) "
+            "none of others; and a node on the way may have given none: why_none(tensor, loss) before backward() would "
             "see it"
         )
         return what, [f"it was called at {place}" if place else None, after]

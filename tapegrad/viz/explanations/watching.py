@@ -5,7 +5,7 @@ On most steps there is one hook, on the model, which counts. Every so often a st
 hooks for this one call, which note what they return, and these tensors and the parameters get hooks for the gradients
 that arrive. When the model has returned, and when the backward pass is over, one kernel computes the statistics of all
 that was noted, and nobody waits for it: they are read when somebody looks at them. In deferred mode all of it is
-computed when the backward pass is over, by that kernel alone: as a part of the program it would be compiled for minutes.
+computed when the backward pass is over, by that kernel alone: within the program it would be compiled for minutes.
 """
 
 from __future__ import annotations
