@@ -45,7 +45,7 @@ def preformatted(text: str) -> str:
 
 def line(parts: Iterable[str]) -> str:
     """Some facts on a line."""
-    return f'<div style="color: #52606d">{escape(" · ".join(parts))}</div>'
+    return f'<div style="opacity: 0.7">{escape(" · ".join(parts))}</div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
