@@ -20,6 +20,7 @@ from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
+from tapegrad.execution.deferred import is_recording
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.execution.modes import run_recorded
 from tapegrad.execution.processes import processes
@@ -360,7 +361,7 @@ def currency_for(create_graph: bool) -> Any:
         currency = Tensors
     elif modes.inference:
         currency = InferenceValues
-    elif modes.deferred:
+    elif is_recording():
         currency = RecordedValues
     for watcher in thread.backward_watchers:
         currency = watcher(currency)

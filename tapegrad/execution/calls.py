@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tapegrad.caches import Cache
-from tapegrad.execution.deferred import LONGEST, recording
+from tapegrad.execution.costs import HOST_CALL, XLA_CALL
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import only_device
+from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.values import DeferredValue, Traced, materialized, new
 from tapegrad.tape.sources import defined
 
@@ -56,9 +58,28 @@ class Call:
         """What the kernel gave, without what it left out."""
         return (results,) if self.single else tuple(result for result in results if result is not None)
 
+    def likely_cost(self) -> float:
+        """The nanoseconds that a call is likely to take by itself; of kernels that run for any shapes it is a guess."""
+        known = self.kernel.cost_on_host()
+        if known is None and not self.kernel.arguments:
+            known = HOST_CALL + sum([one.nbytes for one in self.avals if one is not None]) / 8
+        return known or XLA_CALL
+
     def at_once(self, *values: Any) -> Any:
         """What the kernel gives; for arguments that no program can take."""
         return self.kernel.at_once(*map(materialized, values))
+
+    def otherwise(self, error: Exception, *values: Any) -> Any:
+        """What the kernel gives for arguments at which it failed; called while that error is handled.
+
+        Raises:
+            Exception: that error, in other words if there was no memory, where there is no other way.
+        """
+        if isinstance(error, MEMORY_ERRORS):
+            raise out_of_memory(error) from None
+        if isinstance(error, TypeError):
+            return self.at_once(*values)
+        raise error
 
 
 _recorders = Cache("recorders")
@@ -68,8 +89,25 @@ _recorders = Cache("recorders")
 def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
     """The Python that records a call in ``program``: its arguments are in variables, and so will be its results.
 
-    It uses the names of ``recording_names``, and raises ``Traced``.
+    Where nothing is recorded now (Note [What is worth recording] in ``prospects.py``), it calls the kernel. It uses the
+    names of ``recording_names``, and raises ``Traced``.
     """
+    arguments, targets = ", ".join(operands), ", ".join(results) + ("" if call.single else ",")
+    yield "if program.waits:"
+    yield "    program.waits -= 1"
+    for v in operands:
+        yield f"    if type({v}) is DeferredValue:"
+        yield f"        {v} = {v}.materialize()"
+    yield "    try:"
+    yield f"        {targets} = kernel({arguments})"
+    yield "    except Exception as error:"
+    yield f"        {targets} = call.otherwise({', '.join(['error', *operands])})"
+    yield "else:"
+    yield from (f"    {line}" for line in appending_lines(call, operands, results))
+
+
+def appending_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
+    """The Python that appends the instruction of a call to ``program``."""
     for i, v in enumerate(operands):
         found = f"program.slots.get(id({v})) or program.operand({v})"
         yield f"s{i} = {v}.slot if type({v}) is DeferredValue and {v}.program is program else {found}"
@@ -90,13 +128,14 @@ def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str])
     yield f"program.size = size + {len(made)}"
     yield "code.append(instruction)"
     yield from (f"values.append({result})" for result in made)
-    yield f"if size > {LONGEST}:"
+    yield "if size > program.limit:"
     yield "    program.grown()"
 
 
 def recording_names(call: Call) -> dict[str, Any]:
     """What the lines that record a call refer to."""
     names = {"recording": recording, "DeferredValue": DeferredValue, "Traced": Traced, "call": call, "new": new}
+    names["kernel"] = call.kernel.run
     return names | {f"aval{i}": aval for i, aval in enumerate(call.avals)}
 
 
