@@ -9,16 +9,19 @@ appliers (``dispatch/forward_code.py``, ``backward_code.py``) in the middle of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.caches import Cache
+from tapegrad.caches import Cache, remembered
 from tapegrad.execution.costs import HOST_CALL, XLA_CALL
 from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.values import DeferredValue, Traced, materialized, new
 from tapegrad.tape.sources import defined
+
+MANY = 16
+"""The Python that records a call of more arguments or results is not written down: to compile that takes longer."""
 
 
 class Call:
@@ -86,35 +89,51 @@ _recorders = Cache("recorders")
 """What records each call. Elsewhere a call would hold itself, and the kernel with what was compiled."""
 
 
-def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
+def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> tuple[str, ...]:
     """The Python that records a call in ``program``: its arguments are in variables, and so will be its results.
 
     Where nothing is recorded now (Note [What is worth recording] in ``prospects.py``), it calls the kernel. It uses the
     names of ``recording_names``, and raises ``Traced``.
     """
-    arguments, targets = ", ".join(operands), ", ".join(results) + ("" if call.single else ",")
-    yield "if program.waits:"
-    yield "    program.waits -= 1"
-    for v in operands:
-        yield f"    if type({v}) is DeferredValue:"
-        yield f"        {v} = {v}.materialize()"
-    yield "    try:"
-    yield f"        {targets} = kernel({arguments})"
-    yield "    except Exception as error:"
-    yield f"        {targets} = call.otherwise({', '.join(['error', *operands])})"
-    yield "else:"
-    yield from (f"    {line}" for line in appending_lines(call, operands, results))
+    absent = tuple(aval is None for aval in call.avals)
+    return _recording_lines(tuple(operands), tuple(results), absent, call.single)
 
 
-def appending_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
+@remembered("written code")
+def _recording_lines(
+    operands: tuple[str, ...], results: tuple[str, ...], absent: tuple[bool, ...], single: bool
+) -> tuple[str, ...]:
+    arguments, targets = ", ".join(operands), ", ".join(results) + ("" if single else ",")
+    given: Iterable[str] = ()
+    if max(len(operands), len(results)) > MANY:
+        recorded: Iterable[str] = [f"{', '.join(results)}, = program.append(call, ({arguments},))"]
+        called = f"kernel(*map(materialized, ({arguments},)))"
+    else:
+        recorded = appending_lines(operands, results, absent)
+        given = (f"    {v} = {v}.materialize() if type({v}) is DeferredValue else {v}" for v in operands)
+        called = f"kernel({arguments})"
+    return (
+        "if program.waits:",
+        "    program.waits -= 1",
+        *given,
+        "    try:",
+        f"        {targets} = {called}",
+        "    except Exception as error:",
+        f"        {targets} = call.otherwise({', '.join(['error', *operands])})",
+        "else:",
+        *(f"    {line}" for line in recorded),
+    )
+
+
+def appending_lines(operands: Sequence[str], results: Sequence[str], absent: Sequence[bool]) -> Iterator[str]:
     """The Python that appends the instruction of a call to ``program``."""
     for i, v in enumerate(operands):
         found = f"program.slots.get(id({v})) or program.operand({v})"
         yield f"s{i} = {v}.slot if type({v}) is DeferredValue and {v}.program is program else {found}"
     slots = "".join(f", s{i}" for i in range(len(operands)))
     made = []
-    for i, (aval, result) in enumerate(zip(call.avals, results, strict=True)):
-        if aval is None:
+    for i, (missing, result) in enumerate(zip(absent, results, strict=True)):
+        if missing:
             yield f"{result} = None"
             continue
         made.append(result)
@@ -135,7 +154,7 @@ def appending_lines(call: Call, operands: Sequence[str], results: Sequence[str])
 def recording_names(call: Call) -> dict[str, Any]:
     """What the lines that record a call refer to."""
     names = {"recording": recording, "DeferredValue": DeferredValue, "Traced": Traced, "call": call, "new": new}
-    names["kernel"] = call.kernel.run
+    names |= {"kernel": call.kernel.run, "materialized": materialized}
     return names | {f"aval{i}": aval for i, aval in enumerate(call.avals)}
 
 

@@ -49,6 +49,7 @@ from tapegrad.execution.values import (
     UNSEEN,
     DeferredValue,
     Traced,
+    deferred_value,
     is_tracer,
     known_array,
     new,
@@ -112,6 +113,27 @@ class Program:
             self.materialized.append(given)
             self.slots[id(given)] = slot
         return slot
+
+    def append(self, call: Any, given: Iterable[Any]) -> list[Any]:
+        """Append the instruction of a call, and give its results; what is written for calls of few does the same.
+
+        Raises:
+            Traced: an argument is a tracer.
+        """
+        instruction = call, *map(self.operand, given)
+        results = [None if aval is None else deferred_value(self, 0, aval) for aval in call.avals]
+        made = [value for value in results if value is not None]
+        count, first = len(made), -1
+        while first != self.size:  # else a finalizer has recorded something meanwhile
+            first = self.size
+            for slot, value in enumerate(made, first):
+                value.slot = slot
+        self.size = first + count
+        self.code += (instruction,)
+        self.values += made
+        if first > self.limit:
+            self.grown()
+        return results
 
     def known(self, given: Any) -> int | None:
         """The slot of an argument, if it has one already."""
