@@ -20,9 +20,8 @@ from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
-from tapegrad.execution.deferred import is_recording
 from tapegrad.execution.host import is_traced, ones
-from tapegrad.execution.modes import run_recorded
+from tapegrad.execution.modes import is_recording, run_recorded
 from tapegrad.execution.processes import processes
 from tapegrad.execution.values import known_array
 from tapegrad.ops.kinds import cast, zeros_of

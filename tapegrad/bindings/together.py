@@ -23,8 +23,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tapegrad.execution.deferred import is_recording
 from tapegrad.execution.host import from_host, may_look, to_host
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import forget_twin, hosted
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.spec import Spec

@@ -56,7 +56,6 @@ from tapegrad.execution.values import (
     number_key,
     quiet_numbers,
 )
-from tapegrad.tape.modes import thread
 
 LONGEST = 16384
 """A program is run when it has so many results. XLA's time to compile grows faster than the length of a program."""
@@ -273,11 +272,6 @@ def run(program: Program) -> None:
         with jax.core.eval_context(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
             pays = program_runner.content(program, wanted_of(program))
     recording.go_on(program, pays)
-
-
-def is_recording() -> bool:
-    """Whether calls that are made now are recorded, not computed."""
-    return thread.modes.deferred and not recording.program.waits
 
 
 def wanted_of(program: Program) -> bytes:

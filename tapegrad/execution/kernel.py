@@ -33,9 +33,9 @@ import numpy as np
 from tapegrad.caches import EXECUTABLE, Cache, Interned, weigh
 from tapegrad.execution.calls import Call
 from tapegrad.execution.capturing import capturing
-from tapegrad.execution.deferred import is_recording
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.forks import refuse_forked
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import WIDE, Tiered, Trace, by_shapes, hosted, is_concrete, one_cpu, quietly

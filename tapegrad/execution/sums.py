@@ -17,8 +17,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.deferred import is_recording
 from tapegrad.execution.kernel import Shaped, add_values, host_sum, is_here
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import forget_twin
 
 WORTH_DONATING = 1 << 18

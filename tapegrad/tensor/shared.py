@@ -40,9 +40,9 @@ import numpy as np
 
 from tapegrad.errors import message
 from tapegrad.execution.capturing import capturing
-from tapegrad.execution.deferred import is_recording
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import is_given_away, is_traced, own_value, to_host
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import Lent, forget_twin, hosted
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.tape.modes import alone
