@@ -42,7 +42,7 @@ from tapegrad.doors import Door
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device_of, get_default_device
 from tapegrad.execution.forks import refuse_forked
-from tapegrad.execution.prospects import VAIN, Prospects, still_waits
+from tapegrad.execution.prospects import VAIN, Prospects
 from tapegrad.execution.tiering import in_background
 from tapegrad.execution.values import (
     NUMBERS,
@@ -245,33 +245,34 @@ class _Recording(threading.local):
         else:
             self.others.pop(program.device, None)
 
-    def go_on(self, program: Program, pays: bool) -> None:
+    def go_on(self, program: Program, paid: int) -> None:
         """Decide, when a program has been run, whether what follows is recorded."""
         following, waits = self.program, program.waits
         if program.device is not None or following.code or following is program:
             return
         if program.code:
-            waits = self.prospects.waits_after(len(program.code), pays)
+            cut = program.size > program.limit < LONGEST
+            waits = self.prospects.waits_after(len(program.code), paid, cut)
         elif waits:
-            waits = still_waits(waits)
+            waits = self.prospects.still_wait(waits)
         following.waits, following.limit = waits, LONGEST if self.prospects.credit else VAIN
 
 
 recording = _Recording()
 
-program_runner: Door[Callable[[Program, bytes], bool]] = Door("program_runner", filled_by="execution/programs.py")
-"""What runs a program, of which these results are wanted, and says whether it paid to record it."""
+program_runner: Door[Callable[[Program, bytes], int]] = Door("program_runner", filled_by="execution/programs.py")
+"""What runs a program, of which these results are wanted; it says how often such were recorded, if that pays, else 0."""
 
 
 def run(program: Program) -> None:
     """Run the thread's program, and begin another one."""
     recording.renew(program)
-    pays = False
+    paid = 0
     if program.code:
         refuse_forked()
         with jax.core.eval_context(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
-            pays = program_runner.content(program, wanted_of(program))
-    recording.go_on(program, pays)
+            paid = program_runner.content(program, wanted_of(program))
+    recording.go_on(program, paid)
 
 
 def wanted_of(program: Program) -> bytes:

@@ -224,7 +224,7 @@ class CachedProgram:
 
         They have to come back for that, and their kernels to take longer, one by one, than XLA does for all of them.
         """
-        if self.seen <= SEEN_ENOUGH:
+        if self.seen < SEEN_ENOUGH:
             return False
         if self._gain is None:
             calls = Counter(instruction[0] for instruction in self.code)
@@ -340,8 +340,8 @@ def cached_program(program: Program, wanted: bytes) -> CachedProgram:
     return cached
 
 
-def run_program(program: Program, wanted: bytes) -> bool:
-    """Compute what is wanted of a program, and say whether it pays to record such programs."""
+def run_program(program: Program, wanted: bytes) -> int:
+    """Compute what is wanted of a program, and say how often such programs came, if it pays to record them; else 0."""
     cached, values = cached_program(program, wanted), program.values
     if not cached.seen:
         processes.agree("a program", program.inputs, lambda: [*map(shown, program.code), f"wanted: {wanted.hex()}"])
@@ -351,7 +351,7 @@ def run_program(program: Program, wanted: bytes) -> bool:
         value.array = found[slot]
         value.program = None
     values.clear()  # they know the program: without this there would be a cycle
-    return cached.pays(len(program.inputs))
+    return cached.seen * cached.pays(len(program.inputs))
 
 
 @atexit.register

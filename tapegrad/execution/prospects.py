@@ -7,12 +7,12 @@ do: loops of random lengths, ``while x.item() > 0``, a shape for each example. S
 is counted, in instructions: of programs that are new, and of those that come again, but of which NumPy computes the few
 kernels in less time than it takes to record them (``CachedProgram.pays``). After ``VAIN`` of them the thread
 *computes as calls come*: its program waits (``Program.waits``), and runners and appliers call kernels. That is ended at
-the end of a backward call, or of what else runs programs, when ``APART`` calls have passed: a program has to begin
-where the others do that it may be like. Then it is recorded again, in vain perhaps, a ninth of all.
+the end of a backward call, or of what else runs programs, when ``APART`` times as many calls have passed: a program has
+to begin where the others do that it may be like. So a ninth of all is recorded in vain.
 
 A program that pays gives credit: the next ``CREDIT`` that are new are recorded, however long they are. Without credit
-a program is run when it has ``VAIN`` results, and what follows is computed as it comes: so the first step of a
-long loop is not recorded, nor the second; in the third its beginning has come back, and that gives credit.
+a program is *cut*, and run, when it has ``VAIN`` results, and what follows is computed as it comes: so the first step
+of a long loop is not recorded, nor the second; in the third its beginning has come back, and that gives credit.
 
 Nobody can tell but by the clock. None of this is done where kernels wait for XLA, that is on other devices than one
 CPU, of several processes, where all is to be deterministic, and in captures (Note [Tiers] in ``tiering.py``).
@@ -28,13 +28,13 @@ VAIN = 512
 PROGRAM = 16
 """As many instructions as a program costs besides its own: it is looked up, and results are looked for."""
 
-APART = 8 * VAIN
-"""So many calls are computed as they come, at least, before a program is recorded again."""
+APART = 8
+"""So many times what was recorded in vain is computed as it comes, at least, before a program is recorded again."""
 
 MOST_APART = 1 << 16
-"""So many, if no backward call ends and nothing is run."""
+"""So many calls are, if that is not more, where no backward call ends and nothing is run."""
 
-CREDIT = 4
+CREDIT = 8
 """How many programs are recorded after one that pays, though they are new."""
 
 
@@ -44,27 +44,31 @@ class Prospects:
     Attributes:
         vain: how many instructions were recorded in vain since something paid.
         credit: how many programs are recorded yet, whatever they are.
+        due: how many calls are left, at most, when a program is recorded again.
     """
 
-    __slots__ = ("vain", "credit")
+    __slots__ = ("vain", "credit", "due")
 
     def __init__(self) -> None:
-        self.vain = self.credit = 0
+        self.vain = self.credit = self.due = 0
 
-    def waits_after(self, count: int, pays: bool) -> int:
-        """How many calls are computed as they come after a program of ``count`` instructions, which may have paid."""
-        if pays:
-            self.vain, self.credit = 0, CREDIT
-        elif self.credit:
-            self.credit -= 1
-        else:
-            self.vain += count + PROGRAM
-        if self.vain < VAIN or not in_background():
+    def waits_after(self, count: int, paid: int, cut: bool) -> int:
+        """How many calls are computed as they come after a program of ``count`` instructions; if it pays to record such
+        programs, it was recorded ``paid`` times.
+        """
+        if paid > (2 if cut else 1):
+            self.credit = CREDIT
+            self.vain = self.vain if cut else 0
             return 0
-        self.vain = 0
-        return MOST_APART
+        self.vain += count + PROGRAM
+        self.credit = max(self.credit - 1, 0)
+        if self.credit or self.vain < VAIN or not in_background():
+            return 0
+        least, self.vain = APART * self.vain, 0
+        waits = max(MOST_APART, 2 * least)
+        self.due = waits - least
+        return waits
 
-
-def still_waits(waits: int) -> int:
-    """How many calls are computed as they come after a place where a program might begin, of which so many were due."""
-    return waits if in_background() and MOST_APART - waits < APART else 0
+    def still_wait(self, waits: int) -> int:
+        """The same at a place where a program might begin, when calls have been computed as they came."""
+        return waits if in_background() and waits > self.due else 0
