@@ -103,7 +103,7 @@ def test_what_comes_back_and_is_long_enough_is_recorded_again():
     in_vain(x)
     with torch.no_grad():
         for _ in range(2 * prospects.APART * prospects.VAIN):
-            x + 1  # noqa: B018
+            x + 1
     found = []
     for _ in range(12):
         y = loop(x, 60)

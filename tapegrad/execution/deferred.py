@@ -261,7 +261,7 @@ class _Recording(threading.local):
 recording = _Recording()
 
 program_runner: Door[Callable[[Program, bytes], int]] = Door("program_runner", filled_by="execution/programs.py")
-"""What runs a program, of which these results are wanted; it says how often such were recorded, if that pays, else 0."""
+"""What runs a program, of which these results are wanted; it says how often such came, if they pay, else 0."""
 
 
 def run(program: Program) -> None:
