@@ -15,6 +15,7 @@ import pytest
 from compiled_programs import X, clear, compare, descend, leaf, loss_of, model
 
 import tapegrad as torch
+from tapegrad.compiler.guards import Guards
 
 FACTOR = 1.0
 SETTINGS = types.SimpleNamespace(factor=1.0, deep={"list": [1.0]})
@@ -551,3 +552,25 @@ def test_a_number_that_changes_may_become_infinite():
     for _ in range(4):
         numbers[0] *= 2
         assert scaled(torch.ones(2)).tolist() == [float("inf")] * 2
+
+
+def test_numbers_made_anew_and_sets_are_compared_without_looking_for_what_has_changed(monkeypatch):
+    seen, settings = {"train"}, {"rate": 0.5}
+
+    @torch.compile
+    def step(x):
+        return x * settings["rate"] if "train" in seen else x
+
+    x = torch.ones(2)
+    for _ in range(4):
+        assert step(x).tolist() == [0.5, 0.5]
+    changed, asked = Guards.changed, []
+    monkeypatch.setattr(Guards, "changed", lambda guards: asked.append(changed(guards)) or asked[-1])
+    settings["rate"] = float("0.5")
+    step(x)
+    assert not asked
+    seen.discard("train")
+    assert step(x).tolist() == [1.0, 1.0]
+    seen.add("train")
+    settings["rate"] = 2.0
+    assert step(x).tolist() == [2.0, 2.0]

@@ -55,6 +55,7 @@ def double_precision():
 def always(monkeypatch):
     monkeypatch.setattr(convolving, "_as_product", lambda *_: True)
     monkeypatch.setattr(convolving, "_as_products", lambda *_: True)
+    monkeypatch.setattr(convolving, "_as_sum", lambda *_: True)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -76,6 +77,15 @@ def test_products_are_the_gradient_of_the_weight(case, at_once, always, monkeypa
     assert "stablehlo.convolution" not in lowered(ours, x, g)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_a_sum_of_products_is_the_gradient_of_the_input(case, always):
+    x, w, g = drawn(case)
+    ours = partial(convolution.conv_transpose.function, output_size=case[2], **settings_of(case))
+    (expected,) = jax.vjp(lambda x: by_xla(case)(x, w), x)[1](g)
+    np.testing.assert_allclose(jax.jit(ours)(g, w), expected, atol=1e-12)
+    assert "stablehlo.convolution" not in lowered(ours, g, w)
+
+
 def is_product(x, w, dtype="float32", groups=1):
     """Whether convolution of these shapes is a product of matrices."""
     given = (jax.ShapeDtypeStruct(shape, dtype) for shape in (x, w))
@@ -91,13 +101,30 @@ def test_few_channels_and_single_places_are_products():
 
 def test_what_would_be_stored_is_bounded():
     assert not is_product((64, 3, 256, 256), (32, 3, 5, 5))
-    assert not is_product((8, 3, 32, 32), (2, 3, 3, 3))
+    assert not is_product((8, 7, 32, 32), (16, 7, 5, 5))  # 175 elements in a window, for 16 channels
+    assert is_product((8, 3, 32, 32), (2, 3, 3, 3))
 
 
 def test_other_types_groups_and_nothing_are_left_to_xla():
     assert not is_product((8, 3, 32, 32), (16, 3, 3, 3), "bfloat16")
     assert not is_product((8, 4, 32, 32), (16, 2, 3, 3), groups=2)
     assert not is_product((0, 3, 32, 32), (16, 3, 3, 3))
+
+
+def is_sum(x, w, **settings):
+    """Whether a transposed convolution of these shapes is a sum of products."""
+    given = (jax.ShapeDtypeStruct(shape, settings.get("dtype", "float32")) for shape in (x, w))
+    pads = {"stride": (1, 1), "padding": ((1, 1), (1, 1)), "dilation": (1, 1)}
+    ours = partial(convolving.transposed, groups=settings.get("groups", 1), **pads)
+    return "stablehlo.convolution" not in lowered(ours, *given)
+
+
+def test_few_channels_that_come_out_are_sums_of_products():
+    assert is_sum((8, 64, 16, 16), (6, 64, 5, 5))
+    assert not is_sum((8, 64, 16, 16), (16, 64, 5, 5))
+    assert not is_sum((64, 64, 64, 64), (6, 64, 5, 5))
+    assert not is_sum((8, 64, 16, 16), (6, 64, 5, 5), dtype="bfloat16")
+    assert not is_sum((8, 8, 16, 16), (4, 4, 5, 5), groups=2)
 
 
 def of_weight(x, y, kernel=(3, 3)):

@@ -21,7 +21,7 @@ from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
-from tapegrad.execution.modes import run_recorded
+from tapegrad.execution.modes import is_recording, run_recorded
 from tapegrad.execution.processes import processes
 from tapegrad.execution.values import known_array
 from tapegrad.ops.kinds import cast, zeros_of
@@ -360,7 +360,7 @@ def currency_for(create_graph: bool) -> Any:
         currency = Tensors
     elif modes.inference:
         currency = InferenceValues
-    elif modes.deferred:
+    elif is_recording():
         currency = RecordedValues
     for watcher in thread.backward_watchers:
         currency = watcher(currency)

@@ -139,8 +139,9 @@ class Guards:
                 if cell.cell_contents is not expected:
                     return self.changed() is None
             for container, key, expected in quick.items:
-                if container[key] is not expected:
-                    return self.changed() is None
+                found = container[key]
+                if found is not expected and not alike(found, expected):
+                    return False
             for function, code, defaults, keyword_defaults in quick.functions:
                 if (
                     function.__code__ is not code
@@ -165,7 +166,7 @@ class Guards:
         for container, identities, _, _ in self._keys:
             if tuple(map(id, container)) != identities:
                 return False
-        return not quick.more or self.changed() is None
+        return not quick.more or self._changed_inside() is None
 
     def _prepared(self) -> _Quick:
         quick = self._quick = _Quick([], [], [], [], bool(self._sets or self._arrays))
@@ -207,6 +208,10 @@ class Guards:
         for container, identities, _keys, name in self._keys:
             if tuple(map(id, container)) != identities:
                 return f"{name} has other keys than it had, or in another order"
+        return self._changed_inside()
+
+    def _changed_inside(self) -> str | None:
+        """The same of sets, and of NumPy's arrays."""
         for container, elements, name in self._sets:
             if not _all_alike(container, elements):
                 return f"{name} has other elements than it had"

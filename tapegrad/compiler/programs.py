@@ -7,7 +7,6 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.capture import Capture
-from tapegrad.compiler.guards import alike
 from tapegrad.compiler.leaving import memory_of
 from tapegrad.compiler.side_effects import SideEffects
 from tapegrad.compiler.sources import Input, TensorSources
@@ -24,21 +23,27 @@ class Programs:
         self, capture: Capture, inputs: Sequence[Input], effects: SideEffects, sources: TensorSources,
         arguments: Sequence[Any],
     ) -> StepExecutable:  # fmt: skip
-        """The program of a captured call. A Python number that is not what it was becomes an input of it."""
+        """The program of a captured call. A number that is not what it was becomes an input of it."""
         replaced = replaced_by(inputs, effects, sources, arguments)
-        code, numbers = capture.code, {i: one.of for i, one in enumerate(inputs) if one.kind == "number"}
+        code, numbers = capture.code, {i: one.of for i, one in enumerate(inputs) if is_number(one)}
         key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
         known: list[tuple[list[tuple], StepExecutable]] = self._executables.get(key) or self._executables.keep(key, [])
         before = next((one for one in known if one[0] == code), None)
         if before is not None:
-            same = {i: number for i, number in before[1].constants.items() if alike(number, numbers[i])}
-            if len(same) == len(before[1].constants):
+            had = before[1].constants.items()
+            same = {i: number for i, number in had if inputs[i].same(Input(inputs[i].kind, number))}
+            if len(same) == len(had):
                 return before[1]
             known.remove(before)
             numbers = same
         executable = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
         known.append((code, executable))
         return executable
+
+
+def is_number(one: Input) -> bool:
+    """Whether an input is a number that XLA may know: one of Python's, or an array of one element, as seeds are."""
+    return one.kind == "number" or (one.kind == "constant" and one.of.size == 1)
 
 
 def replaced_by(

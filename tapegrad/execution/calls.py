@@ -9,14 +9,19 @@ appliers (``dispatch/forward_code.py``, ``backward_code.py``) in the middle of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.caches import Cache
-from tapegrad.execution.deferred import LONGEST, recording
+from tapegrad.caches import Cache, remembered
+from tapegrad.execution.costs import HOST_CALL, XLA_CALL
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import only_device
+from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.values import DeferredValue, Traced, materialized, new
 from tapegrad.tape.sources import defined
+
+MANY = 16
+"""The Python that records a call of more arguments or results is not written down: to compile that takes longer."""
 
 
 class Call:
@@ -56,27 +61,79 @@ class Call:
         """What the kernel gave, without what it left out."""
         return (results,) if self.single else tuple(result for result in results if result is not None)
 
+    def likely_cost(self) -> float:
+        """The nanoseconds that a call is likely to take by itself; of kernels that run for any shapes it is a guess."""
+        known = self.kernel.cost_on_host()
+        if known is None and not self.kernel.arguments:
+            known = HOST_CALL + sum([one.nbytes for one in self.avals if one is not None]) / 8
+        return known or XLA_CALL
+
     def at_once(self, *values: Any) -> Any:
         """What the kernel gives; for arguments that no program can take."""
         return self.kernel.at_once(*map(materialized, values))
+
+    def otherwise(self, error: Exception, *values: Any) -> Any:
+        """What the kernel gives for arguments at which it failed; called while that error is handled.
+
+        Raises:
+            Exception: that error, in other words if there was no memory, where there is no other way.
+        """
+        if isinstance(error, MEMORY_ERRORS):
+            raise out_of_memory(error) from None
+        if isinstance(error, TypeError):
+            return self.at_once(*values)
+        raise error
 
 
 _recorders = Cache("recorders")
 """What records each call. Elsewhere a call would hold itself, and the kernel with what was compiled."""
 
 
-def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> Iterator[str]:
+def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> tuple[str, ...]:
     """The Python that records a call in ``program``: its arguments are in variables, and so will be its results.
 
-    It uses the names of ``recording_names``, and raises ``Traced``.
+    Where nothing is recorded now (Note [What is worth recording] in ``prospects.py``), it calls the kernel. It uses the
+    names of ``recording_names``, and raises ``Traced``.
     """
+    absent = tuple(aval is None for aval in call.avals)
+    return _recording_lines(tuple(operands), tuple(results), absent, call.single)
+
+
+@remembered("written code")
+def _recording_lines(
+    operands: tuple[str, ...], results: tuple[str, ...], absent: tuple[bool, ...], single: bool
+) -> tuple[str, ...]:
+    arguments, targets = ", ".join(operands), ", ".join(results) + ("" if single else ",")
+    given: Iterable[str] = ()
+    if max(len(operands), len(results)) > MANY:
+        recorded: Iterable[str] = [f"{', '.join(results)}, = program.append(call, ({arguments},))"]
+        called = f"kernel(*map(materialized, ({arguments},)))"
+    else:
+        recorded = appending_lines(operands, results, absent)
+        given = (f"    {v} = {v}.materialize() if type({v}) is DeferredValue else {v}" for v in operands)
+        called = f"kernel({arguments})"
+    return (
+        "if program.waits:",
+        "    program.waits -= 1",
+        *given,
+        "    try:",
+        f"        {targets} = {called}",
+        "    except Exception as error:",
+        f"        {targets} = call.otherwise({', '.join(['error', *operands])})",
+        "else:",
+        *(f"    {line}" for line in recorded),
+    )
+
+
+def appending_lines(operands: Sequence[str], results: Sequence[str], absent: Sequence[bool]) -> Iterator[str]:
+    """The Python that appends the instruction of a call to ``program``."""
     for i, v in enumerate(operands):
         found = f"program.slots.get(id({v})) or program.operand({v})"
         yield f"s{i} = {v}.slot if type({v}) is DeferredValue and {v}.program is program else {found}"
     slots = "".join(f", s{i}" for i in range(len(operands)))
     made = []
-    for i, (aval, result) in enumerate(zip(call.avals, results, strict=True)):
-        if aval is None:
+    for i, (missing, result) in enumerate(zip(absent, results, strict=True)):
+        if missing:
             yield f"{result} = None"
             continue
         made.append(result)
@@ -90,13 +147,14 @@ def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str])
     yield f"program.size = size + {len(made)}"
     yield "code.append(instruction)"
     yield from (f"values.append({result})" for result in made)
-    yield f"if size > {LONGEST}:"
+    yield "if size > program.limit:"
     yield "    program.grown()"
 
 
 def recording_names(call: Call) -> dict[str, Any]:
     """What the lines that record a call refer to."""
     names = {"recording": recording, "DeferredValue": DeferredValue, "Traced": Traced, "call": call, "new": new}
+    names |= {"kernel": call.kernel.run, "materialized": materialized}
     return names | {f"aval{i}": aval for i, aval in enumerate(call.avals)}
 
 

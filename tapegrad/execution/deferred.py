@@ -29,6 +29,7 @@ pure, so that it does no harm if the other thread runs them too.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -41,11 +42,14 @@ from tapegrad.doors import Door
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device_of, get_default_device
 from tapegrad.execution.forks import refuse_forked
+from tapegrad.execution.prospects import VAIN, Prospects
+from tapegrad.execution.tiering import in_background
 from tapegrad.execution.values import (
     NUMBERS,
     UNSEEN,
     DeferredValue,
     Traced,
+    deferred_value,
     is_tracer,
     known_array,
     new,
@@ -67,11 +71,13 @@ class Program:
         slots: where an input is: by its identity, or a number by type and value.
         materialized: deferred values that are inputs as arrays.
         device: where it is run; None where there is only one device.
-        held: whether it waits, however long it grows.
+        held: whether it is not run, however long it grows; ``limit``: how many results it may have, else.
+        waits: how many calls are computed as they come, before one is recorded (Note [What is worth recording]).
         unseen: a range of slots whose results nobody has seen, and the slots in it of which that is not so.
     """
 
-    __slots__ = ("code", "values", "size", "inputs", "slots", "materialized", "device", "held", "unseen")
+    __slots__ = ("code", "values", "size", "inputs", "slots", "materialized", "device", "held", "unseen", "limit",
+                 "waits")  # fmt: skip
 
     def __init__(self, device: Any = None) -> None:
         self.device = device
@@ -81,7 +87,7 @@ class Program:
         self.inputs: list[Any] = []
         self.slots: dict[Any, int] = {}
         self.materialized: list[DeferredValue] = []
-        self.held = False
+        self.held, self.limit, self.waits = False, VAIN, 0
         self.unseen: tuple[range, Sequence[int]] = (range(0), ())
 
     def operand(self, given: Any) -> int:
@@ -106,6 +112,27 @@ class Program:
             self.materialized.append(given)
             self.slots[id(given)] = slot
         return slot
+
+    def append(self, call: Any, given: Iterable[Any]) -> list[Any]:
+        """Append the instruction of a call, and give its results; what is written for calls of few does the same.
+
+        Raises:
+            Traced: an argument is a tracer.
+        """
+        instruction = call, *map(self.operand, given)
+        results = [None if aval is None else deferred_value(self, 0, aval) for aval in call.avals]
+        made = [value for value in results if value is not None]
+        count, first = len(made), -1
+        while first != self.size:  # else a finalizer has recorded something meanwhile
+            first = self.size
+            for slot, value in enumerate(made, first):
+                value.slot = slot
+        self.size = first + count
+        self.code += (instruction,)
+        self.values += made
+        if first > self.limit:
+            self.grown()
+        return results
 
     def known(self, given: Any) -> int | None:
         """The slot of an argument, if it has one already."""
@@ -147,7 +174,9 @@ class Program:
 
     def grown(self) -> None:
         """It is long."""
-        if not self.held:
+        if self.limit < LONGEST and not in_background():
+            self.limit = LONGEST
+        elif not self.held:
             run(self)
 
     def evaluate(self, value: DeferredValue) -> Any:
@@ -186,10 +215,12 @@ class _Recording(threading.local):
     Attributes:
         program: the program, where there is only one device, or where what is computed is captured.
         others: the programs by device, where there are several.
+        prospects: whether it pays to record more.
     """
 
     def __init__(self) -> None:
         self.program = Program()
+        self.prospects = Prospects()
         self.others: dict[Any, Program] = {}
 
     def on(self, device: Any) -> Program:
@@ -214,20 +245,34 @@ class _Recording(threading.local):
         else:
             self.others.pop(program.device, None)
 
+    def go_on(self, program: Program, paid: int) -> None:
+        """Decide, when a program has been run, whether what follows is recorded."""
+        following, waits = self.program, program.waits
+        if program.device is not None or following.code or following is program:
+            return
+        if program.code:
+            cut = program.size > program.limit < LONGEST
+            waits = self.prospects.waits_after(len(program.code), paid, cut)
+        elif waits:
+            waits = self.prospects.still_wait(waits)
+        following.waits, following.limit = waits, LONGEST if self.prospects.credit else VAIN
+
 
 recording = _Recording()
 
-program_runner: Door[Callable[[Program, bytes], None]] = Door("program_runner", filled_by="execution/programs.py")
-"""What runs a program, of which these results are wanted."""
+program_runner: Door[Callable[[Program, bytes], int]] = Door("program_runner", filled_by="execution/programs.py")
+"""What runs a program, of which these results are wanted; it says how often such came, if they pay, else 0."""
 
 
 def run(program: Program) -> None:
     """Run the thread's program, and begin another one."""
     recording.renew(program)
+    paid = 0
     if program.code:
         refuse_forked()
         with jax.core.eval_context(), quiet_numbers():  # what was recorded is no part of what jax may be tracing
-            program_runner.content(program, wanted_of(program))
+            paid = program_runner.content(program, wanted_of(program))
+    recording.go_on(program, paid)
 
 
 def wanted_of(program: Program) -> bytes:
@@ -257,3 +302,10 @@ def _lone() -> int:
 
 
 _HELD = _lone()
+
+
+def _after_fork() -> None:
+    recording.program.waits = 0  # so that what is computed meets ``refuse_forked``
+
+
+os.register_at_fork(after_in_child=_after_fork)

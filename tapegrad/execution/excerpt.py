@@ -50,6 +50,8 @@ def present_place() -> ProgramPlace | None:
     if only_device() is None or capturing.by is not None:
         return None
     program = recording.program
+    if program.waits:
+        return None
     return ProgramPlace(program, program.size, len(program.code), len(program.inputs))
 
 

@@ -35,6 +35,7 @@ from tapegrad.execution.calls import Call
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.forks import refuse_forked
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import WIDE, Tiered, Trace, by_shapes, hosted, is_concrete, one_cpu, quietly
@@ -354,7 +355,7 @@ def add_values(left: Any, right: Any) -> Any:
         key = left.aval, right.aval
         record = _sums.get(key) or _sums.keep(key, _add.of(left).call_for((left, right)).record)
         return record(left, right)
-    if type(left) is type(right) is np.ndarray and left.shape == right.shape and not thread.modes.deferred:
+    if type(left) is type(right) is np.ndarray and left.shape == right.shape and not is_recording():
         return host_sum(left, right)
     return _add(left, right)
 

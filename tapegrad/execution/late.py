@@ -81,10 +81,11 @@ def _finder(bad: Callable, settings: tuple, shape: tuple[int, ...], dtype: np.dt
         x = x.astype(jnp.int64) if x.dtype.kind in "iu" and x.dtype != np.uint64 else x
         given = bad(x, *settings)
         which, numbers = given if isinstance(given, tuple) else (given, x)
-        place = jnp.argmax(which)
-        whole = numbers.shape == which.shape and numbers.dtype.kind in "iub"
-        number = numbers.reshape(-1)[place].astype(jnp.int64) if whole else jnp.int64(0)
-        return jnp.where(which.any(), jnp.stack([place.astype(jnp.int64) + 1, number]), 0)
+        places = jnp.arange(which.size)
+        place = jnp.where(which.reshape(-1), places, which.size).min(initial=which.size)  # one reduction, not three
+        whole = numbers.shape == which.shape and numbers.dtype.kind in "iub" and which.size
+        number = numbers.reshape(-1)[jnp.minimum(place, which.size - 1)].astype(jnp.int64) if whole else jnp.int64(0)
+        return jnp.where(place < which.size, jnp.stack([place.astype(jnp.int64) + 1, number]), 0)
 
     return Kernel(find, name="check", wide=True)
 

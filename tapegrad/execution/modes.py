@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tapegrad.errors import message
-from tapegrad.execution.deferred import run_recorded
+from tapegrad.execution.deferred import recording, run_recorded
 from tapegrad.tape.modes import set_default_modes, thread
 
 EXECUTIONS = ("immediate", "deferred")
@@ -83,6 +83,11 @@ def set_execution(how: str) -> None:
 def get_execution() -> str:
     """How this thread's operators are computed: ``"immediate"`` or ``"deferred"``."""
     return EXECUTIONS[thread.modes.deferred_enabled]
+
+
+def is_recording() -> bool:
+    """Whether calls that are made now are recorded, not computed."""
+    return thread.modes.deferred and not recording.program.waits
 
 
 @contextmanager

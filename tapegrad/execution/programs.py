@@ -40,7 +40,7 @@ from tapegrad.execution.kernel import scoped
 from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.processes import processes
-from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, settings, tier_stats
+from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, in_background, settings, tier_stats
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.progress import waiting
 from tapegrad.tape.modes import thread
@@ -61,6 +61,9 @@ SEEN_ENOUGH = 2
 
 KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
 """Nanoseconds that it takes to run one kernel after the other, and that XLA takes for each argument and result."""
+
+PROGRAM_CALL, INSTRUCTION_CALL = 15_000.0, 700.0
+"""Nanoseconds that a program takes besides what it computes, and each instruction to be recorded: measured."""
 
 
 class SubprogramExecutable:
@@ -133,11 +136,6 @@ class SubprogramExecutable:
         return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
 
 
-def in_background() -> bool:
-    """Whether programs are compiled on another thread, while their kernels are run one by one."""
-    return hosted() and settings.background and not settings.deterministic
-
-
 class Due(NamedTuple):
     """A piece that is compiled in the background: what is put in its place then, and its trace."""
 
@@ -190,7 +188,8 @@ class CachedProgram:
         seen: how many times such a program was run; ``asked``: it is to be compiled at once.
     """
 
-    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_asked", "_owed", "__weakref__")
+    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_asked", "_owed", "_gain",
+                 "__weakref__")  # fmt: skip
 
     def __init__(self, code: list[tuple], wanted: bytes, asked: bool = False) -> None:
         self.code, self.wanted = code, wanted
@@ -199,6 +198,7 @@ class CachedProgram:
         self._asked, self._owed = asked, 0.0
         self._fine = is_fine(code)
         self._batched: Batched | None = None
+        self._gain: float | None = None
         self._steps: list[SubprogramStep] | None = None
 
     def run(self, inputs: list[Any]) -> list[Any] | dict[int, Any]:
@@ -218,6 +218,19 @@ class CachedProgram:
             return self._run_by_kernels(inputs)
         found = self.batch(inputs)
         return self._run_pieces(inputs) if found is None else found
+
+    def pays(self, inputs: int) -> bool:
+        """Whether it pays to record such programs, of so many inputs. See Note [What is worth recording].
+
+        They have to come back for that, and their kernels to take longer, one by one, than XLA does for all of them.
+        """
+        if self.seen < SEEN_ENOUGH:
+            return False
+        if self._gain is None:
+            calls = Counter(instruction[0] for instruction in self.code)
+            each = sum(count * (call.likely_cost() + KERNEL_CALL - INSTRUCTION_CALL) for call, count in calls.items())
+            self._gain = each - PROGRAM_CALL - XLA_CALL - XLA_ARGUMENT * (inputs + len(self.slots))
+        return self._gain > 0
 
     def _waits(self) -> bool:
         """Whether it is compiled in the background; not if the user has asked for it."""
@@ -327,8 +340,8 @@ def cached_program(program: Program, wanted: bytes) -> CachedProgram:
     return cached
 
 
-def run_program(program: Program, wanted: bytes) -> None:
-    """Compute what is wanted of a program."""
+def run_program(program: Program, wanted: bytes) -> int:
+    """Compute what is wanted of a program, and say how often such programs came, if it pays to record them; else 0."""
     cached, values = cached_program(program, wanted), program.values
     if not cached.seen:
         processes.agree("a program", program.inputs, lambda: [*map(shown, program.code), f"wanted: {wanted.hex()}"])
@@ -338,6 +351,7 @@ def run_program(program: Program, wanted: bytes) -> None:
         value.array = found[slot]
         value.program = None
     values.clear()  # they know the program: without this there would be a cycle
+    return cached.seen * cached.pays(len(program.inputs))
 
 
 @atexit.register

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.execution.kernel import Shaped, add_values, host_sum, is_here
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import forget_twin
-from tapegrad.tape.modes import thread
 
 WORTH_DONATING = 1 << 18
 """From how many bytes on it pays."""
@@ -42,7 +42,7 @@ def add_into(left: Any, right: Any, holder: Any = None) -> Any:
     """
     if getattr(left, "size", 0) < FEW or left.nbytes < WORTH_DONATING:  # the first of them is quick to tell
         return add_values(left, right)
-    if thread.modes.deferred or not (is_here(left) and is_here(right)):
+    if is_recording() or not (is_here(left) and is_here(right)):
         return add_values(left, right)
     if left.shape != right.shape or left.dtype != right.dtype:
         return add_values(left, right)

@@ -128,6 +128,11 @@ def hosted() -> bool:
     return settings.tiers != "xla" and one_cpu()
 
 
+def in_background() -> bool:
+    """Whether XLA compiles on another thread, while kernels are run one by one."""
+    return hosted() and settings.background and not settings.deterministic
+
+
 Results = tuple[list[tuple[tuple[int, ...], np.dtype] | None], bool]
 """Shape and dtype of each result of a kernel, None for one that is left out; and whether it is one, not in a tuple."""
 

@@ -21,13 +21,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
-from jax import lax
 
 from tapegrad.dispatch.plan import Plan
 from tapegrad.ops.checks import checked, cpp_name, refuse_dtypes
-from tapegrad.ops.convolving import Pairs, convolved, weight_between
+from tapegrad.ops.convolving import Pairs, convolved, transposed, weight_between
 from tapegrad.ops.kinds import broadcast_to, conj, multilinear
-from tapegrad.ops.matmul import FULL, affine
+from tapegrad.ops.matmul import affine
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import view
@@ -156,14 +155,7 @@ def _declare_transposed(name: str, **facts: Any) -> Operator:
     def operator(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
         """What ``convolution`` takes from ``output_size`` elements to ``x``, transposed. See the Note."""
         pairs = _transposed_padding(x.shape[2:], output_size, weight.shape[2:], stride, padding, dilation)
-        flipped, ones = _flipped(weight, groups), (1,) * len(stride)
-        if tuple(stride) == ones:
-            return _with_bias(convolved(x, flipped, ones, pairs, dilation, groups), bias)
-        y = lax.conv_general_dilated(
-            x, flipped, ones, pairs,
-            lhs_dilation=stride, rhs_dilation=dilation, feature_group_count=groups, precision=FULL,
-        )  # fmt: skip
-        return _with_bias(y, bias)
+        return _with_bias(transposed(x, _flipped(weight, groups), stride, pairs, dilation, groups), bias)
 
     return operator
 

@@ -42,9 +42,10 @@ from tapegrad.errors import message
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import is_given_away, is_traced, own_value, to_host
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import Lent, forget_twin, hosted
 from tapegrad.execution.windows import CONJUGATED, NEGATED
-from tapegrad.tape.modes import alone, thread
+from tapegrad.tape.modes import alone
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.storage import InferenceStorage, Storage
 
@@ -156,7 +157,7 @@ class SharedStorage(Storage):
     @property
     def operand(self) -> Any:
         """All of it, for a call that is made now: the host may read it where it lies."""
-        if thread.modes.deferred or not hosted() or self.is_released():
+        if is_recording() or not hosted() or self.is_released():
             return self.value
         return self.memory.lent(self.memory.array)
 
@@ -249,7 +250,7 @@ def replace_part(
 
 def lent_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: np.dtype) -> Any:
     """What a window shows of shared memory, for a call that is made now; None if it has to be read."""
-    if thread.modes.deferred or not hosted() or not is_shared(storage):
+    if is_recording() or not hosted() or not is_shared(storage):
         return None
     return storage.memory.lent(storage.memory.part(shape, strides, offset, dtype))
 

@@ -1,0 +1,178 @@
+"""What is not worth recording is computed as it comes, in deferred mode too. See Note [What is worth recording]."""
+
+import os
+import random
+import sys
+import warnings
+
+import jax
+import pytest
+
+import tapegrad as torch
+from tapegrad.execution import deferred, prospects
+from tapegrad.execution.tiering import settings
+from tapegrad.execution.values import DeferredValue
+from tapegrad.tensor.tensor import value_of
+
+pytestmark = pytest.mark.once("it is deferred here")
+
+
+@pytest.fixture(autouse=True)
+def background(monkeypatch):
+    """XLA compiles on a thread of its own, as it does outside tests; nothing is known of this thread's programs."""
+    monkeypatch.setattr(settings, "background", True)
+    torch.execution.clear_caches()
+    deferred.recording.__init__()
+    with torch.deferred():
+        yield
+    deferred.recording.__init__()
+
+
+def is_recorded(tensor):
+    return type(value_of(tensor)) is DeferredValue
+
+
+def loop(x, times):
+    """So many times two operators."""
+    for _ in range(times):
+        x = x * 0.5 + 1
+    return x
+
+
+def in_vain(x):
+    """Programs of which no two are alike, as many as it takes."""
+    for times in range(1, 40):
+        loop(x, times).sum().item()
+    assert not is_recorded(x + 1)
+
+
+def recorded_programs(run):
+    """How many programs were recorded."""
+    before = torch.execution.stats()
+    run()
+    after = torch.execution.stats()
+    return after.hits + after.misses - before.hits - before.misses
+
+
+def test_programs_that_never_come_back_are_computed_as_they_come():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    assert is_recorded(x + 1)
+    lengths = random.Random(0).sample(range(1, 400), 300)
+
+    def run():
+        for length in lengths:
+            loop(x, length).sum().backward()
+
+    assert recorded_programs(run) < 60
+    with torch.execution.tiers("xla"):
+        y = torch.tensor([1.0, 2.0], requires_grad=True)
+        for length in lengths:
+            loop(y, length).sum().backward()
+    assert torch.allclose(x.grad, y.grad)
+
+
+def test_what_numpy_computes_sooner_than_it_is_recorded_is_computed_as_it_comes():
+    a = torch.tensor(2.0, requires_grad=True)
+
+    def run():
+        for start in range(1, 100):
+            x = start + 0 * a
+            while (x * x - a).abs().item() > 1e-3:
+                x = x - (x * x - a) / (2 * x)
+            x.backward()
+
+    assert recorded_programs(run) < 100
+    assert a.grad.item() / 99 == pytest.approx(0.5 / 2**0.5, rel=1e-3)
+
+
+def test_a_long_loop_is_not_recorded_whole_before_it_has_come_back():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    length = 2 * prospects.APART * prospects.VAIN
+    assert not is_recorded(loop(x, prospects.VAIN))
+    found = []
+    for _ in range(6):
+        y = loop(x, length)
+        found.append(is_recorded(y))
+        y.sum().backward()
+    assert found[0] is False
+    assert found[-1] is True
+
+
+def test_what_comes_back_and_is_long_enough_is_recorded_again():
+    x = torch.ones(64, 64, requires_grad=True)
+    in_vain(x)
+    with torch.no_grad():
+        for _ in range(2 * prospects.APART * prospects.VAIN):
+            x + 1
+    found = []
+    for _ in range(12):
+        y = loop(x, 60)
+        found.append(is_recorded(y))
+        y.sum().backward()
+    assert found[-1] is True
+    assert deferred.recording.prospects.credit == prospects.CREDIT
+
+
+def test_nothing_is_computed_before_its_time_where_all_is_deterministic():
+    x = torch.ones(3)
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert is_recorded(loop(x, 2 * prospects.VAIN))
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_what_was_recorded_and_what_was_not_are_one_graph():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    first = x * x
+    in_vain(x)
+    assert not is_recorded(first * 3)
+    (grad,) = torch.autograd.grad((first * 3).sum(), x, create_graph=True)
+    assert grad.tolist() == [6.0, 12.0]
+    grad.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_a_trace_and_a_compiled_step_are_what_they_are():
+    x = torch.ones(3)
+    in_vain(x)
+    traced = jax.jit(lambda array: value_of(torch.interop.from_jax_array(array) * x + 1))
+    assert traced(jax.numpy.ones(3)).tolist() == [2.0] * 3
+    step = torch.compile(lambda y: (y * x).sum())
+    assert [step(torch.full((3,), float(i))).item() for i in range(4)] == [0.0, 3.0, 6.0, 9.0]
+
+
+def test_errors_are_the_same_ones():
+    x = torch.ones(3)
+    in_vain(x)
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        x[torch.tensor([7])]
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        x + torch.ones(2)
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_calls_of_many_arguments_and_results(computed):
+    x = torch.arange(60.0).reshape(20, 3).requires_grad_()
+    if computed:
+        in_vain(torch.ones(2))
+    rows = x.unbind()
+    assert is_recorded(rows[19]) is not computed
+    torch.stack([row * number for number, row in enumerate(rows)]).sum().backward()
+    assert x.grad.tolist() == [[float(number)] * 3 for number in range(20)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it forks")
+def test_a_forked_process_computes_nothing():
+    x = torch.ones(3)
+    in_vain(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if not child:
+        try:
+            (x + 1).tolist()
+        except RuntimeError as error:
+            os._exit(0 if "forked" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
