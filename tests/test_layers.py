@@ -61,7 +61,7 @@ ORDERS = {
     "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
     "dispatch": [
         "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
-        "plan", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
+        "plan", "moulds", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
     "autograd": [

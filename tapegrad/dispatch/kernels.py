@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.dispatch.levels import lifted_forward
-from tapegrad.dispatch.structures import fit_of
+from tapegrad.dispatch.structures import Fit, Sought
 from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
@@ -30,19 +30,26 @@ class Kernels:
     __slots__ = ("forward", "outputs", "single", "wide", "backwards", "fit", "_recorded", "__weakref__")
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
+        sought = Sought.of(op, specs, settings) if has_structure(specs) else None
+        self.backwards: dict[tuple, Any] = {}
+        self._recorded: Call | None = None
+        self.fit: Fit | None = None if sought is None else sought.known()
+        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+        if self.fit is not None:
+            op.check(specs, settings)
+            self._of_fit(op, specs, settings, self.fit, arguments)
+            return
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
-        self.fit = fit_of(op, specs, settings) if has_structure(specs) else None
+        self.fit = None if sought is None else sought.made(op, specs, settings)
         if self.fit is None:
             trace = abstract(function, arguments)
             results, self.single = trace.results
             self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
         else:
             self.single, self.outputs = self.fit.structure.single, self.fit.outputs
-        types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
-        self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
+        self.wide = self._touches_64_bits(op, specs, settings)
         if any(isinstance(spec, Spec) and spec.level for spec in specs):
             self.forward: Any = lifted_forward(op, specs, settings)
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
@@ -53,8 +60,25 @@ class Kernels:
             self.forward = Kernel(
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
-        self.backwards: dict[tuple, Any] = {}
-        self._recorded: Call | None = None
+
+    def _of_fit(self, op: Any, specs: tuple, settings: dict, fit: Fit, arguments: list) -> None:
+        """The same where there is a structure: nothing is traced, nor prepared before that is necessary."""
+        structure = fit.structure
+        self.single, self.outputs = structure.single, fit.outputs
+        if structure.wide is None:
+            structure.wide = self._touches_64_bits(op, specs, settings)
+        self.wide = structure.wide
+
+        def function(*values: Any) -> Any:
+            return op.prepare(specs, settings)(*values)
+
+        self.forward = Kernel(
+            function, name=op.name, wide=self.wide, arguments=arguments, known=fit.forward, settings=settings
+        )
+
+    def _touches_64_bits(self, op: Any, specs: tuple, settings: dict) -> bool:
+        types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
+        return any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
 
     def _shapes(self, *values: Any) -> Any:
         """What stands for a call's results where there is no data. See Note [Values without data]."""

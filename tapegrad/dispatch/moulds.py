@@ -1,0 +1,96 @@
+"""Moulds: what is decided once for the plans of calls that differ in numbers alone.
+
+Note [Moulds]
+To make a plan takes ten times as long as a small call, and most of what it decides does not depend on lengths: what is
+saved, which arguments need an edge, the Python that runs. Calls that fit one structure (Note [Structures]) and whose
+specs differ in their shapes alone have all this in common. The first of them is planned as ever, and leaves its plan
+and the code that was written for it in the structure, as a ``Mould``. Those of other lengths are cast: the plan is
+copied, what does depend on lengths (specs, kernels) is put in its place, and the code is given other names. Where the
+host runs the kernels, not even these are made: see Note [Shared kernels] in ``execution/shared.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+from tapegrad.dispatch.kernels import abstract_argument
+from tapegrad.dispatch.plan import Plan
+from tapegrad.dispatch.structures import Fit
+from tapegrad.execution.shared import SMALL, SharedKernel
+from tapegrad.execution.symbolic import GeneralTrace
+from tapegrad.tape.modes import Modes
+from tapegrad.tape.sources import function_of
+from tapegrad.tensor.spec import Spec
+
+_UNKNOWN: Any = object()
+
+
+class Mould:
+    """A plan without what depends on lengths, and the code of its functions.
+
+    Attributes:
+        runners, appliers: what makes those of a plan, with and without a kernel that is shared.
+    """
+
+    __slots__ = ("runners", "appliers", "_plan", "_shares", "_forward", "_backward")
+
+    def __init__(self, plan: Plan) -> None:
+        self.runners: dict[SharedKernel | None, Casting] = {}
+        self.appliers: dict[SharedKernel | None, Casting] = {}
+        self._plan = plan.formulas()
+        self._plan.applier, self._plan.mould = plan.applier, self
+        self._forward = self._backward = _UNKNOWN
+
+    def cast(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
+        """The plan for other lengths."""
+        return self._plan.like(specs, settings, fit)
+
+    def shared_forward(self, plan: Plan) -> SharedKernel | None:
+        """The kernel that is shared, for calls of a plan; None if the plan needs one of its own."""
+        structure = plan.fit.structure
+        if self._forward is _UNKNOWN:
+            examples = [abstract_argument(spec) for spec in plan.specs if spec is not None]
+            self._forward = _shared(structure.forward, structure.names, examples)
+        return self._forward if _is_small(plan, self._forward) else None
+
+    def shared_backward(self, plan: Plan) -> SharedKernel | None:
+        """The same for the gradients that plans of this mould compute where all are given and wanted."""
+        structure = plan.fit.structure
+        if self._backward is _UNKNOWN:
+            given = (True,) * plan.slots
+            passing = not any(plan.needed) or plan.passes
+            general = None if passing else structure.backward(plan, plan.needed, given)
+            self._backward = _shared(general, structure.names, plan.backward_arguments(given), sum(given))
+        return self._backward if _is_small(plan, self._backward) else None
+
+
+def _shared(general: GeneralTrace | None, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> Any:
+    return None if general is None else SharedKernel(general, names, examples, checked)
+
+
+def _is_small(plan: Plan, shared: SharedKernel | None) -> bool:
+    """Whether the host runs a plan's kernel, whatever comes."""
+    if shared is None:
+        return False
+    most = max([spec.numel for spec in (*plan.specs, *plan.out_specs) if isinstance(spec, Spec)])
+    return most <= SMALL and shared.pays(plan.fit.growth)
+
+
+class Casting:
+    """A function that was written for a plan, to be given to others: its code, and the names that mean the same."""
+
+    __slots__ = ("name", "code", "names")
+
+    def __init__(self, name: str, code: CodeType, names: dict[str, Any]) -> None:
+        self.name, self.code, self.names = name, code, names
+
+    def made(self, names: dict[str, Any]) -> Callable:
+        """The function, with names that mean something else for each plan."""
+        return function_of(self.code, self.name, {**self.names, **names})
+
+
+def mould_key(specs: tuple, modes: Modes) -> tuple:
+    """What plans of one mould have in common besides their structure."""
+    return (modes, *[spec.flags if isinstance(spec, Spec) else spec for spec in specs])
