@@ -48,7 +48,7 @@ def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
     """Stands in for the ``applier`` of a plan until its first use makes it."""
     if any(grad is None for grad in grads):
         return node.apply_some(grads, None)
-    apply = node.plan.applier = applier(node.plan, [*grads, *node.saved_values()])
+    apply = applier(node.plan, [*grads, *node.saved_values()])
     with quiet_numbers():
         return apply(node, grads, saved)
 
@@ -63,25 +63,34 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     mould = plan.mould
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
     shared = None if mould is None else mould.shared_backward(plan)
-    call = None
+    call, moves = None, plan.moving is not None
     if shared is not None:
-        names |= shared.names(plan.fit.numbers, [spec.shape for spec in plan.out_specs])
+        shapes = [spec.shape for spec in plan.out_specs]
+        names |= {"keys": shared.keys, "shapes": shapes} if moves else {}
+        names |= shared.names(plan.fit.numbers, shapes)
     elif not plan.passes:
+        moves = False
         names |= kernels_of(plan)
         if plan.modes.deferred and not plan.mixed and plan.device is not META and not any(map(is_traced, values)):
             call = plan.backward_kernel(plan.needed, (True,) * plan.slots).call_for(values)
             names |= recording_names(call)
     if mould is None:
-        return casting_of(plan, call).made(names)
-    if shared not in mould.appliers:
-        mould.appliers[shared] = casting_of(plan, shared=shared)
-    return mould.appliers[shared].made(names)
+        plan.applier = casting_of(plan, call).made(names)
+        return plan.applier
+    if (shared, moves) not in mould.appliers:
+        mould.appliers[shared, moves] = casting_of(plan, shared=shared, moves=moves)
+    plan.applier = mould.appliers[shared, moves].made(names)
+    if moves:
+        plan.moving[0] = plan.applier
+    return plan.applier
 
 
-def casting_of(plan: Plan, call: Call | None = None, shared: SharedKernel | None = None) -> Casting:
+def casting_of(
+    plan: Plan, call: Call | None = None, shared: SharedKernel | None = None, moves: bool = False
+) -> Casting:  # fmt: skip
     """What makes a plan's applier: see ``source_of``."""
     names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
-    return Casting("apply", code_of(source_of(plan, call, shared)), names)
+    return Casting("apply", code_of(source_of(plan, call, shared, moves)), names)
 
 
 def kernels_of(plan: Plan) -> dict[str, Callable]:
@@ -100,16 +109,19 @@ def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
     return node.apply_some(grads, None)
 
 
-def source_of(plan: Plan, call: Call | None = None, shared: SharedKernel | None = None) -> str:
+def source_of(
+    plan: Plan, call: Call | None = None, shared: SharedKernel | None = None, moves: bool = False
+) -> str:  # fmt: skip
     """The source of a plan's applier.
 
     ``call`` is how the call of the backward kernel is recorded, if it is; ``shared`` is tried before the kernel: Note
-    [Shared kernels] in ``execution/shared.py``.
+    [Shared kernels] in ``execution/shared.py``; ``moves``: its keys are asked for at each call.
     """
-    return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in _lines(plan, call, shared))
+    lines = _lines(plan, call, shared, moves)
+    return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in lines)
 
 
-def _lines(plan: Plan, call: Call | None, shared: SharedKernel | None) -> Iterator[str]:
+def _lines(plan: Plan, call: Call | None, shared: SharedKernel | None, moves: bool) -> Iterator[str]:
     grads = [f"grad{i}" for i in range(plan.slots)]
     special = [f"{grad} is None" for grad in grads]
     if plan.saved_outputs and not plan.modes.surviving:  # somebody made a storage of an output: it may be written to
@@ -130,6 +142,8 @@ def _lines(plan: Plan, call: Call | None, shared: SharedKernel | None) -> Iterat
         return
     values = ", ".join(operands)
     if shared is not None:
+        if moves and shared.key_names:
+            yield f"{', '.join(shared.key_names)}, = keys(node.plan.fit.numbers, shapes)"
         yield f"found = None if thread.modes.deferred else shared({', '.join([*shared.key_names, values])})"
         yield f"return node.plan.backward(node.plan.needed, {(True,) * plan.slots})({values}) if found is None else found"
         return

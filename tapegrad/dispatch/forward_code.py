@@ -31,11 +31,11 @@ from tapegrad.dispatch.jvp import forwarding
 from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.lost_gradients import note_losses
 from tapegrad.dispatch.kernels import has_structure
-from tapegrad.dispatch.moulds import Casting, Mould, mould_key
+from tapegrad.dispatch.moulds import Casting, Mould, Moving, mould_key
 from tapegrad.dispatch.operator_node import node_class_of
 from tapegrad.dispatch.plan import Plan, check_devices
 from tapegrad.dispatch.saved import held, snapshot
-from tapegrad.dispatch.structures import Sought
+from tapegrad.dispatch.structures import Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
@@ -79,7 +79,12 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         elif op.by_jax is not None and thread.modes.subgradient == "jax":
             run = op.plan_cache.keep(key, op.by_jax(specs, settings))
         else:
+            run = None if forwards(specs) else moving(op, specs, settings)
+            if run is not None:
+                return run(*args)
             run = planned(op, specs, settings)
+            if run is None:
+                return call(op, args, settings)
             if forwards(specs):
                 run = forwarding(op, settings, run)
             run = op.plan_cache.keep(key, run)
@@ -93,8 +98,11 @@ def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
     return Plan(op, specs, settings, thread.modes, node_class_of, first_applier)
 
 
-def planned(op: Any, specs: tuple, settings: dict) -> Callable:
-    """The runner of a call that is new: cast, if there is a mould, which is left for others, if there may be one."""
+def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
+    """The runner of a call that is new: cast, if there is a mould, which is left for others, if there may be one.
+
+    None if one for all settings has been made instead.
+    """
     modes = thread.modes
     if not op.moves:
         check_devices(specs)
@@ -103,11 +111,36 @@ def planned(op: Any, specs: tuple, settings: dict) -> Callable:
     key, fit = mould_key(specs, modes), Sought.of(op, specs, settings).known()
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:
-        return runner(mould.cast(specs, settings, fit))  # type: ignore[arg-type]
-    plan = plan_of(op, specs, settings)
-    if plan.fit is not None:
-        plan.fit.structure.moulds[key] = plan.mould = Mould(plan)
-    return runner(plan)
+        plan = mould.cast(specs, settings, fit)  # type: ignore[arg-type]
+    else:
+        plan = plan_of(op, specs, settings)
+        if plan.fit is not None:
+            plan.fit.structure.moulds[key] = plan.mould = Mould(plan)
+    return None if plan.mould is not None and begins_to_move(plan) else runner(plan)
+
+
+def moving(op: Any, specs: tuple, settings: dict) -> Callable | None:
+    """The runner of a call that is new in numbers alone that move. See Note [Moving settings] in ``moulds.py``."""
+    skeleton, numbers = without_numbers(settings)
+    if not numbers:
+        return None
+    key = (thread.modes, *specs, skeleton)
+    found = op.plans.get(key) or op.plan_cache.get(key)
+    return None if found is None else found.runner(settings, numbers)
+
+
+def begins_to_move(plan: Plan) -> bool:
+    """Have one runner for all settings made, if the plan before this one differed in settings alone."""
+    mould, op = plan.mould, plan.op
+    same, mould.last = mould.last == plan.specs, plan.specs
+    if not same or not plan.fit.structure.moving or forwards(plan.specs):
+        return False
+    skeleton, numbers = without_numbers(plan.given)
+    key, shared = (plan.modes, *plan.specs, skeleton), mould.shared_forward(plan)
+    if not numbers or shared is None or op.plan_cache.get(key) is not None:
+        return False
+    op.plan_cache.keep(key, Moving(plan, runner(plan, moves=True), shared))
+    return True
 
 
 def told(value: Any) -> Any:
@@ -165,30 +198,33 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
         _replayed.values = outer
 
 
-def runner(plan: Plan, forward: Callable | None = None) -> Callable:
+def runner(plan: Plan, forward: Callable | None = None, moves: bool = False) -> Callable:
     """The function that makes the calls of a plan. See Note [Runners are written].
 
-    ``forward`` is run in place of the plan's kernel, if it is given.
+    ``forward`` is run in place of the plan's kernel, if it is given. A runner for settings that move takes a plan and the
+    keys of what is shared before the arguments: Note [Moving settings] in ``moulds.py``.
     """
     names = {} if plan.recorded is None else recording_names(plan.recorded)
     names |= {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
-    names["plan"] = plan
     shared = None if plan.mould is None or forward is not None else plan.mould.shared_forward(plan)
+    if not moves:
+        names["plan"] = plan
     if shared is not None:
-        names |= shared.names(plan.fit.numbers)
+        names |= {"shared": shared.run} if moves else shared.names(plan.fit.numbers)
     elif forward is not None or plan.recorded is None:
         names["forward"] = forward or plan.kernels.at_once
     if plan.mould is None or forward is not None:
         return casting_of(plan, forward is not None, shared).made(names)
-    runners = plan.mould.runners
-    if shared not in runners:
-        runners[shared] = casting_of(plan, shared=shared)
-    return runners[shared].made(names)
+    runners, key = plan.mould.runners, (shared, moves)
+    if key not in runners:
+        runners[key] = casting_of(plan, shared=shared, moves=moves)
+    return runners[key].made(names)
 
 
-def casting_of(plan: Plan, replayed: bool = False, shared: SharedKernel | None = None) -> Casting:
+def casting_of(plan: Plan, replayed: bool = False, shared: SharedKernel | None = None, moves: bool = False) -> Casting:
     """What makes a plan's runner: see ``source_of``."""
-    return Casting("run", code_of(source_of(plan, replayed, shared)), {**_NAMES, "node_class": plan.node_class})
+    code = code_of(source_of(plan, replayed, shared, moves))
+    return Casting("run", code, {**_NAMES, "node_class": plan.node_class})
 
 
 def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
@@ -197,13 +233,16 @@ def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
         watcher(plan, args, results)
 
 
-def source_of(plan: Plan, replayed: bool = False, shared: SharedKernel | None = None) -> str:
+def source_of(
+    plan: Plan, replayed: bool = False, shared: SharedKernel | None = None, moves: bool = False
+) -> str:  # fmt: skip
     """The source of a plan's runner.
 
     ``replayed``: something else is run in place of the kernel. ``shared`` is tried before it: Note [Shared kernels] in
-    ``execution/shared.py``.
+    ``execution/shared.py``. ``moves``: see ``runner``.
     """
-    arguments = ", ".join(f"x{i}" for i in range(len(plan.specs)))
+    given = ["plan", *shared.key_names] if moves and shared is not None else []
+    arguments = ", ".join([*given, *(f"x{i}" for i in range(len(plan.specs)))])
     return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan, replayed, shared))
 
 

@@ -7,11 +7,18 @@ specs differ in their shapes alone have all this in common. The first of them is
 and the code that was written for it in the structure, as a ``Mould``. Those of other lengths are cast: the plan is
 copied, what does depend on lengths (specs, kernels) is put in its place, and the code is given other names. Where the
 host runs the kernels, not even these are made: see Note [Shared kernels] in ``execution/shared.py``.
+
+Note [Moving settings]
+A setting that is another number at each call, a dropout's ``p`` that is annealed, would cost a plan each time, and push
+others out of the memory. When the second number has come, what the kernel computes is known for all of them. So from
+then on there is one runner for all, which is given the numbers with the arguments (``Moving``); only the node has a plan
+of its own, a copy with other settings. A number that comes back many times gets a plan like others, which is quicker.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -31,14 +38,17 @@ class Mould:
     """A plan without what depends on lengths, and the code of its functions.
 
     Attributes:
-        runners, appliers: what makes those of a plan, with and without a kernel that is shared.
+        runners, appliers: what makes those of a plan, with and without a kernel that is shared, and for settings that
+            move.
+        last: the specs of the plan that was made last.
     """
 
-    __slots__ = ("runners", "appliers", "_plan", "_shares", "_forward", "_backward")
+    __slots__ = ("last", "runners", "appliers", "_plan", "_shares", "_forward", "_backward")
 
     def __init__(self, plan: Plan) -> None:
-        self.runners: dict[SharedKernel | None, Casting] = {}
-        self.appliers: dict[SharedKernel | None, Casting] = {}
+        self.runners: dict[tuple, Casting] = {}
+        self.appliers: dict[tuple, Casting] = {}
+        self.last = plan.specs if plan.fit.structure.always else None
         self._plan = plan.formulas()
         self._plan.applier, self._plan.mould = plan.applier, self
         self._forward = self._backward = _UNKNOWN
@@ -89,6 +99,47 @@ class Casting:
     def made(self, names: dict[str, Any]) -> Callable:
         """The function, with names that mean something else for each plan."""
         return function_of(self.code, self.name, {**self.names, **names})
+
+
+class Moving:
+    """A runner for all values of some numbers among the settings. See Note [Moving settings].
+
+    Args:
+        plan: the plan of one of the calls.
+        run: ``run(plan, *keys, *arguments)``.
+        shared: the kernel, which ``keys`` are for.
+    """
+
+    __slots__ = ("_plan", "_run", "_shared", "_lengths", "_fixed", "_appliers", "_last", "_times")
+
+    def __init__(self, plan: Plan, run: Callable, shared: SharedKernel) -> None:
+        structure, numbers = plan.fit.structure, plan.fit.numbers
+        self._plan, self._run, self._shared = plan.formulas(), run, shared
+        self._lengths = [length for spec in plan.specs if isinstance(spec, Spec) for length in spec.shape]
+        places = range(len(numbers))
+        self._fixed = [(place, numbers[place]) for place in places if place not in structure.moving]
+        self._appliers = self._plan.moving = [plan.applier]
+        self._last: Any = None
+        self._times = 0
+
+    def runner(self, settings: dict, numbers: list) -> Callable | None:
+        """What runs a call with these settings, in which these are the numbers; None if it needs a plan like others."""
+        structure = self._plan.fit.structure
+        found = structure.read(*self._lengths, *numbers)
+        if found is None or any([found[place] != number for place, number in self._fixed]):
+            return None
+        if numbers == self._last:
+            self._times += 1
+            if self._times > OFTEN:
+                return None
+        else:
+            self._last, self._times = numbers, 0
+        plan = self._plan.moved(settings, Fit(structure, found), self._appliers[0])
+        return partial(self._run, plan, *self._shared.keys(found))
+
+
+OFTEN = 8
+"""How many times in a row a number comes back that is given a plan."""
 
 
 def mould_key(specs: tuple, modes: Modes) -> tuple:

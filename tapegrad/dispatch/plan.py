@@ -51,6 +51,7 @@ class Plan:
         level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
         fit: the structure, if there is one, and what its symbols are.
+        moving: where its applier belongs, for calls with other settings: Note [Moving settings] in ``moulds.py``.
         mould: what it has in common with plans of other lengths, if that is known: Note [Moulds] in ``moulds.py``.
     """
 
@@ -58,7 +59,7 @@ class Plan:
         "op", "settings", "given", "specs", "_kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "_sources", "applier", "node_class",
         "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded", "mould",
-        "fit", "__weakref__",
+        "fit", "moving", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -116,6 +117,7 @@ class Plan:
             self._decide_saves()
         self.mould: Any = None
         self.fit = self._kernels.fit
+        self.moving: list | None = None
 
     def _decide_saves(self) -> None:
         """Read off the names of the formulas in use what has to be saved."""
@@ -169,6 +171,12 @@ class Plan:
         if self._sources != {}:
             plan._sources = None
             plan._decide_saved_specs()
+        return plan
+
+    def moved(self, settings: dict, fit: Fit, applier: Callable) -> Plan:
+        """The plan of a call that differs in settings that no shape depends on. See Note [Moving settings]."""
+        plan = self.twin()
+        plan.given, plan.settings, plan.fit, plan.applier = settings, {**self.op.defaults, **settings}, fit, applier
         return plan
 
     @property

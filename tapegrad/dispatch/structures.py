@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.patterns import Pattern, order_of, pattern_of, reader, symbols_in
+from tapegrad.dispatch.patterns import Pattern, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
@@ -100,6 +100,12 @@ class Sought(NamedTuple):
     def made(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
         """The structure that the call fits, made now, if a call before gives reason to. It is asked only once."""
         return self.family.fit(op, specs, settings, self.numbers)
+
+
+def without_numbers(settings: dict) -> tuple[Any, list[Any]]:
+    """Settings without their numbers, to look things up with, and the numbers."""
+    numbers: list[Any] = []
+    return _skeleton(tuple(settings.items()), numbers), numbers
 
 
 def _skeleton(value: Any, numbers: list[Any]) -> Any:
@@ -200,6 +206,8 @@ class Structure:
         names: what stands for numbers, in order: Note [Names of a pattern] in ``patterns.py``.
         read: ``read(*numbers)`` gives what these are for a call that fits, None for another.
         outputs: ``outputs(*numbers)``, of those, gives the shapes of the results.
+        moving: the places of those names that the shapes of arguments and results do not depend on.
+        always: whether arguments had these shapes whenever it was needed so far.
         count: how many elements results had when it was made.
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
         forward: what the host runs; None if the kernel is XLA's.
@@ -229,6 +237,10 @@ class Structure:
         self.dtypes = [from_numpy(result.dtype) for result in results]
         self.shapes = [tuple(result.shape) for result in results]
         self.outputs = shapes_for(self.shapes, self.names)
+        shown = {name for shape in self.shapes for size in shape for name in names_in(str(size))}
+        self.moving = [place for place, name in enumerate(self.names) if name[0] != "n" and name not in shown]
+        lengths = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
+        self.always = all(isinstance(number, int) for number in pattern[:lengths])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
         self.forward = self._written(closed, tree)
 

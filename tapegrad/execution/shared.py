@@ -28,6 +28,8 @@ from tapegrad.execution.symbolic import GeneralTrace
 from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, quietly
 from tapegrad.tape.sources import defined
 
+asarray = np.asarray
+
 SMALL = 4096
 """Up to so many elements an array is small: it may be kept alive by a view of a part of it."""
 
@@ -63,10 +65,13 @@ class SharedKernel:
         awaiting_decisions.add(self)
 
     def names(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> dict[str, Any]:
-        """What plans call ``shared`` and its keys, for what symbols and floats are and the shapes of checked arguments."""
-        floats = [np.asarray(numbers[place]) for place in self._floats]
-        keys = *shapes[: self._checked], *[numbers[place] for place in self._places], *floats
-        return {"shared": self.run, **dict(zip(self.key_names, keys, strict=True))}
+        """What plans call ``run`` and its keys."""
+        return {"shared": self.run, **dict(zip(self.key_names, self.keys(numbers, shapes), strict=True))}
+
+    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
+        """What is given before the arguments, for what symbols and floats are and the shapes of checked arguments."""
+        floats = [asarray(numbers[place]) for place in self._floats]
+        return [*shapes[: self._checked], *[numbers[place] for place in self._places], *floats]
 
     def pays(self, growth: float) -> bool:
         """Whether the host runs it where there are ``growth`` times as many results as when it was made."""
