@@ -60,8 +60,8 @@ OPS = [
 ORDERS = {
     "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
     "dispatch": [
-        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
-        "plan", "moulds", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
+        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "pieces",
+        "kernels", "plan", "looping", "moulds", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
     "autograd": [

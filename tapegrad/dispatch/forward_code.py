@@ -31,8 +31,10 @@ from tapegrad.dispatch.jvp import forwarding
 from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.lost_gradients import note_losses
 from tapegrad.dispatch.kernels import has_structure
+from tapegrad.dispatch.looping import are_usual, looping_applier, looping_runner
 from tapegrad.dispatch.moulds import Casting, Mould, Moving, mould_key
 from tapegrad.dispatch.operator_node import node_class_of
+from tapegrad.dispatch.pieces import MANY
 from tapegrad.dispatch.plan import Plan, check_devices
 from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.dispatch.structures import Sought, without_numbers
@@ -108,12 +110,16 @@ def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
         check_devices(specs)
     if modes.deferred or not one_cpu() or not has_structure(specs):
         return runner(plan_of(op, specs, settings))
-    key, fit = mould_key(specs, modes), Sought.of(op, specs, settings).known()
+    fit = Sought.of(op, specs, settings).known() if len(specs) <= MANY else None
+    key = mould_key(specs, modes)
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:
         plan = mould.cast(specs, settings, fit)  # type: ignore[arg-type]
     else:
         plan = plan_of(op, specs, settings)
+        if plan.kernels.many and are_usual(modes):
+            plan.applier = looping_applier
+            return looping_runner(plan, runner)
         if plan.fit is not None:
             plan.fit.structure.moulds[key] = plan.mould = Mould(plan)
     return None if plan.mould is not None and begins_to_move(plan) else runner(plan)

@@ -123,7 +123,13 @@ class Plan:
         """Read off the names of the formulas in use what has to be saved."""
         op = self.op
         self._sources = None
-        located = [place for places in self.sources.values() for place in places]
+        wanted = [position for position, needed in zip(self.positions, self.needed, strict=True) if needed]
+        each = {op.formula(position): position for position in wanted}  # once for all elements of a variadic input
+        located = [
+            op.locate(name, position, self.specs, self.num_outputs)
+            for formula, position in each.items()
+            for name in formula.names
+        ]
         inputs = sorted({place[1] for place in located if place[0] == "input"} | {
             i for place in located if place[0] == "inputs" for i in place[1]
         }, key=lambda i: (op.field(op.input_name(i)), i))  # fmt: skip
