@@ -31,13 +31,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.dispatch.moulds import Casting
+from tapegrad.dispatch.moulds import Casting, float_backward
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
-from tapegrad.execution.shared import SharedKernel
+from tapegrad.execution.shared import Shared
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
 from tapegrad.tape.sources import code_of
@@ -62,8 +62,10 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         return some
     mould = plan.mould
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
-    shared = None if mould is None else mould.shared_backward(plan)
+    shared: Shared | None = None if mould is None else mould.shared_backward(plan)
     call, moves = None, plan.moving is not None
+    if moves and shared is None and not plan.passes:
+        shared = float_backward(plan)
     if shared is not None:
         shapes = [spec.shape for spec in plan.out_specs]
         names |= {"keys": shared.keys, "shapes": shapes} if moves else {}
@@ -77,16 +79,17 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     if mould is None:
         plan.applier = casting_of(plan, call).made(names)
         return plan.applier
-    if (shared, moves) not in mould.appliers:
-        mould.appliers[shared, moves] = casting_of(plan, shared=shared, moves=moves)
-    plan.applier = mould.appliers[shared, moves].made(names)
+    key = shared and len(shared.key_names), moves
+    if key not in mould.appliers:
+        mould.appliers[key] = casting_of(plan, shared=shared, moves=moves)
+    plan.applier = mould.appliers[key].made(names)
     if moves:
         plan.moving[0] = plan.applier
     return plan.applier
 
 
 def casting_of(
-    plan: Plan, call: Call | None = None, shared: SharedKernel | None = None, moves: bool = False
+    plan: Plan, call: Call | None = None, shared: Shared | None = None, moves: bool = False
 ) -> Casting:  # fmt: skip
     """What makes a plan's applier: see ``source_of``."""
     names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
@@ -110,7 +113,7 @@ def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
 
 
 def source_of(
-    plan: Plan, call: Call | None = None, shared: SharedKernel | None = None, moves: bool = False
+    plan: Plan, call: Call | None = None, shared: Shared | None = None, moves: bool = False
 ) -> str:  # fmt: skip
     """The source of a plan's applier.
 
@@ -121,7 +124,7 @@ def source_of(
     return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in lines)
 
 
-def _lines(plan: Plan, call: Call | None, shared: SharedKernel | None, moves: bool) -> Iterator[str]:
+def _lines(plan: Plan, call: Call | None, shared: Shared | None, moves: bool) -> Iterator[str]:
     grads = [f"grad{i}" for i in range(plan.slots)]
     special = [f"{grad} is None" for grad in grads]
     if plan.saved_outputs and not plan.modes.surviving:  # somebody made a storage of an output: it may be written to

@@ -32,7 +32,7 @@ from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.lost_gradients import note_losses
 from tapegrad.dispatch.kernels import has_structure
 from tapegrad.dispatch.looping import are_usual, looping_applier, looping_runner
-from tapegrad.dispatch.moulds import Casting, Mould, Moving, mould_key
+from tapegrad.dispatch.moulds import Casting, Mould, Moving, float_forward, mould_key
 from tapegrad.dispatch.operator_node import node_class_of
 from tapegrad.dispatch.pieces import MANY
 from tapegrad.dispatch.plan import Plan, check_devices
@@ -41,7 +41,7 @@ from tapegrad.dispatch.structures import Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
-from tapegrad.execution.shared import SharedKernel
+from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import one_cpu
 from tapegrad.execution.values import quiet_numbers
@@ -142,10 +142,13 @@ def begins_to_move(plan: Plan) -> bool:
     if not same or not plan.fit.structure.moving or forwards(plan.specs):
         return False
     skeleton, numbers = without_numbers(plan.given)
-    key, shared = (plan.modes, *plan.specs, skeleton), mould.shared_forward(plan)
-    if not numbers or shared is None or op.plan_cache.get(key) is not None:
+    key = (plan.modes, *plan.specs, skeleton)
+    if not numbers or op.plan_cache.get(key) is not None:
         return False
-    op.plan_cache.keep(key, Moving(plan, runner(plan, moves=True), shared))
+    shared = mould.shared_forward(plan) or float_forward(plan)
+    if shared is None:
+        return False
+    op.plan_cache.keep(key, Moving(plan, runner(plan, moving=shared), shared))
     return True
 
 
@@ -204,30 +207,34 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
         _replayed.values = outer
 
 
-def runner(plan: Plan, forward: Callable | None = None, moves: bool = False) -> Callable:
+def runner(plan: Plan, forward: Callable | None = None, moving: Shared | None = None) -> Callable:
     """The function that makes the calls of a plan. See Note [Runners are written].
 
-    ``forward`` is run in place of the plan's kernel, if it is given. A runner for settings that move takes a plan and the
-    keys of what is shared before the arguments: Note [Moving settings] in ``moulds.py``.
+    ``forward`` is run in place of the plan's kernel, if it is given. With a kernel for settings that are ``moving`` it
+    takes a plan and the kernel's keys before the arguments: Note [Moving settings] in ``moulds.py``.
     """
     names = {} if plan.recorded is None else recording_names(plan.recorded)
     names |= {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
-    shared = None if plan.mould is None or forward is not None else plan.mould.shared_forward(plan)
-    if not moves:
+    shared: Shared | None = moving
+    if moving is not None:
+        names["shared"] = moving.run
+    else:
         names["plan"] = plan
-    if shared is not None:
-        names |= {"shared": shared.run} if moves else shared.names(plan.fit.numbers)
-    elif forward is not None or plan.recorded is None:
+        shared = None if plan.mould is None or forward is not None else plan.mould.shared_forward(plan)
+    if moving is None and shared is not None:
+        names |= shared.names(plan.fit.numbers)
+    elif shared is None and (forward is not None or plan.recorded is None):
         names["forward"] = forward or plan.kernels.at_once
     if plan.mould is None or forward is not None:
         return casting_of(plan, forward is not None, shared).made(names)
-    runners, key = plan.mould.runners, (shared, moves)
+    moves = moving is not None
+    runners, key = plan.mould.runners, (shared and len(shared.key_names), moves)
     if key not in runners:
         runners[key] = casting_of(plan, shared=shared, moves=moves)
     return runners[key].made(names)
 
 
-def casting_of(plan: Plan, replayed: bool = False, shared: SharedKernel | None = None, moves: bool = False) -> Casting:
+def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None, moves: bool = False) -> Casting:
     """What makes a plan's runner: see ``source_of``."""
     code = code_of(source_of(plan, replayed, shared, moves))
     return Casting("run", code, {**_NAMES, "node_class": plan.node_class})
@@ -240,7 +247,7 @@ def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
 
 
 def source_of(
-    plan: Plan, replayed: bool = False, shared: SharedKernel | None = None, moves: bool = False
+    plan: Plan, replayed: bool = False, shared: Shared | None = None, moves: bool = False
 ) -> str:  # fmt: skip
     """The source of a plan's runner.
 
@@ -252,7 +259,7 @@ def source_of(
     return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan, replayed, shared))
 
 
-def _lines(plan: Plan, replayed: bool, shared: SharedKernel | None) -> Iterator[str]:
+def _lines(plan: Plan, replayed: bool, shared: Shared | None) -> Iterator[str]:
     values = [_value(i, spec, plan.mixed) for i, spec in enumerate(plan.specs) if spec is not None]
     outputs = range(plan.num_outputs)
     if plan.saves_inference:

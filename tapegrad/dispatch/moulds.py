@@ -25,7 +25,8 @@ from typing import Any
 from tapegrad.dispatch.kernels import abstract_argument
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.structures import Fit
-from tapegrad.execution.shared import SMALL, SharedKernel
+from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.shared import SMALL, FloatKernel, SharedKernel
 from tapegrad.execution.symbolic import GeneralTrace
 from tapegrad.tape.modes import Modes
 from tapegrad.tape.sources import function_of
@@ -76,6 +77,65 @@ class Mould:
         return self._backward if _is_small(plan, self._backward) else None
 
 
+# -- kernels for all floats --------------------------------------------------------------------------------------------
+
+
+def float_forward(plan: Plan) -> FloatKernel | None:
+    """A kernel for all floats among a plan's settings; None if there is no such, or other numbers move, too."""
+    structure, numbers, specs = plan.fit.structure, _numbers(plan), plan.specs
+    if structure.forward is None or not _only_floats_move(plan):
+        return None
+
+    def function(*values: Any) -> Any:
+        floats, arguments = _parted(structure, values)
+        return plan.op.prepare(specs, structure.filled({**numbers, **floats})[1])(*arguments)
+
+    arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+    return _float_kernel(plan, plan.op.name, function, structure.forward, arguments)
+
+
+def float_backward(plan: Plan) -> FloatKernel | None:
+    """The same for the gradients that are computed where all are given and wanted."""
+    structure, numbers, given = plan.fit.structure, _numbers(plan), (True,) * plan.slots
+    general = structure.backward(plan, plan.needed, given) if any(plan.needed) and _only_floats_move(plan) else None
+    if general is None:
+        return None
+    bare = plan.formulas()
+
+    def function(*values: Any) -> Any:
+        floats, arguments = _parted(structure, values)
+        settings = structure.filled({**numbers, **floats})[1]
+        return bare.with_others(bare.specs, settings, bare.out_specs).backward_function(bare.needed, given)(*arguments)
+
+    return _float_kernel(plan, plan.node_class.__name__, function, general, plan.backward_arguments(given))
+
+
+def _numbers(plan: Plan) -> dict[str, Any]:
+    return dict(zip(plan.fit.structure.names, plan.fit.numbers, strict=True))
+
+
+def _only_floats_move(plan: Plan) -> bool:
+    structure = plan.fit.structure
+    return all(structure.names[place][0] == "p" for place in structure.moving)
+
+
+def _parted(structure: Any, values: Sequence[Any]) -> tuple[dict[str, Any], Sequence[Any]]:
+    """The floats by their names, and the arguments behind them."""
+    names = [name for name in structure.names if name[0] == "p"]
+    return dict(zip(names, values, strict=False)), values[len(names) :]
+
+
+def _float_kernel(plan: Plan, name: str, function: Callable, general: GeneralTrace, arguments: Sequence) -> FloatKernel:
+    structure, growth, numbers = plan.fit.structure, plan.fit.growth, _numbers(plan)
+    floats = [float for name in structure.names if name[0] == "p"]
+    kernel = Kernel(
+        function, name=name, wide=True, arguments=[*floats, *arguments], settings=plan.settings,
+        known=lambda: general.at(growth, numbers, floats=False),
+    )  # fmt: skip
+    kernel.note_run()
+    return FloatKernel(kernel, structure.names)
+
+
 def _shared(general: GeneralTrace | None, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> Any:
     return None if general is None else SharedKernel(general, names, examples, checked)
 
@@ -112,7 +172,7 @@ class Moving:
 
     __slots__ = ("_plan", "_run", "_shared", "_lengths", "_fixed", "_appliers", "_last", "_times")
 
-    def __init__(self, plan: Plan, run: Callable, shared: SharedKernel) -> None:
+    def __init__(self, plan: Plan, run: Callable, shared: SharedKernel | FloatKernel) -> None:
         structure, numbers = plan.fit.structure, plan.fit.numbers
         self._plan, self._run, self._shared = plan.formulas(), run, shared
         self._lengths = [length for spec in plan.specs if isinstance(spec, Spec) for length in spec.shape]

@@ -179,6 +179,13 @@ class Plan:
             plan._decide_saved_specs()
         return plan
 
+    def with_others(self, specs: tuple, settings: dict, out_specs: tuple) -> Plan:
+        """This plan with other specs and settings, to trace what it computes."""
+        plan = self.twin()
+        plan.specs, plan.settings, plan.out_specs = specs, {**self.op.defaults, **settings}, out_specs
+        plan._sources = None
+        return plan
+
     def moved(self, settings: dict, fit: Fit, applier: Callable) -> Plan:
         """The plan of a call that differs in settings that no shape depends on. See Note [Moving settings]."""
         plan = self.twin()

@@ -246,7 +246,10 @@ class Structure:
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
         """Specs and settings with symbols for lengths, and with these floats."""
-        scope = {**self._symbols, **floats}
+        return self.filled({**self._symbols, **floats})
+
+    def filled(self, scope: dict[str, Any]) -> tuple[tuple, dict]:
+        """Specs and settings, for what symbols and floats are."""
         numbers = [eval(number, scope.copy()) if isinstance(number, str) else number for number in self._pattern]
         filled = _filled(self._given, iter(numbers))
         return filled[: self._arity], dict(filled[self._arity :])
@@ -283,10 +286,7 @@ class Structure:
         out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
 
         def make(specs: tuple, settings: dict) -> Callable:
-            general = plan.twin()
-            general.specs, general.settings, general.out_specs = specs, {**self._op.defaults, **settings}, out_specs
-            general._sources = None
-            return general.backward_function(wanted, given)
+            return plan.with_others(specs, settings, out_specs).backward_function(wanted, given)
 
         outputs = [_example(spec) for spec in out_specs]
         grads = [outputs[slot] for slot in range(plan.slots) if given[slot]]

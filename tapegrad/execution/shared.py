@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.symbolic import GeneralTrace
 from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, quietly
 from tapegrad.tape.sources import defined
@@ -82,6 +83,41 @@ class SharedKernel:
         """See to it that the host runs nothing where all is XLA's."""
         self.tier = "host" if hosted() else "xla"
         self.run.__globals__["ndarray"] = np.ndarray if hosted() else Nothing
+
+
+class FloatKernel:
+    """A kernel that takes the floats among settings as arguments, where others are too large to be shared.
+
+    Args:
+        kernel: takes the floats first.
+        names: the symbols and floats of the structure.
+
+    Attributes:
+        run, key_names: as ``SharedKernel`` has them; the keys are the floats.
+    """
+
+    __slots__ = ("key_names", "_run", "_floats")
+
+    def __init__(self, kernel: Kernel, names: Sequence[str]) -> None:
+        self._run = kernel.run
+        self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
+        self.key_names = [f"k{i}" for i in range(len(self._floats))]
+
+    def run(self, *values: Any) -> Any:
+        """The results, or None if another one has to compute them."""
+        try:
+            return self._run(*values)
+        except Exception:
+            return None
+
+    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
+        """The floats."""
+        return [numbers[place] for place in self._floats]
+
+    names = SharedKernel.names
+
+
+Shared = SharedKernel | FloatKernel
 
 
 def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int) -> list[str]:
