@@ -23,6 +23,7 @@ from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.sizes import check_size
 from tapegrad.tape.modes import Modes
 from tapegrad.tape.node import Node
+from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
 
 
@@ -201,10 +202,7 @@ class Plan:
 
     def twin(self) -> Plan:
         """A copy."""
-        twin = object.__new__(Plan)
-        for name in _ALL:
-            setattr(twin, name, getattr(self, name))
-        return twin
+        return _copied(self)
 
     @property
     def passes(self) -> bool:
@@ -319,7 +317,12 @@ class Plan:
         return twin
 
 
-_ALL = tuple(name for name in Plan.__slots__ if name != "__weakref__")
+_copied: Callable[[Plan], Plan] = defined([
+    "def copied(plan):",
+    "    twin = new(Plan)",
+    *(f"    twin.{name} = plan.{name}" for name in Plan.__slots__ if name != "__weakref__"),
+    "    return twin",
+], "copied", {"new": object.__new__, "Plan": Plan})  # fmt: skip
 
 
 def is_number(spec: Any) -> bool:

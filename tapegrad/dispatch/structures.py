@@ -105,7 +105,15 @@ class Sought(NamedTuple):
 def without_numbers(settings: dict) -> tuple[Any, list[Any]]:
     """Settings without their numbers, to look things up with, and the numbers."""
     numbers: list[Any] = []
-    return _skeleton(tuple(settings.items()), numbers), numbers
+    skeleton: list[Any] = []
+    for name, value in settings.items():
+        kind = type(value)
+        if kind is float or kind is int:
+            numbers.append(value)
+            skeleton += name, kind
+        else:
+            skeleton += name, _skeleton(value, numbers) if isinstance(value, tuple) else value
+    return tuple(skeleton), numbers
 
 
 def _skeleton(value: Any, numbers: list[Any]) -> Any:
