@@ -101,28 +101,32 @@ def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
 
 
 def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
-    """The runner of a call that is new: cast, if there is a mould, which is left for others, if there may be one.
+    """The runner of a call that is new; None if one for all settings has been made instead."""
+    plan = plan_for(op, specs, settings)
+    if plan.mould is not None:
+        return None if begins_to_move(plan) else runner(plan)
+    if plan.kernels.many and are_usual(plan.modes):
+        plan.applier = looping_applier
+        return looping_runner(plan, runner)
+    return runner(plan)
 
-    None if one for all settings has been made instead.
-    """
+
+def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
+    """The plan of a call that is new: cast, if there is a mould, which is left for others, if there may be one."""
     modes = thread.modes
+    if modes.deferred or not one_cpu() or not has_structure(specs):
+        return plan_of(op, specs, settings)
     if not op.moves:
         check_devices(specs)
-    if modes.deferred or not one_cpu() or not has_structure(specs):
-        return runner(plan_of(op, specs, settings))
     fit = Sought.of(op, specs, settings).known() if len(specs) <= MANY else None
     key = mould_key(specs, modes)
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:
-        plan = mould.cast(specs, settings, fit)  # type: ignore[arg-type]
-    else:
-        plan = plan_of(op, specs, settings)
-        if plan.kernels.many and are_usual(modes):
-            plan.applier = looping_applier
-            return looping_runner(plan, runner)
-        if plan.fit is not None:
-            plan.fit.structure.moulds[key] = plan.mould = Mould(plan)
-    return None if plan.mould is not None and begins_to_move(plan) else runner(plan)
+        return mould.cast(specs, settings, fit)  # type: ignore[arg-type]
+    plan = plan_of(op, specs, settings)
+    if plan.fit is not None:
+        plan.fit.structure.moulds[key] = plan.mould = Mould(plan)
+    return plan
 
 
 def moving(op: Any, specs: tuple, settings: dict) -> Callable | None:
