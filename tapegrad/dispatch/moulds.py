@@ -17,6 +17,7 @@ of its own, a copy with other settings. A number that comes back many times gets
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import CodeType
@@ -144,8 +145,12 @@ def _is_small(plan: Plan, shared: SharedKernel | None) -> bool:
     """Whether the host runs a plan's kernel, whatever comes."""
     if shared is None:
         return False
-    most = max([spec.numel for spec in (*plan.specs, *plan.out_specs) if isinstance(spec, Spec)])
-    return most <= SMALL and shared.pays(plan.fit.growth)
+    if plan.growth is None:
+        sizes = [spec.numel for spec in plan.specs if isinstance(spec, Spec)]
+        results = [spec.numel for spec in plan.out_specs]
+        small = max(sizes) <= SMALL and max(results) <= SMALL
+        plan.growth = sum(results) / plan.fit.structure.count if small else math.inf
+    return plan.growth < math.inf and shared.pays(plan.growth)
 
 
 class Casting:

@@ -52,6 +52,8 @@ class Plan:
         level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
         fit: the structure, if there is one, and what its symbols are.
+        growth: how many times as many elements results have as when the structure was made; infinite if there are
+            many, None as long as nobody has asked.
         moving: where its applier belongs, for calls with other settings: Note [Moving settings] in ``moulds.py``.
         mould: what it has in common with plans of other lengths, if that is known: Note [Moulds] in ``moulds.py``.
     """
@@ -60,7 +62,7 @@ class Plan:
         "op", "settings", "given", "specs", "_kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "_sources", "applier", "node_class",
         "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded", "mould",
-        "fit", "moving", "__weakref__",
+        "fit", "growth", "moving", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +120,7 @@ class Plan:
             self._decide_saves()
         self.mould: Any = None
         self.fit = self._kernels.fit
+        self.growth: float | None = None
         self.moving: list | None = None
 
     def _decide_saves(self) -> None:
@@ -166,6 +169,7 @@ class Plan:
         """The plan of a call that differs in numbers alone. See Note [Moulds] in ``moulds.py``."""
         op, plan = self.op, self.twin()
         plan.specs, plan.given, plan.settings, plan.fit = specs, settings, {**op.defaults, **settings}, fit
+        plan.growth = None
         op.check(specs, settings)
         shapes = fit.shapes
         if op.shows:
