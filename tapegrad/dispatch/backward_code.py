@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.dispatch.moulds import Casting, float_backward
+from tapegrad.dispatch.moulds import Casting
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
@@ -62,10 +62,10 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         return some
     mould = plan.mould
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
-    shared: Shared | None = None if mould is None else mould.shared_backward(plan)
     call, moves = None, plan.moving is not None
-    if moves and shared is None and not plan.passes:
-        shared = float_backward(plan)
+    shared: Shared | None = None
+    if mould is not None:
+        shared = mould.moving_backward(plan) if moves else mould.shared_backward(plan)
     if shared is not None:
         shapes = [spec.shape for spec in plan.out_specs]
         names |= {"keys": shared.keys, "shapes": shapes} if moves else {}

@@ -61,11 +61,28 @@ class Mould:
 
     def shared_forward(self, plan: Plan) -> SharedKernel | None:
         """The kernel that is shared, for calls of a plan; None if the plan needs one of its own."""
-        structure = plan.fit.structure
         if self._forward is _UNKNOWN:
+            structure = plan.fit.structure
             examples = [abstract_argument(spec) for spec in plan.specs if spec is not None]
             self._forward = _shared(structure.forward, structure.names, examples)
         return self._forward if _is_small(plan, self._forward) else None
+
+    def moving_forward(self, plan: Plan) -> SharedKernel | FloatKernel | None:
+        """A kernel for all settings of calls like those of a plan.
+
+        Where more than floats move XLA would compile one for each, so that the host is quicker.
+        """
+        shared = self.shared_forward(plan)
+        if shared is not None or _only_floats_move(plan):
+            return shared or float_forward(plan)
+        return self._forward if plan.growth is not None and plan.growth < math.inf else None
+
+    def moving_backward(self, plan: Plan) -> SharedKernel | FloatKernel | None:
+        """The same for gradients: see ``shared_backward``."""
+        shared = self.shared_backward(plan)
+        if shared is not None or plan.passes or _only_floats_move(plan):
+            return shared or (None if plan.passes else float_backward(plan))
+        return self._backward if plan.growth is not None and plan.growth < math.inf else None
 
     def shared_backward(self, plan: Plan) -> SharedKernel | None:
         """The same for the gradients that plans of this mould compute where all are given and wanted."""
@@ -82,9 +99,9 @@ class Mould:
 
 
 def float_forward(plan: Plan) -> FloatKernel | None:
-    """A kernel for all floats among a plan's settings; None if there is no such, or other numbers move, too."""
+    """A kernel for all floats among a plan's settings, which are all that moves; None if there is no such."""
     structure, numbers, specs = plan.fit.structure, _numbers(plan), plan.specs
-    if structure.forward is None or not _only_floats_move(plan):
+    if structure.forward is None:
         return None
 
     def function(*values: Any) -> Any:
@@ -98,7 +115,7 @@ def float_forward(plan: Plan) -> FloatKernel | None:
 def float_backward(plan: Plan) -> FloatKernel | None:
     """The same for the gradients that are computed where all are given and wanted."""
     structure, numbers, given = plan.fit.structure, _numbers(plan), (True,) * plan.slots
-    general = structure.backward(plan, plan.needed, given) if any(plan.needed) and _only_floats_move(plan) else None
+    general = structure.backward(plan, plan.needed, given) if any(plan.needed) else None
     if general is None:
         return None
     bare = plan.formulas()
