@@ -138,18 +138,25 @@ def computed(sample, settings):
 @pytest.mark.parametrize("key", MOVING)
 def test_results_of_numbers_that_move_are_those_of_each_by_itself(key, monkeypatch):
     sample, name = MOVING[key]
+    settings = [moved(sample.settings, name, times) for times in range(4)]
     with monkeypatch.context() as patch:
         patch.setattr(structures.Sought, "known", lambda self: None)
         patch.setattr(structures.Sought, "made", lambda self, op, specs, settings: None)
         forget_plans()
-        expected = [computed(sample, moved(sample.settings, name, times)) for times in range(5)]
+        expected = [computed(sample, some) for some in settings[2:]]
     forget_plans()
-    for times, one in enumerate(expected):
-        found = computed(sample, moved(sample.settings, name, times))
-        if isinstance(one, type) or isinstance(found, type):
-            assert isinstance(one, type), (found, one)
-            assert isinstance(found, type), (found, one)
+    found = [computed(sample, some) for some in settings]
+    for one, other in zip(found[2:], expected, strict=True):
+        if isinstance(other, type) or isinstance(one, type):
+            assert isinstance(other, type), (one, other)
+            assert isinstance(one, type), (one, other)
             continue
-        for mine, its in zip(found, one, strict=True):
+        for mine, its in zip(one, other, strict=True):
             last = 4 * np.finfo(its.dtype).eps if its is not None and its.dtype.kind in "fc" else 0
             np.testing.assert_allclose(mine, its, rtol=last, atol=0)  # of powers the last digit may differ
+
+
+def test_turns_by_right_angles_are_told_apart():
+    x = np.arange(6.0).reshape(2, 3)
+    for k in (2, 3, 6, 7, 9):
+        assert TABLE["rot90"](torch.tensor(x), k=k, axes=(0, 1)).tolist() == np.rot90(x, k).tolist()
