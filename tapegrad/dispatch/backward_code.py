@@ -148,7 +148,9 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None, moves: bool) ->
         if moves and shared.key_names:
             yield f"{', '.join(shared.key_names)}, = keys(node.plan.fit.numbers, shapes)"
         yield f"found = None if thread.modes.deferred else shared({', '.join([*shared.key_names, values])})"
-        yield f"return node.plan.backward(node.plan.needed, {(True,) * plan.slots})({values}) if found is None else found"
+        yield "if found is None:"
+        yield f"    return node.plan.backward(node.plan.needed, {(True,) * plan.slots})({values})"
+        yield "return found"
         return
     if not plan.modes.deferred:
         yield "if thread.modes.deferred:"

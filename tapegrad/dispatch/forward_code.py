@@ -28,10 +28,10 @@ from typing import Any
 from tapegrad.dispatch.accumulation import leaf_edge, node_made
 from tapegrad.dispatch.backward_code import first_applier
 from tapegrad.dispatch.jvp import forwarding
-from tapegrad.dispatch.levels import is_level_call, levelled
-from tapegrad.dispatch.lost_gradients import note_losses
 from tapegrad.dispatch.kernels import has_structure
+from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.looping import are_usual, looping_applier, looping_runner
+from tapegrad.dispatch.lost_gradients import note_losses
 from tapegrad.dispatch.moulds import Casting, Mould, Moving, mould_key
 from tapegrad.dispatch.operator_node import node_class_of
 from tapegrad.dispatch.pieces import MANY

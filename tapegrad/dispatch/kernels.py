@@ -30,7 +30,9 @@ class Kernels:
         fit: what they have in common with those of other lengths, if that is known. See Note [Structures].
     """
 
-    __slots__ = ("_forward", "_make", "outputs", "single", "wide", "backwards", "fit", "many", "_recorded", "__weakref__")
+    __slots__ = (
+        "_forward", "_make", "outputs", "single", "wide", "backwards", "fit", "many", "_recorded", "__weakref__",
+    )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
         self.backwards: dict[tuple, Any] = {}

@@ -72,7 +72,7 @@ def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
 
 def _by_numpy(function: Callable, values: Sequence[Any], settings: dict, *more: Any) -> Any:
     """What a function of NumPy arrays gives; None if it is not given such, or they are for XLA."""
-    if not hosted() or any([type(value) is not np.ndarray for value in values]):
+    if not hosted() or any(type(value) is not np.ndarray for value in values):
         return None
     results = function(values, *more, **settings)
     if max([value.nbytes for value in values]) < WORTH_KEEPING_APART:

@@ -11,8 +11,9 @@ host runs the kernels, not even these are made: see Note [Shared kernels] in ``e
 Note [Moving settings]
 A setting that is another number at each call, a dropout's ``p`` that is annealed, would cost a plan each time, and push
 others out of the memory. When the second number has come, what the kernel computes is known for all of them. So from
-then on there is one runner for all, which is given the numbers with the arguments (``Moving``); only the node has a plan
-of its own, a copy with other settings. A number that comes back many times gets a plan like others, which is quicker.
+then on there is one runner for all, which is given the numbers with the arguments (``Moving``); only the node has a
+plan of its own, a copy with other settings. A number that comes back many times gets a plan like others: that is
+quicker.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ class Moving:
         """What runs a call with these settings, in which these are the numbers; None if it needs a plan like others."""
         structure = self._plan.fit.structure
         found = structure.read(*self._lengths, *numbers)
-        if found is None or any([found[place] != number for place, number in self._fixed]):
+        if found is None or any(found[place] != number for place, number in self._fixed):
             return None
         if numbers == self._last:
             self._times += 1

@@ -1,16 +1,17 @@
 """Calls with very many arguments or results, which are run by a loop.
 
 Note [Many pieces]
-Straight-line Python for hundreds of tensors takes longer to write and to compile than the call takes, and so does a trace
-with hundreds of arguments; and the next call may have another count. So operators that put arrays together or take one
-apart are declared with what NumPy does for any number of them (``Pieces``), and where the host runs small kernels, calls
-of more than ``MANY`` pieces are made by a loop, which calls that. The node is an ordinary one. Where something is unusual
-about the call (watchers, other values than NumPy's arrays, mixed dtypes) it is made like all others.
+Straight-line Python for hundreds of tensors takes longer to write and to compile than the call takes, and so does a
+trace with hundreds of arguments; and the next call may have another count. So operators that put arrays together or
+take one apart are declared with what NumPy does for any number of them (``Pieces``), and where the host runs kernels,
+calls of more than ``MANY`` pieces are made by a loop (``looping.py``), which calls that. The node is an ordinary one.
+Where something is unusual about the call (watchers, other values than NumPy's arrays, mixed dtypes) it is made like
+all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tapegrad.execution.devices import META

@@ -13,8 +13,8 @@ reads::
             except Exception:
                 return None
 
-``None`` says that this call is not for it (other values than NumPy's arrays, an error, another tier): whoever called has
-a kernel made, which knows what to do (Note [Tiers] in ``tiering.py``).
+``None`` says that this call is not for it (other values than NumPy's arrays, an error, another tier): whoever called
+has a kernel made, which knows what to do (Note [Tiers] in ``tiering.py``).
 """
 
 from __future__ import annotations

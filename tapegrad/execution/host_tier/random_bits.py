@@ -86,7 +86,8 @@ def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.n
             found.flags.writeable = False
             _drawn[key] = found
             if len(_drawn) > MOST_DRAWN:
-                _drawn.pop(list(_drawn)[0], None)
+                oldest, *_ = list(_drawn)  # in one go, for another thread may draw meanwhile
+                _drawn.pop(oldest, None)
     return found
 
 
