@@ -122,7 +122,7 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     key = mould_key(specs, modes)
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:
-        return mould.cast(specs, settings, fit)  # type: ignore[arg-type]
+        return mould.cast(specs, settings, fit)
     plan = plan_of(op, specs, settings)
     if plan.fit is not None:
         plan.fit.structure.moulds[key] = plan.mould = Mould(plan)

@@ -38,7 +38,7 @@ class Kernels:
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
         self._forward: Any = None
-        self.fit = None
+        self.fit: Fit | None = None
         shapes = shapes_of_many(op, specs, settings)
         self.many = shapes is not None
         if shapes is not None:
@@ -47,7 +47,7 @@ class Kernels:
             self._make = lambda: self._kernel(op, specs, settings, None)
             return
         sought = Sought.of(op, specs, settings) if has_structure(specs) else None
-        self.fit: Fit | None = None if sought is None else sought.known()
+        self.fit = None if sought is None else sought.known()
         if self.fit is not None:
             self._of_fit(op, specs, settings, self.fit)
             return

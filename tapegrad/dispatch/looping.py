@@ -34,7 +34,7 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
             if not plain:
                 plain.append(plainly(plan))
             return plain[0](*tensors)
-        node = None
+        node: Any = None
         if recorded:
             node = new_tensor(node_class)
             node.plan = plan

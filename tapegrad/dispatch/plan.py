@@ -119,9 +119,9 @@ class Plan:
             self.node_class = None if node_class_of is None else node_class_of(self)
             self._decide_saves()
         self.mould: Any = None
-        self.fit = self._kernels.fit
+        self.fit: Any = self._kernels.fit
         self.growth: float | None = None
-        self.moving: list | None = None
+        self.moving: Any = None
 
     def _decide_saves(self) -> None:
         """Read off the names of the formulas in use what has to be saved."""

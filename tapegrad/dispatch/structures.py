@@ -247,8 +247,8 @@ class Structure:
         self.outputs = shapes_for(self.shapes, self.names)
         shown = {name for shape in self.shapes for size in shape for name in names_in(str(size))}
         self.moving = [place for place, name in enumerate(self.names) if name[0] != "n" and name not in shown]
-        lengths = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
-        self.always = all(isinstance(number, int) for number in pattern[:lengths])
+        ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
+        self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
         self.forward = self._written(closed, tree)
 

@@ -114,7 +114,9 @@ class FloatKernel:
         """The floats."""
         return [numbers[place] for place in self._floats]
 
-    names = SharedKernel.names
+    def names(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> dict[str, Any]:
+        """What plans call ``run`` and its keys."""
+        return {"shared": self.run, **dict(zip(self.key_names, self.keys(numbers), strict=True))}
 
 
 Shared = SharedKernel | FloatKernel

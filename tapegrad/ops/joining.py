@@ -23,13 +23,14 @@ def _together(arrays: Sequence[np.ndarray], axis: int) -> list[np.ndarray]:
 
 def _apart(array: np.ndarray, sizes: Iterable[int], axis: int) -> list[np.ndarray]:
     """An array in pieces of these lengths."""
-    before, stops = (slice(None),) * axis, list(accumulate(sizes, initial=0))
+    before: tuple[Any, ...] = (slice(None),) * axis
+    stops = list(accumulate(sizes, initial=0))
     return [array[(*before, slice(start, stop))] for start, stop in pairwise(stops)]
 
 
 def _rows(array: np.ndarray, axis: int) -> list[np.ndarray]:
     """What is at each place of a dimension; also of no dimensions arrays, not NumPy's numbers."""
-    before = (slice(None),) * axis
+    before: tuple[Any, ...] = (slice(None),) * axis
     return [array[(*before, i, ...)] for i in range(array.shape[axis])]
 
 
