@@ -32,7 +32,7 @@ from tapegrad.dispatch.kernels import has_structure
 from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.looping import are_usual, looping_applier, looping_runner
 from tapegrad.dispatch.lost_gradients import note_losses
-from tapegrad.dispatch.moulds import Casting, Mould, Moving, mould_key
+from tapegrad.dispatch.moulds import Casting, Mould, MovingRunner, mould_key
 from tapegrad.dispatch.operator_node import node_class_of
 from tapegrad.dispatch.pieces import MANY
 from tapegrad.dispatch.plan import Plan, check_devices
@@ -152,7 +152,7 @@ def begins_to_move(plan: Plan) -> bool:
     shared = mould.moving_forward(plan)
     if shared is None:
         return False
-    op.plan_cache.keep(key, Moving(plan, runner(plan, moving=shared), shared))
+    op.plan_cache.keep(key, MovingRunner(plan, runner(plan, moving=shared), shared))
     return True
 
 

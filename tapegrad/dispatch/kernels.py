@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.values import aval
 from tapegrad.tensor.spec import Spec
+
+_making = threading.RLock()
 
 
 class Kernels:
@@ -78,7 +81,8 @@ class Kernels:
     def forward(self) -> Any:
         """See above."""
         if self._forward is None:
-            self._forward = self._make()
+            with _making:  # all threads use the same one
+                self._forward = self._forward or self._make()
         return self._forward
 
     def _of_fit(self, op: Any, specs: tuple, settings: dict, fit: Fit) -> None:

@@ -11,7 +11,7 @@ host runs the kernels, not even these are made: see Note [Shared kernels] in ``e
 Note [Moving settings]
 A setting that is another number at each call, a dropout's ``p`` that is annealed, would cost a plan each time, and push
 others out of the memory. When the second number has come, what the kernel computes is known for all of them. So from
-then on there is one runner for all, which is given the numbers with the arguments (``Moving``); only the node has a
+then on there is one runner for all, which is given the numbers with the arguments (``MovingRunner``); only the node has a
 plan of its own, a copy with other settings. A number that comes back many times gets a plan like others: that is
 quicker.
 """
@@ -184,7 +184,7 @@ class Casting:
         return function_of(self.code, self.name, {**self.names, **names})
 
 
-class Moving:
+class MovingRunner:
     """A runner for all values of some numbers among the settings. See Note [Moving settings].
 
     Args:
