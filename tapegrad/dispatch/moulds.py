@@ -11,8 +11,8 @@ host runs the kernels, not even these are made: see Note [Shared kernels] in ``e
 Note [Moving settings]
 A setting that is another number at each call, a dropout's ``p`` that is annealed, would cost a plan each time, and push
 others out of the memory. When the second number has come, what the kernel computes is known for all of them. So from
-then on there is one runner for all, which is given the numbers with the arguments (``MovingRunner``); only the node has a
-plan of its own, a copy with other settings. A number that comes back many times gets a plan like others: that is
+then on there is one runner for all, which is given the numbers with the arguments (``MovingRunner``); only the node has
+a plan of its own, a copy with other settings. A number that comes back many times gets a plan like others: that is
 quicker.
 """
 
