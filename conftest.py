@@ -263,6 +263,7 @@ def kernel_calls(monkeypatch):
     """The calls of kernels that are made from here on, and of all that are recorded."""
     from tapegrad.execution.kernel import Kernel
 
+    tapegrad.execution.clear_caches()  # what is known of other lengths is shared, and is not called as a kernel
     calls, make = KernelCalls(deferred.run_recorded), Kernel.__init__
 
     def counting(kernel, *args, **keywords):

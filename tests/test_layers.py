@@ -64,8 +64,8 @@ ORDERS = {
         "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
     ],
     "dispatch": [
-        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
-        "plan", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
+        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "pieces",
+        "kernels", "plan", "looping", "moulds", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
     "bindings": [

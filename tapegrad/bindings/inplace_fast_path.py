@@ -18,7 +18,7 @@ from typing import Any
 
 from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.bindings.scalars import EXACT
-from tapegrad.dispatch import Plan, runner
+from tapegrad.dispatch import plan_for, runner
 from tapegrad.execution.dtypes import FLOATING, int64
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import Modes, thread
@@ -151,7 +151,7 @@ def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
         return None
     if specs[0].strides is not None or (specs[0].dtype.category < FLOATING and specs[0].dtype is not int64):
         return None
-    plan = Plan(op, specs, {}, modes)
+    plan = plan_for(op, specs, {})
     fits = plan.out_specs[0].bare is specs[0].bare and not any(plan.needed) and not plan.mixed
     return runner(plan) if fits else None
 

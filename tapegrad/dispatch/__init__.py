@@ -5,7 +5,7 @@ Operators come as arguments; nothing here knows any of them. See Note [Plans] in
 
 from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.error_nodes import DelayedError, Error, UndefinedGrad
-from tapegrad.dispatch.forward_code import call, runner
+from tapegrad.dispatch.forward_code import call, plan_for, runner
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import SavedTensor
@@ -20,5 +20,6 @@ __all__ = [
     "UndefinedGrad",
     "call",
     "gradient_edge",
+    "plan_for",
     "runner",
 ]

@@ -31,14 +31,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tapegrad.dispatch.moulds import Casting
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.shared import Shared
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
-from tapegrad.tape.sources import defined
+from tapegrad.tape.sources import code_of
 from tapegrad.tensor.tensor import window_value
 
 
@@ -46,7 +48,7 @@ def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
     """Stands in for the ``applier`` of a plan until its first use makes it."""
     if any(grad is None for grad in grads):
         return node.apply_some(grads, None)
-    apply = node.plan.applier = applier(node.plan, [*grads, *node.saved_values()])
+    apply = applier(node.plan, [*grads, *node.saved_values()])
     with quiet_numbers():
         return apply(node, grads, saved)
 
@@ -58,22 +60,51 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     """
     if plan.node_class.saved_values is not OperatorNode.saved_values:
         return some
+    mould = plan.mould
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
-    names |= {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
-    if passes(plan):
-        return defined(source_of(plan).splitlines(), "apply", names)
-    full = (True,) * plan.slots
-    names["dispatcher"] = names["backward"] = plan.backward(plan.needed, full)
-    call = None
-    if not plan.mixed and plan.device is not META:
-        kernel = plan.backward_kernel(plan.needed, full)
-        if not plan.modes.deferred:
-            names["backward"] = kernel.run
-            kernel.note_run()
-        elif not any(map(is_traced, values)):
-            call = kernel.call_for(values)
+    call, moves = None, plan.moving is not None
+    shared: Shared | None = None
+    if mould is not None:
+        shared = mould.moving_backward(plan) if moves else mould.shared_backward(plan)
+    if shared is not None:
+        shapes = [spec.shape for spec in plan.out_specs]
+        names |= {"keys": shared.keys, "shapes": shapes} if moves else {}
+        names |= shared.names(plan.fit.numbers, shapes)
+    elif not plan.passes:
+        moves = False
+        names |= kernels_of(plan)
+        if plan.modes.deferred and not plan.mixed and plan.device is not META and not any(map(is_traced, values)):
+            call = plan.backward_kernel(plan.needed, (True,) * plan.slots).call_for(values)
             names |= recording_names(call)
-    return defined(source_of(plan, call).splitlines(), "apply", names)
+    if mould is None:
+        plan.applier = casting_of(plan, call).made(names)
+        return plan.applier
+    key = shared and len(shared.key_names), moves
+    if key not in mould.appliers:
+        mould.appliers[key] = casting_of(plan, shared=shared, moves=moves)
+    plan.applier = mould.appliers[key].made(names)
+    if moves:
+        plan.moving[0] = plan.applier
+    return plan.applier
+
+
+def casting_of(
+    plan: Plan, call: Call | None = None, shared: Shared | None = None, moves: bool = False
+) -> Casting:  # fmt: skip
+    """What makes a plan's applier: see ``source_of``."""
+    names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
+    return Casting("apply", code_of(source_of(plan, call, shared, moves)), names)
+
+
+def kernels_of(plan: Plan) -> dict[str, Callable]:
+    """The functions that an applier calls: of values of any sort, and of arrays only."""
+    full = (True,) * plan.slots
+    dispatcher = plan.backward(plan.needed, full)
+    if plan.mixed or plan.device is META or plan.modes.deferred:
+        return {"dispatcher": dispatcher, "backward": dispatcher}
+    kernel = plan.backward_kernel(plan.needed, full)
+    kernel.note_run()
+    return {"dispatcher": dispatcher, "backward": kernel.run}
 
 
 def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
@@ -81,20 +112,19 @@ def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
     return node.apply_some(grads, None)
 
 
-def passes(plan: Plan) -> bool:
-    """Whether each gradient that is wanted is that of the output, as it is."""
-    ends = zip(plan.positions, plan.needed, strict=True)
-    wanted = [position for position, needed in ends if needed]
-    here = not plan.mixed and not plan.level
-    return here and all(plan.op.passes(position, plan.specs[position], plan.out_specs) for position in wanted)
+def source_of(
+    plan: Plan, call: Call | None = None, shared: Shared | None = None, moves: bool = False
+) -> str:  # fmt: skip
+    """The source of a plan's applier.
+
+    ``call`` is how the call of the backward kernel is recorded, if it is; ``shared`` is tried before the kernel: Note
+    [Shared kernels] in ``execution/shared.py``; ``moves``: its keys are asked for at each call.
+    """
+    lines = _lines(plan, call, shared, moves)
+    return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in lines)
 
 
-def source_of(plan: Plan, call: Call | None = None) -> str:
-    """The source of a plan's applier; ``call`` is how the call of the backward kernel is recorded, if it is."""
-    return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in _lines(plan, call))
-
-
-def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
+def _lines(plan: Plan, call: Call | None, shared: Shared | None, moves: bool) -> Iterator[str]:
     grads = [f"grad{i}" for i in range(plan.slots)]
     special = [f"{grad} is None" for grad in grads]
     if plan.saved_outputs and not plan.modes.surviving:  # somebody made a storage of an output: it may be written to
@@ -102,7 +132,7 @@ def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
     yield f"{', '.join(grads)}, = grads"
     yield f"if {' or '.join(special)}:"
     yield "    return some(node, grads, saved)"
-    if passes(plan):
+    if plan.passes:
         yield f"return ({''.join('grad0, ' if needed else 'None, ' for needed in plan.needed)})"
         return
     if plan.saved_specs:
@@ -114,6 +144,14 @@ def _lines(plan: Plan, call: Call | None) -> Iterator[str]:
         yield from call_lines(call, operands, program_for("device"))
         return
     values = ", ".join(operands)
+    if shared is not None:
+        if moves and shared.key_names:
+            yield f"{', '.join(shared.key_names)}, = keys(node.plan.fit.numbers, shapes)"
+        yield f"found = None if thread.modes.deferred else shared({', '.join([*shared.key_names, values])})"
+        yield "if found is None:"
+        yield f"    return node.plan.backward(node.plan.needed, {(True,) * plan.slots})({values})"
+        yield "return found"
+        return
     if not plan.modes.deferred:
         yield "if thread.modes.deferred:"
         yield f"    return dispatcher({values})"

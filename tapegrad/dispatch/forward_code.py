@@ -28,19 +28,26 @@ from typing import Any
 from tapegrad.dispatch.accumulation import leaf_edge, node_made
 from tapegrad.dispatch.backward_code import first_applier
 from tapegrad.dispatch.jvp import forwarding
+from tapegrad.dispatch.kernels import has_structure
 from tapegrad.dispatch.levels import is_level_call, levelled
+from tapegrad.dispatch.looping import are_usual, looping_applier, looping_runner
 from tapegrad.dispatch.lost_gradients import note_losses
+from tapegrad.dispatch.moulds import Casting, Mould, MovingRunner, mould_key
 from tapegrad.dispatch.operator_node import node_class_of
-from tapegrad.dispatch.plan import Plan
+from tapegrad.dispatch.pieces import MANY
+from tapegrad.dispatch.plan import Plan, check_devices
 from tapegrad.dispatch.saved import held, snapshot
+from tapegrad.dispatch.structures import Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
+from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.execution.tiering import one_cpu
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
-from tapegrad.tape.sources import defined
+from tapegrad.tape.sources import code_of
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand
@@ -74,7 +81,12 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         elif op.by_jax is not None and thread.modes.subgradient == "jax":
             run = op.plan_cache.keep(key, op.by_jax(specs, settings))
         else:
-            run = runner(plan_of(op, specs, settings))
+            run = None if forwards(specs) else moving(op, specs, settings)
+            if run is not None:
+                return run(*args)
+            run = planned(op, specs, settings)
+            if run is None:
+                return call(op, args, settings)
             if forwards(specs):
                 run = forwarding(op, settings, run)
             run = op.plan_cache.keep(key, run)
@@ -86,6 +98,62 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
 def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
     """The plan of a call, whose nodes are operators' nodes and apply themselves as ``backward_code.py`` writes it."""
     return Plan(op, specs, settings, thread.modes, node_class_of, first_applier)
+
+
+def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
+    """The runner of a call that is new; None if one for all settings has been made instead."""
+    plan = plan_for(op, specs, settings)
+    if plan.mould is not None:
+        return None if begins_to_move(plan) else runner(plan)
+    if plan.kernels.many and are_usual(plan.modes):
+        plan.applier = looping_applier
+        return looping_runner(plan, runner)
+    return runner(plan)
+
+
+def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
+    """The plan of a call that is new: cast, if there is a mould, which is left for others, if there may be one."""
+    modes = thread.modes
+    if modes.deferred or not one_cpu() or not has_structure(specs):
+        return plan_of(op, specs, settings)
+    if not op.moves:
+        check_devices(specs)
+    fit = Sought.of(op, specs, settings).known() if len(specs) <= MANY else None
+    key = mould_key(specs, modes)
+    mould = None if fit is None else fit.structure.moulds.get(key)
+    if mould is not None:
+        return mould.cast(specs, settings, fit)
+    plan = plan_of(op, specs, settings)
+    if plan.fit is not None:
+        plan.fit.structure.moulds[key] = plan.mould = Mould(plan)
+    return plan
+
+
+def moving(op: Any, specs: tuple, settings: dict) -> Callable | None:
+    """The runner of a call that is new in numbers alone that move. See Note [Moving settings] in ``moulds.py``."""
+    skeleton, numbers = without_numbers(settings)
+    if not numbers:
+        return None
+    key = (thread.modes, *specs, skeleton)
+    found = op.plans.get(key) or op.plan_cache.get(key)
+    return None if found is None else found.runner(settings, numbers)
+
+
+def begins_to_move(plan: Plan) -> bool:
+    """Have one runner for all settings made, if the plan before this one differed in settings alone."""
+    mould, op = plan.mould, plan.op
+    same, mould.last = mould.last == plan.specs, plan.specs
+    if not same or not plan.fit.structure.moving or forwards(plan.specs):
+        return False
+    skeleton, numbers = without_numbers(plan.given)
+    key = (plan.modes, *plan.specs, skeleton)
+    if not numbers or op.plan_cache.get(key) is not None:
+        return False
+    shared = mould.moving_forward(plan)
+    if shared is None:
+        return False
+    op.plan_cache.keep(key, MovingRunner(plan, runner(plan, moving=shared), shared))
+    return True
 
 
 def told(value: Any) -> Any:
@@ -143,26 +211,37 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
         _replayed.values = outer
 
 
-def runner(plan: Plan, forward: Callable | None = None) -> Callable:
+def runner(plan: Plan, forward: Callable | None = None, moving: Shared | None = None) -> Callable:
     """The function that makes the calls of a plan. See Note [Runners are written].
 
-    ``forward`` is run in place of the plan's kernel, if it is given.
+    ``forward`` is run in place of the plan's kernel, if it is given. With a kernel for settings that are ``moving`` it
+    takes a plan and the kernel's keys before the arguments: Note [Moving settings] in ``moulds.py``.
     """
-    names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
-    if plan.recorded is not None:
-        names |= recording_names(plan.recorded)
-    if forward is not None or plan.recorded is None:
+    names = {} if plan.recorded is None else recording_names(plan.recorded)
+    names |= {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
+    shared: Shared | None = moving
+    if moving is not None:
+        names["shared"] = moving.run
+    else:
+        names["plan"] = plan
+        shared = None if plan.mould is None or forward is not None else plan.mould.shared_forward(plan)
+    if moving is None and shared is not None:
+        names |= shared.names(plan.fit.numbers)
+    elif shared is None and (forward is not None or plan.recorded is None):
         names["forward"] = forward or plan.kernels.at_once
-    names |= {"materialize": materialize_or_raise, "plan": plan, "new": new_tensor, "Tensor": Tensor}
-    names |= {"leaf_edge": leaf_edge, "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made}
-    names |= {"window_operand": window_operand, "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot}
-    names |= {"held": held, "Storage": Storage}
-    names |= {"refuse_inference": refuse_inference}
-    names |= {"MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory}
-    names |= {"note_losses": note_losses, "ran": operator_ran}
-    if any(plan.needed):
-        names["node_class"] = plan.node_class
-    return defined(source_of(plan, forward is not None).splitlines(), "run", names)
+    if plan.mould is None or forward is not None:
+        return casting_of(plan, forward is not None, shared).made(names)
+    moves = moving is not None
+    runners, key = plan.mould.runners, (shared and len(shared.key_names), moves)
+    if key not in runners:
+        runners[key] = casting_of(plan, shared=shared, moves=moves)
+    return runners[key].made(names)
+
+
+def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None, moves: bool = False) -> Casting:
+    """What makes a plan's runner: see ``source_of``."""
+    code = code_of(source_of(plan, replayed, shared, moves))
+    return Casting("run", code, {**_NAMES, "node_class": plan.node_class})
 
 
 def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
@@ -171,13 +250,20 @@ def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
         watcher(plan, args, results)
 
 
-def source_of(plan: Plan, replayed: bool = False) -> str:
-    """The source of a plan's runner; ``replayed``: something else is run in place of the kernel."""
-    arguments = ", ".join(f"x{i}" for i in range(len(plan.specs)))
-    return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan, replayed))
+def source_of(
+    plan: Plan, replayed: bool = False, shared: Shared | None = None, moves: bool = False
+) -> str:  # fmt: skip
+    """The source of a plan's runner.
+
+    ``replayed``: something else is run in place of the kernel. ``shared`` is tried before it: Note [Shared kernels] in
+    ``execution/shared.py``. ``moves``: see ``runner``.
+    """
+    given = ["plan", *shared.key_names] if moves and shared is not None else []
+    arguments = ", ".join([*given, *(f"x{i}" for i in range(len(plan.specs)))])
+    return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan, replayed, shared))
 
 
-def _lines(plan: Plan, replayed: bool) -> Iterator[str]:
+def _lines(plan: Plan, replayed: bool, shared: Shared | None) -> Iterator[str]:
     values = [_value(i, spec, plan.mixed) for i, spec in enumerate(plan.specs) if spec is not None]
     outputs = range(plan.num_outputs)
     if plan.saves_inference:
@@ -187,7 +273,14 @@ def _lines(plan: Plan, replayed: bool) -> Iterator[str]:
         yield from _node_lines(plan)
         yield f"node.save_inputs({_tuple(f'x{i}' for i in plan.saved_inputs)})"
     targets = ", ".join(f"value{i}" for i in outputs) + ("" if plan.single else ",")
-    yield from _forward_lines(plan, targets, values, replayed)
+    if shared is None:
+        yield from _forward_lines(plan, targets, values, replayed)
+    else:
+        yield f"found = shared({', '.join([*shared.key_names, *values])})"
+        yield "if found is None:"
+        yield "    forward = plan.kernels.at_once"
+        yield from (f"    {line}" for line in _forward_lines(plan, "found", values, replayed))
+        yield f"{targets} = found"
     if any(plan.needed) and not hooked:
         yield from _node_lines(plan)
     for i in outputs:
@@ -313,3 +406,13 @@ def _value(position: int, spec: Any, mixed: bool) -> str:
     value = f"x{position}._value" if spec.plain else f"x{position}._storage.operand"
     value = f"window_operand(x{position})" if spec.window else value
     return f"transfer({value}, plan.device)" if mixed else value
+
+
+_NAMES: dict[str, Any] = {
+    "materialize": materialize_or_raise, "new": new_tensor, "Tensor": Tensor, "leaf_edge": leaf_edge,
+    "next_sequence_nr": next_sequence_nr, "transfer": transfer, "made": node_made, "window_operand": window_operand,
+    "edge_of": edge_of, "version_of": version_of, "snapshot": snapshot, "held": held, "Storage": Storage,
+    "refuse_inference": refuse_inference, "MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory,
+    "note_losses": note_losses, "ran": operator_ran,
+}  # fmt: skip
+"""What runners refer to."""

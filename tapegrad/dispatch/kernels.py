@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad.dispatch.levels import lifted_forward
-from tapegrad.dispatch.structures import fit_of
+from tapegrad.dispatch.pieces import shapes_of_many
+from tapegrad.dispatch.structures import Fit, Sought
 from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
@@ -15,46 +17,96 @@ from tapegrad.execution.opaque import Meta
 from tapegrad.execution.values import aval
 from tapegrad.tensor.spec import Spec
 
+_making = threading.RLock()
+
 
 class Kernels:
     """The compiled side of a call, shared by all plans that differ only in flags (what requires grad, what is plain).
 
     Attributes:
-        forward: the forward kernel; of a call on lifted tensors, or on tensors without data, a function.
+        forward: the forward kernel, made when somebody asks; of a call on lifted tensors, or on tensors without data, a
+            function.
+        many: whether there are very many arguments or results. See Note [Many pieces].
         outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
         wide: whether a 64-bit type is involved.
         backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
         fit: what they have in common with those of other lengths, if that is known. See Note [Structures].
     """
 
-    __slots__ = ("forward", "outputs", "single", "wide", "backwards", "fit", "_recorded", "__weakref__")
+    __slots__ = (
+        "_forward", "_make", "outputs", "single", "wide", "backwards", "fit", "many", "_recorded", "__weakref__",
+    )  # fmt: skip
 
     def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
+        self.backwards: dict[tuple, Any] = {}
+        self._recorded: Call | None = None
+        self._forward: Any = None
+        self.fit: Fit | None = None
+        shapes = shapes_of_many(op, specs, settings)
+        self.many = shapes is not None
+        if shapes is not None:
+            self.single, self.outputs = op.variadic is not None, [(shape, specs[0].dtype) for shape in shapes]
+            self.wide = self._touches_64_bits(op, specs, settings)
+            self._make = lambda: self._kernel(op, specs, settings, None)
+            return
+        sought = Sought.of(op, specs, settings) if has_structure(specs) else None
+        self.fit = None if sought is None else sought.known()
+        if self.fit is not None:
+            self._of_fit(op, specs, settings, self.fit)
+            return
+        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
-        self.fit = fit_of(op, specs, settings) if has_structure(specs) else None
+        self.fit = None if sought is None else sought.made(op, specs, settings)
         if self.fit is None:
             trace = abstract(function, arguments)
             results, self.single = trace.results
             self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
         else:
             self.single, self.outputs = self.fit.structure.single, self.fit.outputs
-        types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
-        self.wide = any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
+        self.wide = self._touches_64_bits(op, specs, settings)
         if any(isinstance(spec, Spec) and spec.level for spec in specs):
-            self.forward: Any = lifted_forward(op, specs, settings)
+            self._forward = lifted_forward(op, specs, settings)
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
-            self.forward = self._shapes
+            self._forward = self._shapes
         else:
             same = self.fit is not None or self.wide or trace.is_narrow  # as it is traced in the mode of the kernel
             known = (trace.written if self.fit is None else self.fit.forward) if same else None
-            self.forward = Kernel(
+            self._forward = Kernel(
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
-        self.backwards: dict[tuple, Any] = {}
-        self._recorded: Call | None = None
+
+    @property
+    def forward(self) -> Any:
+        """See above."""
+        if self._forward is None:
+            with _making:  # all threads use the same one
+                self._forward = self._forward or self._make()
+        return self._forward
+
+    def _of_fit(self, op: Any, specs: tuple, settings: dict, fit: Fit) -> None:
+        """The same where there is a structure: nothing is traced, nor prepared before that is necessary."""
+        op.check(specs, settings)
+        structure = fit.structure
+        self.single, self.outputs = structure.single, fit.outputs
+        if structure.wide is None:
+            structure.wide = self._touches_64_bits(op, specs, settings)
+        self.wide = structure.wide
+        self._make = lambda: self._kernel(op, specs, settings, fit.forward)
+
+    def _kernel(self, op: Any, specs: tuple, settings: dict, known: Callable | None) -> Kernel:
+        """The forward kernel, for which nothing has been prepared yet."""
+
+        def function(*values: Any) -> Any:
+            return op.prepare(specs, settings)(*values)
+
+        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+        return Kernel(function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings)
+
+    def _touches_64_bits(self, op: Any, specs: tuple, settings: dict) -> bool:
+        types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
+        return any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
 
     def _shapes(self, *values: Any) -> Any:
         """What stands for a call's results where there is no data. See Note [Values without data]."""

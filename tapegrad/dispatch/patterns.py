@@ -9,6 +9,7 @@ arguments, expressions of these for settings that follow from them, ``m0``, ... 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
@@ -120,4 +121,4 @@ def names_in(expression: str) -> list[str]:
     >>> names_in("4*n0 - 1")
     ['n0']
     """
-    return [word for word in expression.replace("*", " ").split() if word.isidentifier()]
+    return re.findall(r"\b[nmp]\d+\b", expression)

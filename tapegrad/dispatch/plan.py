@@ -9,12 +9,12 @@ which inputs need a gradient, what to save, the node class, the backward kernels
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from functools import partial
 from typing import Any, NoReturn
 
 from tapegrad.dispatch.kernels import Kernels, abstract_argument
 from tapegrad.dispatch.saved import kept_spec
+from tapegrad.dispatch.structures import Fit
 from tapegrad.errors import message
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.forks import refuse_forked
@@ -23,6 +23,7 @@ from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.sizes import check_size
 from tapegrad.tape.modes import Modes
 from tapegrad.tape.node import Node
+from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
 
 
@@ -36,7 +37,7 @@ class Plan:
         applier: what a node does until its first use has written what it does from then on.
 
     Attributes:
-        kernels: what is compiled.
+        given: the settings that were given, where ``settings`` are all.
         out_specs: the specs of the outputs.
         slots: how many gradients the node takes: one for each output, up to the last that can have one.
         positions: the arguments that have a formula; the node has an edge for each.
@@ -50,13 +51,18 @@ class Plan:
         recorded: how the call is recorded, in deferred mode.
         level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
+        fit: the structure, if there is one, and what its symbols are.
+        growth: how many times as many elements results have as when the structure was made; infinite if there are
+            many, None as long as nobody has asked.
+        moving: where its applier belongs, for calls with other settings: Note [Moving settings] in ``moulds.py``.
+        mould: what it has in common with plans of other lengths, if that is known: Note [Moulds] in ``moulds.py``.
     """
 
     __slots__ = (
-        "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
-        "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "sources", "applier", "node_class",
-        "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded",
-        "__weakref__",
+        "op", "settings", "given", "specs", "_kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
+        "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "_sources", "applier", "node_class",
+        "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded", "mould",
+        "fit", "growth", "moving", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -67,7 +73,8 @@ class Plan:
         self.op, self.specs, self.settings, self.modes = op, specs, {**op.defaults, **settings}, modes
         if not op.moves:
             check_devices(specs)
-        self.kernels = Kernels.of(op, specs, settings)
+        self._kernels: Kernels | None = Kernels.of(op, specs, settings)
+        self.given = settings
         self.single, outputs = self.kernels.single, self.kernels.outputs
         if op.shows:
             for shape, dtype in outputs:
@@ -101,43 +108,113 @@ class Plan:
             for i, (shape, dtype) in enumerate(outputs)
         )  # fmt: skip
         self.applier: Any = applier
+        self.node_class: Any = None
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
-        self.sources: dict[int, list] = {}
+        self._sources: dict[int, list] | None = {}
         self.saved_specs: tuple = ()
         self.saved_numbers: tuple[int, ...] = ()
         self.releases = self.saves_inference = False
         if recorded:
-            self.node_class: Any = None if node_class_of is None else node_class_of(self)
+            self.node_class = None if node_class_of is None else node_class_of(self)
             self._decide_saves()
+        self.mould: Any = None
+        self.fit: Any = self._kernels.fit
+        self.growth: float | None = None
+        self.moving: Any = None
 
     def _decide_saves(self) -> None:
         """Read off the names of the formulas in use what has to be saved."""
         op = self.op
-        self.locate_sources()
-        located = [place for places in self.sources.values() for place in places]
+        self._sources = None
+        wanted = [position for position, needed in zip(self.positions, self.needed, strict=True) if needed]
+        each = {op.formula(position): position for position in wanted}  # once for all elements of a variadic input
+        located = [
+            op.locate(name, position, self.specs, self.num_outputs)
+            for formula, position in each.items()
+            for name in formula.names
+        ]
         inputs = sorted({place[1] for place in located if place[0] == "input"} | {
             i for place in located if place[0] == "inputs" for i in place[1]
         }, key=lambda i: (op.field(op.input_name(i)), i))  # fmt: skip
         outputs = sorted({place[1] for place in located if place[0] == "output"})
         self.saved_inputs, self.saved_outputs = tuple(inputs), tuple(outputs)
-        self.saved_specs = tuple(
-            kept_spec(self.specs[i], self.modes) if isinstance(self.specs[i], Spec) else None for i in inputs
-        ) + tuple(None if self.out_specs[i].requires_grad else self.out_specs[i] for i in outputs)  # fmt: skip
+        self._decide_saved_specs()
         self.saves_inference = any(spec is not None and spec.inference for spec in self.saved_specs)
         numbers = [index for index, i in enumerate(inputs) if isinstance(self.specs[i], type)]
         self.saved_numbers = () if op.wraps_numbers else tuple(numbers)
         plain = [index in self.saved_numbers or op.input_name(i) in op.plain_inputs for index, i in enumerate(inputs)]
         self.releases = bool(outputs) or not all(plain)
 
-    def locate_sources(self) -> None:
-        """Find what the formulas in use name."""
-        op = self.op
-        self.sources = {
-            position: [op.locate(name, position, self.specs, self.num_outputs) for name in op.formula(position).names]
-            for position, wanted in zip(self.positions, self.needed, strict=True)
-            if wanted
-        }
+    def _decide_saved_specs(self) -> None:
+        specs, outs, modes = self.specs, self.out_specs, self.modes
+        self.saved_specs = (
+            *(kept_spec(specs[i], modes) if isinstance(specs[i], Spec) else None for i in self.saved_inputs),
+            *(None if outs[i].requires_grad else outs[i] for i in self.saved_outputs),
+        )
+
+    @property
+    def sources(self) -> dict[int, list]:
+        """Where the formulas in use find what they name."""
+        if self._sources is None:
+            op, specs, count = self.op, self.specs, self.num_outputs
+            self._sources = {
+                position: [op.locate(name, position, specs, count) for name in op.formula(position).names]
+                for position, wanted in zip(self.positions, self.needed, strict=True)
+                if wanted
+            }
+        return self._sources
+
+    def like(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
+        """The plan of a call that differs in numbers alone. See Note [Moulds] in ``moulds.py``."""
+        op, plan = self.op, self.twin()
+        plan.specs, plan.given, plan.settings, plan.fit = specs, settings, {**op.defaults, **settings}, fit
+        plan.growth = None
+        op.check(specs, settings)
+        shapes = fit.shapes
+        if op.shows:
+            for shape, spec in zip(shapes, self.out_specs, strict=True):
+                check_size(shape, spec.dtype.itemsize, owned=False)
+        plan.out_specs = tuple([
+            spec.shaped(shape, op.output_strides(shape, specs))
+            for spec, shape in zip(self.out_specs, shapes, strict=True)
+        ])  # fmt: skip
+        if self._sources != {}:
+            plan._sources = None
+            plan._decide_saved_specs()
+        return plan
+
+    def with_others(self, specs: tuple, settings: dict, out_specs: tuple) -> Plan:
+        """This plan with other specs and settings, to trace what it computes."""
+        plan = self.twin()
+        plan.specs, plan.settings, plan.out_specs = specs, {**self.op.defaults, **settings}, out_specs
+        plan._sources = None
+        return plan
+
+    def moved(self, settings: dict, fit: Fit, applier: Callable) -> Plan:
+        """The plan of a call that differs in settings that no shape depends on. See Note [Moving settings]."""
+        plan = self.twin()
+        plan.given, plan.settings, plan.fit, plan.applier = settings, {**self.op.defaults, **settings}, fit, applier
+        return plan
+
+    @property
+    def kernels(self) -> Kernels:
+        """What is compiled; plans that are cast have it made when somebody asks."""
+        if self._kernels is None:
+            self._kernels = Kernels.of(self.op, self.specs, self.given)
+        return self._kernels
+
+    def twin(self) -> Plan:
+        """A copy."""
+        return _copied(self)
+
+    @property
+    def passes(self) -> bool:
+        """Whether each gradient that is wanted is that of the output, as it is."""
+        ends = zip(self.positions, self.needed, strict=True)
+        wanted = [position for position, needed in ends if needed]
+        here = not self.mixed and not self.level
+        return here and all(self.op.passes(position, self.specs[position], self.out_specs) for position in wanted)
 
     def wanted(self, needed: tuple[bool, ...] | None) -> tuple[bool, ...]:
         """The inputs whose gradient is both possible and asked for."""
@@ -205,7 +282,7 @@ class Plan:
         return backward
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
-        fit = self.kernels.fit
+        fit = self.fit
         return Kernel(
             self.backward_function(wanted, defined),
             name=self.node_class.__name__,
@@ -239,9 +316,17 @@ class Plan:
 
     def formulas(self) -> Plan:
         """This plan without what is compiled for it, for what is compiled: so none of it holds itself."""
-        twin = copy(self)
-        twin.kernels = twin.applier = None  # type: ignore[assignment]
+        twin = self.twin()
+        twin._kernels = twin.applier = None
         return twin
+
+
+_copied: Callable[[Plan], Plan] = defined([
+    "def copied(plan):",
+    "    twin = new(Plan)",
+    *(f"    twin.{name} = plan.{name}" for name in Plan.__slots__ if name != "__weakref__"),
+    "    return twin",
+], "copied", {"new": object.__new__, "Plan": Plan})  # fmt: skip
 
 
 def is_number(spec: Any) -> bool:

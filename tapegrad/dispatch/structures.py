@@ -18,12 +18,11 @@ lengths that differ from each other, and from its other lengths.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.patterns import Pattern, order_of, pattern_of, reader, symbols_in
+from tapegrad.dispatch.patterns import Pattern, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
@@ -49,6 +48,16 @@ class Fit(NamedTuple):
         """Shape and dtype of each result."""
         return list(zip(self.structure.outputs(*self.numbers), self.structure.dtypes, strict=True))
 
+    @property
+    def shapes(self) -> tuple:
+        """Shape of each result."""
+        return self.structure.outputs(*self.numbers)
+
+    @property
+    def growth(self) -> float:
+        """How many times as many elements results have as when the structure was made."""
+        return sum(map(math.prod, self.shapes)) / self.structure.count
+
     def forward(self) -> HostFunction | None:
         """What the host runs; None if the kernel is XLA's."""
         return self._at(self.structure.forward)
@@ -61,17 +70,50 @@ class Fit(NamedTuple):
         if general is None:
             return None
         numbers = dict(zip(self.structure.names, self.numbers, strict=True))
-        return general.at(self.structure.growth(self.numbers), numbers)
+        return general.at(self.growth, numbers)
 
 
-def fit_of(op: Any, specs: tuple, settings: dict) -> Fit | None:
-    """The structure that a call fits, if there is one. It is asked only of calls that are new."""
+class Sought(NamedTuple):
+    """A call, as structures see it: its family, and its numbers."""
+
+    family: Family
+    numbers: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, op: Any, specs: tuple, settings: dict) -> Sought:
+        numbers: list[Any] = []
+        skeleton = _skeleton((*specs, *settings.items()), numbers)
+        family = op.families.recent.get(skeleton) or op.families.get(skeleton)
+        if family is None:
+            family = op.families.keep(skeleton, Family())
+        return cls(family, tuple(numbers))
+
+    def known(self) -> Fit | None:
+        """The structure that the call fits, if there is one already."""
+        numbers = self.numbers
+        for structure in self.family.structures:
+            found = structure.read(*numbers)
+            if found is not None:
+                return Fit(structure, found)
+        return None
+
+    def made(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
+        """The structure that the call fits, made now, if a call before gives reason to. It is asked only once."""
+        return self.family.fit(op, specs, settings, self.numbers)
+
+
+def without_numbers(settings: dict) -> tuple[Any, list[Any]]:
+    """Settings without their numbers, to look things up with, and the numbers."""
     numbers: list[Any] = []
-    skeleton = _skeleton((*specs, *settings.items()), numbers)
-    family = op.families.get(skeleton)
-    if family is None:
-        family = op.families.keep(skeleton, Family())
-    return family.fit(op, specs, settings, tuple(numbers))
+    skeleton: list[Any] = []
+    for name, value in settings.items():
+        kind = type(value)
+        if kind is float or kind is int:
+            numbers.append(value)
+            skeleton += name, kind
+        else:
+            skeleton += name, _skeleton(value, numbers) if isinstance(value, tuple) else value
+    return tuple(skeleton), numbers
 
 
 def _skeleton(value: Any, numbers: list[Any]) -> Any:
@@ -131,10 +173,6 @@ class Family:
 
     def fit(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, made now if a call before gives reason to."""
-        for structure in self.structures:
-            found = structure.read(*numbers)
-            if found is not None:
-                return Fit(structure, found)
         count = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         for example in self.examples:
             pattern = pattern_of(example, numbers, count)
@@ -176,8 +214,13 @@ class Structure:
         names: what stands for numbers, in order: Note [Names of a pattern] in ``patterns.py``.
         read: ``read(*numbers)`` gives what these are for a call that fits, None for another.
         outputs: ``outputs(*numbers)``, of those, gives the shapes of the results.
+        moving: the places of those names that the shapes of arguments and results do not depend on.
+        always: whether arguments had these shapes whenever it was needed so far.
+        count: how many elements results had when it was made.
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
         forward: what the host runs; None if the kernel is XLA's.
+        wide: whether a 64-bit type is involved; None as long as nobody has asked.
+        moulds: what plans have in common. See Note [Moulds] in ``moulds.py``.
     """
 
     def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
@@ -192,6 +235,8 @@ class Structure:
         self._floats = [name for name in self.names if name[0] == "p"]
         self._backwards: dict[tuple, GeneralTrace | None] = {}
         self._first = self.read(*numbers)
+        self.moulds: dict[tuple, Any] = {}
+        self.wide: bool | None = None
         self.specs, settings = self._filled(dict.fromkeys(self._floats, 0.5))
         arguments = [_example(spec) for spec in self.specs if spec is not None]
         closed, tree = self._traced(lambda specs, settings: op.prepare(specs, settings), arguments)
@@ -200,11 +245,19 @@ class Structure:
         self.dtypes = [from_numpy(result.dtype) for result in results]
         self.shapes = [tuple(result.shape) for result in results]
         self.outputs = shapes_for(self.shapes, self.names)
+        shown = {name for shape in self.shapes for size in shape for name in names_in(str(size))}
+        self.moving = [place for place, name in enumerate(self.names) if name[0] != "n" and name not in shown]
+        ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
+        self.always = all(isinstance(number, int) for number in pattern[:ranks])
+        self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
         self.forward = self._written(closed, tree)
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
         """Specs and settings with symbols for lengths, and with these floats."""
-        scope = {**self._symbols, **floats}
+        return self.filled({**self._symbols, **floats})
+
+    def filled(self, scope: dict[str, Any]) -> tuple[tuple, dict]:
+        """Specs and settings, for what symbols and floats are."""
         numbers = [eval(number, scope.copy()) if isinstance(number, str) else number for number in self._pattern]
         filled = _filled(self._given, iter(numbers))
         return filled[: self._arity], dict(filled[self._arity :])
@@ -222,11 +275,6 @@ class Structure:
         """What ``_traced`` gave, for the host; None if it can't be written."""
         lengths = {name: number for name, number in zip(self.names, self._first, strict=True) if name[0] != "p"}
         return general(closed, tree, self.names, lengths)
-
-    def growth(self, numbers: Sequence[Any]) -> float:
-        """How many times as many elements results have as when the structure was made."""
-        counts = [sum(map(math.prod, self.outputs(*some))) for some in (numbers, self._first)]
-        return counts[0] / max(counts[1], 1)
 
     def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """As ``Fit.backward``, for all numbers."""
@@ -246,10 +294,7 @@ class Structure:
         out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
 
         def make(specs: tuple, settings: dict) -> Callable:
-            general = copy.copy(plan)
-            general.specs, general.settings, general.out_specs = specs, {**self._op.defaults, **settings}, out_specs
-            general.locate_sources()
-            return general.backward_function(wanted, given)
+            return plan.with_others(specs, settings, out_specs).backward_function(wanted, given)
 
         outputs = [_example(spec) for spec in out_specs]
         grads = [outputs[slot] for slot in range(plan.slots) if given[slot]]

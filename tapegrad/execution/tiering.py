@@ -113,7 +113,8 @@ class Settings:
 
 
 settings = Settings()
-_all: weakref.WeakSet[Tiered] = weakref.WeakSet()
+awaiting_decisions: weakref.WeakSet[Any] = weakref.WeakSet()
+"""What runs kernels, and has to decide anew how when another way is chosen."""
 _changing = threading.RLock()
 
 
@@ -248,7 +249,7 @@ class Tiered:
         run = defined(entry_lines(self.examples, len(self._checked)), "run", names)
         self._entry = weakref.ref(run)
         self.reset()
-        _all.add(self)
+        awaiting_decisions.add(self)
         return run
 
     def reset(self) -> None:
@@ -722,7 +723,7 @@ def be_deterministic(deterministic: bool) -> None:
 
 def _decide_anew() -> None:
     with _changing:
-        for tiered in list(_all):
+        for tiered in list(awaiting_decisions):
             tiered.reset()
 
 
@@ -751,7 +752,7 @@ class TierStats(NamedTuple):
 def tier_stats() -> TierStats:
     """How kernels are run at present."""
     with _changing:
-        found = Counter(tiered.tier for tiered in list(_all))
+        found = Counter(tiered.tier for tiered in list(awaiting_decisions))
     return TierStats(
         found["host"], found["cold"], found["compiling"], found["xla"], counters["compiled"], counters["failures"],
         dict(unwritten),

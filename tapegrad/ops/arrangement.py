@@ -43,7 +43,7 @@ def roll(x, *, shifts, axes):
 @linear(x=lambda g, k, axes: rot90(g, k=-k, axes=axes))
 def rot90(x, *, k, axes):
     """``x`` turned ``k`` times by a right angle in the plane of two dimensions, from the first towards the second."""
-    return jnp.rot90(x, k, axes)
+    return jnp.rot90(x, int(k), axes)  # jax asks of k alone whether it equals a number: see Note [Structures]
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------

@@ -56,6 +56,8 @@ class Facts:
     """Whether a Python number among the inputs counts as a tensor, made where the call is."""
     plain_inputs: tuple[str, ...] = ()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
+    pieces: Any = None
+    """What NumPy does for any number of arguments or results: ``Pieces``, see Note [Many pieces]."""
     records_integers: bool = False
     """Whether integers that it gives require grad: see Note [Written integers]."""
     shows: bool = False

@@ -2,21 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from tapegrad.dispatch.pieces import Pieces
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general, linear, zeros_of
 from tapegrad.ops.shape import Shape
 from tapegrad.ops.slicing import select, slice_
 
 
+def _together(arrays: Sequence[np.ndarray], axis: int) -> list[np.ndarray]:
+    return [np.concatenate(arrays, axis)]
+
+
+def _apart(array: np.ndarray, sizes: Iterable[int], axis: int) -> list[np.ndarray]:
+    """An array in pieces of these lengths."""
+    before: tuple[Any, ...] = (slice(None),) * axis
+    stops = list(accumulate(sizes, initial=0))
+    return [array[(*before, slice(start, stop))] for start, stop in pairwise(stops)]
+
+
+def _rows(array: np.ndarray, axis: int) -> list[np.ndarray]:
+    """What is at each place of a dimension; also of no dimensions arrays, not NumPy's numbers."""
+    before: tuple[Any, ...] = (slice(None),) * axis
+    return [array[(*before, i, ...)] for i in range(array.shape[axis])]
+
+
+def _lengths(length: int, size: int) -> list[int]:
+    """How long pieces are of which each is ``size`` long, but perhaps the last."""
+    return [min(size, length - start) for start in (range(0, length, size) if length else (0,))]
+
+
+def _shape(shape: Shape, axis: int, length: int) -> Shape:
+    """A shape with another length."""
+    return (*shape[:axis], length, *shape[axis + 1 :])
+
+
+CAT = Pieces(
+    lambda shapes, axis: [_shape(shapes[0], axis, sum(shape[axis] for shape in shapes))],
+    _together,
+    lambda grads, shapes, axis: _apart(grads[0], (shape[axis] for shape in shapes), axis),
+)
+STACK = Pieces(
+    lambda shapes, axis: [(*shapes[0][:axis], len(shapes), *shapes[0][axis:])],
+    lambda arrays, axis: [np.stack(arrays, axis)],
+    lambda grads, shapes, axis: _rows(grads[0], axis),
+)
+UNBIND = Pieces(
+    lambda shapes, axis: [shapes[0][:axis] + shapes[0][axis + 1 :]] * shapes[0][axis],
+    lambda arrays, axis: _rows(arrays[0], axis),
+    lambda grads, shapes, axis: [np.stack(grads, axis)],
+)
+SPLIT = Pieces(
+    lambda shapes, axis, size: [_shape(shapes[0], axis, one) for one in _lengths(shapes[0][axis], size)],
+    lambda arrays, axis, size: _apart(arrays[0], _lengths(arrays[0].shape[axis], size), axis),
+    lambda grads, shapes, axis, size: _together(grads, axis),
+)
+SPLIT_WITH_SIZES = Pieces(
+    lambda shapes, axis, sizes: [_shape(shapes[0], axis, size) for size in sizes],
+    lambda arrays, axis, sizes: _apart(arrays[0], sizes, axis),
+    lambda grads, shapes, axis, sizes: _together(grads, axis),
+)
+
+
 @linear(
     xs=lambda g, xs_shapes, xs_dtypes, i, axis: _part(g, xs_shapes, xs_dtypes[i], i, axis),
     promote="common",
+    pieces=CAT,
 )
 def cat(*xs, axis):
     """Arrays one after another along a dimension; arrays of shape (0,) don't count, whatever the others' shape."""
@@ -31,7 +89,7 @@ def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any
     return slice_(g, start, axis=axis, length=shapes[i][axis], step=1)
 
 
-@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common")
+@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK)
 def stack(*xs, axis):
     """Arrays of one shape side by side along a new dimension."""
     shape = xs[0].shape
@@ -46,13 +104,13 @@ def _of_one_dtype(xs: Sequence[Any]) -> list[Any]:
     return [x if x.dtype == dtype else x.astype(dtype) for x in xs]
 
 
-@linear(x=lambda gs, axis: stack(*gs, axis=axis), aten=".int")
+@linear(x=lambda gs, axis: stack(*gs, axis=axis), aten=".int", pieces=UNBIND)
 def unbind(x, *, axis):
     """The slices of ``x`` along a dimension, without that dimension."""
     return tuple(jnp.unstack(x, axis=axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor")
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor", pieces=SPLIT)
 def split(x, *, axis, size):
     """``x`` in pieces ``size`` long, of which the last may be shorter."""
     length = x.shape[axis]
@@ -60,19 +118,19 @@ def split(x, *, axis, size):
     return tuple(lax.split(x, [min(size, length - start) for start in starts], axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor")
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor", pieces=SPLIT)
 def unsafe_split(x, *, axis, size):
     """``split`` into tensors of their own."""
     return split.function(x, axis=axis, size=size)
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), pieces=SPLIT_WITH_SIZES)
 def split_with_sizes(x, *, axis, sizes):
     """``x`` in pieces of these lengths."""
     return tuple(lax.split(x, sizes, axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis))
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), pieces=SPLIT_WITH_SIZES)
 def unsafe_split_with_sizes(x, *, axis, sizes):
     """``split_with_sizes`` into tensors of their own."""
     return split_with_sizes.function(x, axis=axis, sizes=sizes)

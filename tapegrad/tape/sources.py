@@ -17,10 +17,16 @@ def defined(lines: Iterable[str], name: str, names: dict[str, Any]) -> Any:
     >>> defined(["def double(x):", "    return factor * x"], "double", {"factor": 2})(3)
     6
     """
-    exec(_code("\n".join(lines)), names)
+    return function_of(code_of("\n".join(lines)), name, names)
+
+
+def function_of(code: CodeType, name: str, names: dict[str, Any]) -> Any:
+    """The function that compiled lines define, for other names than before, say."""
+    exec(code, names)
     return names.pop(name)
 
 
 @remembered("written code", nbytes=8 << 10)
-def _code(source: str) -> CodeType:
+def code_of(source: str) -> CodeType:
+    """Compiled lines."""
     return compile(source, "<written function>", "exec")

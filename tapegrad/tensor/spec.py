@@ -86,11 +86,12 @@ class Spec:
         window: whether it is a view, or a part, of memory that has been written to; see Note [Memory that is shared].
         level: in how many function transforms, one inside the other, it lives; see Note [Levels] in ``lifted.py``.
         misfit: whether it was given data of another shape or dtype than its place in the graph takes gradients of.
+        flags: all of this but the shape, and of the strides whether there are any.
     """
 
     __slots__ = (
         "shape", "dtype", "device", "requires_grad", "plain", "overrides", "inference", "dual", "strides", "window",
-        "level", "misfit", "numel", "ndim", "__weakref__",
+        "level", "misfit", "numel", "ndim", "flags", "__weakref__",
     )  # fmt: skip
     _interned = Interned()
 
@@ -111,6 +112,7 @@ class Spec:
     misfit: bool
     numel: int
     ndim: int
+    flags: tuple
 
     @classmethod
     def of(
@@ -131,19 +133,31 @@ class Spec:
         """The spec with these fields."""
         if device.spread and not device.fits(shape):  # type: ignore[attr-defined]
             device = device.free
-        shown = tuple(shape), dtype, device
-        key = (*shown, requires_grad, plain, overrides, inference, dual, strides, window, level, misfit)
-        spec = cls._interned.get(key)
-        if spec is None:
-            check_size(key[0], dtype.itemsize, device.type, owned=strides is None or is_dense(key[0], strides))
-            spec = object.__new__(cls)
-            spec.shape, spec.dtype, spec.device = Size(shape), dtype, device
-            spec.requires_grad, spec.plain, spec.overrides = requires_grad, plain, overrides
-            spec.inference, spec.dual, spec.strides, spec.window = inference, dual, strides, window
-            spec.level, spec.misfit = level, misfit
-            spec.numel, spec.ndim = spec.shape.numel(), len(spec.shape)
-            spec = cls._interned.only(key, spec)
-        return spec
+        contiguous = strides is None
+        flags = dtype, device, requires_grad, plain, overrides, inference, dual, contiguous, window, level, misfit
+        key = tuple(shape), strides, flags
+        return cls._interned.get(key) or cls._made(*key)
+
+    @classmethod
+    def _made(cls, shape: tuple[int, ...], strides: tuple[int, ...] | None, flags: tuple) -> Spec:
+        dtype, device = flags[:2]
+        check_size(shape, dtype.itemsize, device.type, owned=strides is None or is_dense(shape, strides))
+        spec = object.__new__(cls)
+        spec.shape, spec.strides, spec.flags = Size(shape), strides, flags
+        (
+            spec.dtype, spec.device, spec.requires_grad, spec.plain, spec.overrides, spec.inference, spec.dual, _,
+            spec.window, spec.level, spec.misfit,
+        ) = flags  # fmt: skip
+        spec.numel, spec.ndim = spec.shape.numel(), len(shape)
+        return cls._interned.only((shape, strides, flags), spec)
+
+    def shaped(self, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> Spec:
+        """This spec for another shape, and strides if it has any; for one on a single device."""
+        flags = self.flags
+        if flags[7] is not (strides is None):
+            flags = (*flags[:7], strides is None, *flags[8:])
+        key = shape, strides, flags
+        return self._interned.get(key) or self._made(*key)
 
     def replace(self, **changes: Any) -> Spec:
         """This spec with ``changes``; remembered, so that it is one look-up the next time."""

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from tapegrad.caches import memory
 from tapegrad.execution.host_tier.rules import Unwritable, rule
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -66,8 +67,34 @@ def counted(shape: tuple[int, ...]) -> Pair:
     return (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)
 
 
+MOST_DRAWN, LARGEST_DRAWN = 32, 1 << 14
+"""How many arrays of bits are kept that were drawn last, and of how many elements at most."""
+
+_drawn: dict[tuple, np.ndarray] = {}
+
+
 def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.ndarray:
-    """Random bits, of a shape for each key, in unsigned integers of a width."""
+    """Random bits, of a shape for each key, in unsigned integers of a width.
+
+    Small ones are kept for a while: a backward pass draws the mask of a dropout again.
+    """
+    key = keys.tobytes(), keys.shape, shape, width
+    found = _drawn.get(key)
+    if found is None:
+        found = _bits(keys, shape, width)
+        if found.size <= LARGEST_DRAWN:
+            found.flags.writeable = False
+            _drawn[key] = found
+            if len(_drawn) > MOST_DRAWN:
+                oldest, *_ = list(_drawn)  # in one go, for another thread may draw meanwhile
+                _drawn.pop(oldest, None)
+    return found
+
+
+memory.others.append(_drawn)
+
+
+def _bits(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.ndarray:
     first, second = threefry(words_of(keys, len(shape)), counted(shape))
     if width == 64:
         return np.asarray((first.astype(np.uint64) << np.uint64(32)) | second)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.backward_code import passes
 from tapegrad.dispatch.kernels import abstract_argument
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
@@ -178,6 +177,6 @@ def backward_cost(plan: Plan) -> XlaCost | None:
     if not isinstance(plan.kernels.forward, Kernel) or plan.op.underivable:
         return None
     given = (True,) * plan.slots
-    if passes(plan) or not any(plan.needed):
+    if plan.passes or not any(plan.needed):
         return FREE
     return xla_cost(plan.backward_kernel(plan.needed, given), tuple(plan.backward_arguments(given)))

@@ -1,0 +1,230 @@
+"""Moulds: what is decided once for the plans of calls that differ in numbers alone.
+
+Note [Moulds]
+To make a plan takes ten times as long as a small call, and most of what it decides does not depend on lengths: what is
+saved, which arguments need an edge, the Python that runs. Calls that fit one structure (Note [Structures]) and whose
+specs differ in their shapes alone have all this in common. The first of them is planned as ever, and leaves its plan
+and the code that was written for it in the structure, as a ``Mould``. Those of other lengths are cast: the plan is
+copied, what does depend on lengths (specs, kernels) is put in its place, and the code is given other names. Where the
+host runs the kernels, not even these are made: see Note [Shared kernels] in ``execution/shared.py``.
+
+Note [Moving settings]
+A setting that is another number at each call, a dropout's ``p`` that is annealed, would cost a plan each time, and push
+others out of the memory. When the second number has come, what the kernel computes is known for all of them. So from
+then on there is one runner for all, which is given the numbers with the arguments (``MovingRunner``); only the node has
+a plan of its own, a copy with other settings. A number that comes back many times gets a plan like others: that is
+quicker.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import CodeType
+from typing import Any
+
+from tapegrad.dispatch.kernels import abstract_argument
+from tapegrad.dispatch.plan import Plan
+from tapegrad.dispatch.structures import Fit
+from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.shared import SMALL, FloatKernel, SharedKernel
+from tapegrad.execution.symbolic import GeneralTrace
+from tapegrad.tape.modes import Modes
+from tapegrad.tape.sources import function_of
+from tapegrad.tensor.spec import Spec
+
+_UNKNOWN: Any = object()
+
+
+class Mould:
+    """A plan without what depends on lengths, and the code of its functions.
+
+    Attributes:
+        runners, appliers: what makes those of a plan, with and without a kernel that is shared, and for settings that
+            move.
+        last: the specs of the plan that was made last.
+    """
+
+    __slots__ = ("last", "runners", "appliers", "_plan", "_shares", "_forward", "_backward")
+
+    def __init__(self, plan: Plan) -> None:
+        self.runners: dict[tuple, Casting] = {}
+        self.appliers: dict[tuple, Casting] = {}
+        self.last = plan.specs if plan.fit.structure.always else None
+        self._plan = plan.formulas()
+        self._plan.applier, self._plan.mould = plan.applier, self
+        self._forward = self._backward = _UNKNOWN
+
+    def cast(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
+        """The plan for other lengths."""
+        return self._plan.like(specs, settings, fit)
+
+    def shared_forward(self, plan: Plan) -> SharedKernel | None:
+        """The kernel that is shared, for calls of a plan; None if the plan needs one of its own."""
+        if self._forward is _UNKNOWN:
+            structure = plan.fit.structure
+            examples = [abstract_argument(spec) for spec in plan.specs if spec is not None]
+            self._forward = _shared(structure.forward, structure.names, examples)
+        return self._forward if _is_small(plan, self._forward) else None
+
+    def moving_forward(self, plan: Plan) -> SharedKernel | FloatKernel | None:
+        """A kernel for all settings of calls like those of a plan.
+
+        Where more than floats move XLA would compile one for each, so that the host is quicker.
+        """
+        shared = self.shared_forward(plan)
+        if shared is not None or _only_floats_move(plan):
+            return shared or float_forward(plan)
+        return self._forward if plan.growth is not None and plan.growth < math.inf else None
+
+    def moving_backward(self, plan: Plan) -> SharedKernel | FloatKernel | None:
+        """The same for gradients: see ``shared_backward``."""
+        shared = self.shared_backward(plan)
+        if shared is not None or plan.passes or _only_floats_move(plan):
+            return shared or (None if plan.passes else float_backward(plan))
+        return self._backward if plan.growth is not None and plan.growth < math.inf else None
+
+    def shared_backward(self, plan: Plan) -> SharedKernel | None:
+        """The same for the gradients that plans of this mould compute where all are given and wanted."""
+        structure = plan.fit.structure
+        if self._backward is _UNKNOWN:
+            given = (True,) * plan.slots
+            passing = not any(plan.needed) or plan.passes
+            general = None if passing else structure.backward(plan, plan.needed, given)
+            self._backward = _shared(general, structure.names, plan.backward_arguments(given), sum(given))
+        return self._backward if _is_small(plan, self._backward) else None
+
+
+# -- kernels for all floats --------------------------------------------------------------------------------------------
+
+
+def float_forward(plan: Plan) -> FloatKernel | None:
+    """A kernel for all floats among a plan's settings, which are all that moves; None if there is no such."""
+    structure, numbers, specs = plan.fit.structure, _numbers(plan), plan.specs
+    if structure.forward is None:
+        return None
+
+    def function(*values: Any) -> Any:
+        floats, arguments = _parted(structure, values)
+        return plan.op.prepare(specs, structure.filled({**numbers, **floats})[1])(*arguments)
+
+    arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+    return _float_kernel(plan, plan.op.name, function, structure.forward, arguments)
+
+
+def float_backward(plan: Plan) -> FloatKernel | None:
+    """The same for the gradients that are computed where all are given and wanted."""
+    structure, numbers, given = plan.fit.structure, _numbers(plan), (True,) * plan.slots
+    general = structure.backward(plan, plan.needed, given) if any(plan.needed) else None
+    if general is None:
+        return None
+    bare = plan.formulas()
+
+    def function(*values: Any) -> Any:
+        floats, arguments = _parted(structure, values)
+        settings = structure.filled({**numbers, **floats})[1]
+        return bare.with_others(bare.specs, settings, bare.out_specs).backward_function(bare.needed, given)(*arguments)
+
+    return _float_kernel(plan, plan.node_class.__name__, function, general, plan.backward_arguments(given))
+
+
+def _numbers(plan: Plan) -> dict[str, Any]:
+    return dict(zip(plan.fit.structure.names, plan.fit.numbers, strict=True))
+
+
+def _only_floats_move(plan: Plan) -> bool:
+    structure = plan.fit.structure
+    return all(structure.names[place][0] == "p" for place in structure.moving)
+
+
+def _parted(structure: Any, values: Sequence[Any]) -> tuple[dict[str, Any], Sequence[Any]]:
+    """The floats by their names, and the arguments behind them."""
+    names = [name for name in structure.names if name[0] == "p"]
+    return dict(zip(names, values, strict=False)), values[len(names) :]
+
+
+def _float_kernel(plan: Plan, name: str, function: Callable, general: GeneralTrace, arguments: Sequence) -> FloatKernel:
+    structure, growth, numbers = plan.fit.structure, plan.fit.growth, _numbers(plan)
+    floats = [float for name in structure.names if name[0] == "p"]
+    kernel = Kernel(
+        function, name=name, wide=True, arguments=[*floats, *arguments], settings=plan.settings,
+        known=lambda: general.at(growth, numbers, floats=False),
+    )  # fmt: skip
+    kernel.note_run()
+    return FloatKernel(kernel, structure.names)
+
+
+def _shared(general: GeneralTrace | None, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> Any:
+    return None if general is None else SharedKernel(general, names, examples, checked)
+
+
+def _is_small(plan: Plan, shared: SharedKernel | None) -> bool:
+    """Whether the host runs a plan's kernel, whatever comes."""
+    if shared is None:
+        return False
+    if plan.growth is None:
+        sizes = [spec.numel for spec in plan.specs if isinstance(spec, Spec)]
+        results = [spec.numel for spec in plan.out_specs]
+        small = max(sizes) <= SMALL and max(results) <= SMALL
+        plan.growth = sum(results) / plan.fit.structure.count if small else math.inf
+    return plan.growth < math.inf and shared.pays(plan.growth)
+
+
+class Casting:
+    """A function that was written for a plan, to be given to others: its code, and the names that mean the same."""
+
+    __slots__ = ("name", "code", "names")
+
+    def __init__(self, name: str, code: CodeType, names: dict[str, Any]) -> None:
+        self.name, self.code, self.names = name, code, names
+
+    def made(self, names: dict[str, Any]) -> Callable:
+        """The function, with names that mean something else for each plan."""
+        return function_of(self.code, self.name, {**self.names, **names})
+
+
+class MovingRunner:
+    """A runner for all values of some numbers among the settings. See Note [Moving settings].
+
+    Args:
+        plan: the plan of one of the calls.
+        run: ``run(plan, *keys, *arguments)``.
+        shared: the kernel, which ``keys`` are for.
+    """
+
+    __slots__ = ("_plan", "_run", "_shared", "_lengths", "_fixed", "_appliers", "_last", "_times")
+
+    def __init__(self, plan: Plan, run: Callable, shared: SharedKernel | FloatKernel) -> None:
+        structure, numbers = plan.fit.structure, plan.fit.numbers
+        self._plan, self._run, self._shared = plan.formulas(), run, shared
+        self._lengths = [length for spec in plan.specs if isinstance(spec, Spec) for length in spec.shape]
+        places = range(len(numbers))
+        self._fixed = [(place, numbers[place]) for place in places if place not in structure.moving]
+        self._appliers = self._plan.moving = [plan.applier]
+        self._last: Any = None
+        self._times = 0
+
+    def runner(self, settings: dict, numbers: list) -> Callable | None:
+        """What runs a call with these settings, in which these are the numbers; None if it needs a plan like others."""
+        structure = self._plan.fit.structure
+        found = structure.read(*self._lengths, *numbers)
+        if found is None or any(found[place] != number for place, number in self._fixed):
+            return None
+        if numbers == self._last:
+            self._times += 1
+            if self._times > OFTEN:
+                return None
+        else:
+            self._last, self._times = numbers, 0
+        plan = self._plan.moved(settings, Fit(structure, found), self._appliers[0])
+        return partial(self._run, plan, *self._shared.keys(found))
+
+
+OFTEN = 8
+"""How many times in a row a number comes back that is given a plan."""
+
+
+def mould_key(specs: tuple, modes: Modes) -> tuple:
+    """What plans of one mould have in common besides their structure."""
+    return (modes, *[spec.flags if isinstance(spec, Spec) else spec for spec in specs])

@@ -1,0 +1,55 @@
+"""Calls with very many arguments or results, which are run by a loop.
+
+Note [Many pieces]
+Straight-line Python for hundreds of tensors takes longer to write and to compile than the call takes, and so does a
+trace with hundreds of arguments; and the next call may have another count. So operators that put arrays together or
+take one apart are declared with what NumPy does for any number of them (``Pieces``), and where the host runs kernels,
+calls of more than ``MANY`` pieces are made by a loop (``looping.py``), which calls that. The node is an ordinary one.
+Where something is unusual about the call (watchers, other values than NumPy's arrays, mixed dtypes) it is made like
+all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tapegrad.execution.devices import META
+from tapegrad.execution.tiering import hosted
+from tapegrad.tensor.spec import Spec
+
+MANY = 64
+"""From how many pieces on there are many."""
+
+
+class Pieces(NamedTuple):
+    """What NumPy does for any number of pieces: both functions take and give lists of arrays.
+
+    Attributes:
+        shapes: ``shapes(shapes, **settings)`` gives the shapes of the results for arrays of some shapes.
+        forward: ``forward(arrays, **settings)``.
+        backward: ``backward(grads, shapes, **settings)`` gives the gradients of arrays of some shapes.
+    """
+
+    shapes: Callable
+    forward: Callable
+    backward: Callable
+
+
+def shapes_of_many(op: Any, specs: tuple, settings: dict) -> list[tuple[int, ...]] | None:
+    """The shapes of the results of a call with very many arguments or results; None of any other."""
+    pieces, count = op.pieces, len(specs)
+    if pieces is None or not (count > MANY or count == 1) or not _are_alike(specs) or not hosted():
+        return None
+    shapes = pieces.shapes([tuple(spec.shape) for spec in specs], **op.defaults, **settings)
+    return shapes if max(count, len(shapes)) > MANY else None
+
+
+def _are_alike(specs: tuple) -> bool:
+    """Whether all are tensors of one dtype and as many dimensions, here."""
+    first = specs[0]
+    return all(
+        isinstance(spec, Spec) and spec.dtype is first.dtype and spec.ndim == first.ndim and spec.level == 0
+        and spec.device is not META and not spec.inference
+        for spec in specs
+    )  # fmt: skip

@@ -1,0 +1,153 @@
+"""Kernels that are shared: one function of the host for all lengths of a structure.
+
+Note [Shared kernels]
+What is written for a structure (Note [Structures] in ``dispatch/structures.py``) takes what its symbols and floats are
+before the kernel's own arguments. So where the host would run the kernel anyway, because arrays are small, lengths that
+are new need no kernel of their own: plans call the one function with their numbers. That of a ``relu`` of ``n0`` rows
+reads::
+
+    def run(k0, x0):
+        if type(x0) is ndarray:
+            try:
+                return quietly(body, k0, x0)
+            except Exception:
+                return None
+
+``None`` says that this call is not for it (other values than NumPy's arrays, an error, another tier): whoever called
+has a kernel made, which knows what to do (Note [Tiers] in ``tiering.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.symbolic import GeneralTrace
+from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, quietly
+from tapegrad.tape.sources import defined
+
+asarray = np.asarray
+
+SMALL = 4096
+"""Up to so many elements an array is small: it may be kept alive by a view of a part of it."""
+
+
+class SharedKernel:
+    """A kernel of a structure, for the host.
+
+    Args:
+        general: what was written.
+        names: the symbols and floats of the structure.
+        examples: the arguments as ``Kernel`` describes them; of shapes only the number is read.
+        checked: how many of the first arguments may yet be arrays of other types than that.
+
+    Attributes:
+        run: ``run(*keys, *arguments)``: the results, or None if another one has to compute them.
+        key_names: what plans call the keys.
+    """
+
+    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "__weakref__")
+
+    def __init__(self, general: GeneralTrace, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> None:
+        self._general, self._checked = general, checked
+        self._places = [names.index(name) for name in general.free]
+        self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
+        self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]
+        self.run = defined(shared_lines(examples, self.key_names, checked), "run", {
+            "quietly": quietly, "body": general.body, "array": np.array,
+            **{f"dtype{i}": dtype for i, dtype in enumerate(general.dtypes)},
+            **{example.__name__: example for example in examples if isinstance(example, type)},
+        })  # fmt: skip
+        self.tier = "new"
+        self.reset()
+        awaiting_decisions.add(self)
+
+    def names(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> dict[str, Any]:
+        """What plans call ``run`` and its keys."""
+        return {"shared": self.run, **dict(zip(self.key_names, self.keys(numbers, shapes), strict=True))}
+
+    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
+        """What is given before the arguments, for what symbols and floats are and the shapes of checked arguments."""
+        floats = [asarray(numbers[place]) for place in self._floats]
+        return [*shapes[: self._checked], *[numbers[place] for place in self._places], *floats]
+
+    def pays(self, growth: float) -> bool:
+        """Whether the host runs it where there are ``growth`` times as many results as when it was made."""
+        least, cost = self._general.least, self._general.cost
+        return least.host + (cost.host - least.host) * growth <= least.xla + (cost.xla - least.xla) * growth
+
+    def reset(self) -> None:
+        """See to it that the host runs nothing where all is XLA's."""
+        self.tier = "host" if hosted() else "xla"
+        self.run.__globals__["ndarray"] = np.ndarray if hosted() else Nothing
+
+
+class FloatKernel:
+    """A kernel that takes the floats among settings as arguments, where others are too large to be shared.
+
+    Args:
+        kernel: takes the floats first.
+        names: the symbols and floats of the structure.
+
+    Attributes:
+        run, key_names: as ``SharedKernel`` has them; the keys are the floats.
+    """
+
+    __slots__ = ("key_names", "_run", "_floats")
+
+    def __init__(self, kernel: Kernel, names: Sequence[str]) -> None:
+        self._run = kernel.run
+        self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
+        self.key_names = [f"k{i}" for i in range(len(self._floats))]
+
+    def run(self, *values: Any) -> Any:
+        """The results, or None if another one has to compute them."""
+        try:
+            return self._run(*values)
+        except Exception:
+            return None
+
+    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
+        """The floats."""
+        return [numbers[place] for place in self._floats]
+
+    def names(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> dict[str, Any]:
+        """What plans call ``run`` and its keys."""
+        return {"shared": self.run, **dict(zip(self.key_names, self.keys(numbers), strict=True))}
+
+
+Shared = SharedKernel | FloatKernel
+
+
+def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int) -> list[str]:
+    """The source of a shared entry.
+
+    >>> print("\\n".join(shared_lines([((3,), "f"), float], ["k0"], 0)[:4]))
+    def run(k0, x0, x1):
+        if type(x0) is ndarray and type(x1) is float:
+            try:
+                return quietly(body, k0, x0, array(x1, dtype1))
+    """
+    arguments = [f"x{i}" for i in range(len(examples))]
+    checks, given, dtype = [], [], 0
+    for name, example in zip(arguments, examples, strict=True):
+        if example is type(None):
+            checks.append(f"{name} is None")
+            continue
+        number = isinstance(example, type)
+        checks.append(f"type({name}) is {example.__name__ if number else 'ndarray'}")
+        given.append(f"array({name}, dtype{dtype})" if number else name)
+        dtype += 1
+    checks.sort(key=lambda check: not check.endswith("ndarray"))
+    checks += [f"{arguments[i]}.dtype is dtype{i} and {arguments[i]}.shape == k{i}" for i in range(checked)]
+    return [
+        f"def run({', '.join([*keys, *arguments])}):",
+        f"    if {' and '.join(checks)}:",
+        "        try:",
+        f"            return quietly({', '.join(['body', *keys[checked:], *given])})",
+        "        except Exception:",
+        "            return None",
+    ]
