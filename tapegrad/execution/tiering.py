@@ -775,6 +775,6 @@ def tier_stats() -> TierStats:
     with _changing:
         found = Counter(tiered.tier for tiered in list(_all))
     return TierStats(
-        found["host"], found["cold"], found["compiling"] + found["tried"], found["xla"], counters["compiled"], counters["failures"],
-        dict(unwritten),
+        found["host"], found["cold"], found["compiling"] + found["tried"], found["xla"], counters["compiled"],
+        counters["failures"], dict(unwritten),
     )  # fmt: skip

@@ -120,7 +120,7 @@ def stable_order(key: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 def numbered_keys(key: np.ndarray) -> np.ndarray | None:
-    """64-bit integers, whose order is that of some numbers, and of equal ones that of their places; None if it can't be.
+    """64-bit integers in the order of some numbers, and of equal ones in that of their places; None if it can't be.
 
     >>> (numbered_keys(np.array([7, 5, 7])) & 0xFFFFFFFF).tolist()
     [0, 1, 2]

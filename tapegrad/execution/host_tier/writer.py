@@ -184,9 +184,11 @@ class Writer:
         words = [f"{key}={value}" for key, value in settings.items()]
         return f"{self.helper(function)}({', '.join([*inputs, *arguments, *words])})"
 
-    def elementwise(self, function: np.ufunc, equation: Equation, operands: Sequence[Operand] | None = None) -> Operand:
+    def elementwise(
+        self, function: np.ufunc, equation: Equation | None, operands: Sequence[Operand] | None = None
+    ) -> Operand:
         """A call of a ufunc whose result has the shape of the equation's output, or broadcasts to it."""
-        operands = equation.operands if operands is None else operands
+        operands = equation.operands if operands is None else operands  # type: ignore[union-attr]
         shape = broadcast_shape([operand.shape for operand in operands])
         sources, out = [operand.source for operand in operands], ""
         for index, source in enumerate(sources):
@@ -198,10 +200,9 @@ class Writer:
         found = f"{inputs})" if out else self.array(inputs, shape, ufunc=True)
         if out:
             self._over.add(found)
-        if shape and function in IN_PLACE and {aval.dtype for aval in (*equation.avals, *equation.results)} == {
-            dtype := equation.results[0].dtype
-        }:
-            self._new.setdefault(found, (shape, np.dtype(dtype)))
+        dtypes = {aval.dtype for aval in (*equation.avals, *equation.results)} if equation is not None else ()
+        if shape and function in IN_PLACE and len(dtypes) == 1:
+            self._new.setdefault(found, (shape, np.dtype(*dtypes)))
         return Operand(found, shape)
 
     def _holds(self, function: np.ufunc, source: str, shape: tuple[Any, ...]) -> bool:
@@ -212,7 +213,7 @@ class Writer:
         return not all(isinstance(size, int) for size in shape) or prod(shape) * dtype.itemsize >= TEMPORARY
 
     def _note_new(self, operand: Operand, equation: Equation, dtype: np.dtype) -> None:
-        """Remember that an expression gives new memory, if it does: that of a product, or of elements that are chosen."""
+        """Remember that an expression gives new memory, if it does: a product, or elements that are chosen."""
         chosen = operand.source.startswith(("where(", "chosen("))
         if equation.primitive == "dot_general" or (equation.primitive == "select_n" and chosen):
             self._new.setdefault(operand.source, (tuple(operand.shape), np.dtype(dtype)))
