@@ -448,7 +448,7 @@ def at_places(combine: np.ufunc, array: np.ndarray, places: tuple[np.ndarray, ..
     """
     if values.size > FEW:
         try:
-            flat = np.ravel_multi_index(places, array.shape)  # type: ignore[call-overload]
+            flat = np.ravel_multi_index(places, array.shape)
         except (ValueError, TypeError):  # negative ones, or none; of other types
             flat = None
         if flat is not None and flat.shape == values.shape:

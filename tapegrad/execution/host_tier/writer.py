@@ -316,15 +316,15 @@ class Writer:
         lines = len(self.lines)
         written = rule(self, seen)
         results = [written] if isinstance(written, (str, Operand)) else list(written)
-        for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
-            operand = result if isinstance(result, Operand) else Operand(result, shape)
+        for variable, result, aval in zip(equation.outvars, results, seen.results, strict=True):
+            operand = result if isinstance(result, Operand) else Operand(result, tuple(getattr(aval, "shape", ())))
             if (
                 len(self.lines) == lines
                 and not equation.effects
                 and all(self.known(given) is not None for given in seen.operands)
             ):
                 operand = self._folded(operand)
-            self._note_new(operand, seen, variable.aval.dtype)
+            self._note_new(operand, seen, aval.dtype)
             source = operand.source
             if (uses[variable] > 1 or len(source) > LONGEST) and not source.isidentifier():
                 operand = operand._replace(source=self.assigned(source))
