@@ -606,3 +606,10 @@ def test_what_lies_beyond_the_end_is_left_out_of_many_sums():
     x, rows = drawn(4, 700), np.array([0, 9, 3])
     agrees(lambda x, i, y: x.at[i].add(y), x, rows, drawn(3, 700))
     agrees(lambda x, i, y: x.at[jnp.arange(4)[:, None], i].add(y), x, np.full((4, 200), 800), drawn(4, 200))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_factors_are_multiplied_abreast(dtype):
+    x = np.random.default_rng(3).uniform(0.9, 1.1, (90, 192)).astype(dtype)
+    x[0, 3], x[1, 5], x[2, 7], x[3, 9] = 0, np.nan, np.inf, -1
+    agrees(lambda x: x.prod(1), x, tolerance=1e-5 if dtype == "float32" else 1e-13)
