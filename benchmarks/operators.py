@@ -324,7 +324,7 @@ def torch_run(torch: Any, program: Program, floats: int, backward: bool) -> Run:
 def ready(tensor: Any) -> Any:
     """A tensor whose elements have been computed."""
     value = getattr(tensor, "_value", None)
-    return tensor if value is None else jax.block_until_ready(value)
+    return value.block_until_ready() if isinstance(value, jax.Array) else tensor  # what NumPy gives is there
 
 
 def jax_run(program: Program, floats: int, backward: bool) -> Run:

@@ -316,3 +316,17 @@ for dtype in (*FLOATS, *SOME_INTEGERS):
         case("top_k", lambda x: tuple(lax.top_k(x, 0)), values)
         case("top_k", lambda x: tuple(lax.top_k(x, x.shape[-1])), values)
 case("top_k", lambda x: tuple(lax.top_k(x, 4)), random(3, 200))
+
+MANY = np.random.default_rng(2).integers(-50, 50, (90, 100))
+"""So many that numbers are sorted together with their places, with ties, zeros of both signs and nan among them."""
+for dtype in ("float32", "float64", "int32", "int64", "uint32", "float16", "bfloat16"):
+    values = (MANY * -0.5 if "float" in dtype else MANY + 50).astype(dtype)
+    if dtype == "float32":
+        values[:, ::9], values[1] = np.nan, -np.inf
+    for axis in (0, 1):
+        numbered = lambda x, axis=axis: lax.sort((x, lax.broadcasted_iota("int32", x.shape, axis)), axis, num_keys=1)
+        case("sort", numbered, values)
+    for count in (2, 9, 40):
+        case("top_k", lambda x, count=count: tuple(lax.top_k(x, count)), values)
+case("sort", lambda x: lax.sort((x, lax.broadcasted_iota("int32", x.shape, 0)), 0, num_keys=1),
+     np.where(np.arange(9000) % 7, MANY.ravel(), 2**40 * MANY.ravel()))  # fmt: skip

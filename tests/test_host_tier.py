@@ -19,7 +19,7 @@ from oracles import Case, as_list, gradients, is_inexact, weights
 from samples import all_samples
 
 from tapegrad import ops
-from tapegrad.execution.host_tier import casts, elementwise, reductions, scans, special
+from tapegrad.execution.host_tier import casts, elementwise, reductions, scans, special, writer
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import written, written_jaxpr
 from tapegrad.ops.operator import TABLE
@@ -140,6 +140,16 @@ def test_a_written_function_reads_as_numpy():
     )
 
 
+def test_large_temporaries_are_written_over(monkeypatch):
+    x, row = jax.ShapeDtypeStruct((300, 40), "float32"), jax.ShapeDtypeStruct((40,), "float32")
+    source = written(lambda x, y, row: x - y * 2 + row * 3, [x, x, row]).source
+    assert ":= multiply(x1," in source and ":= multiply(x2," not in source
+    softmax = written(lambda x: jax.nn.softmax(x, 1), [x]).source
+    assert softmax.endswith("v1)") and ":= subtract(x0" in softmax
+    assert written(lambda x, y: (x + y, (x + y) * 2), [x, x]).source.count("add(x0, x1)") == 1
+    assert ":=" not in written(lambda x, y: x - y * 2, [row, row]).source
+
+
 def test_results_without_dimensions_are_arrays():
     x = np.ones((), "float32")
     assert type(written(lambda x: x * x + 1, [x]).body(x)) is np.ndarray
@@ -226,6 +236,15 @@ def test_all_kernels_are_written_but_for_those_that_the_table_of_operators_names
 @pytest.mark.parametrize("sample", FIRST, ids=lambda sample: sample.op)
 def test_a_kernel_is_what_xla_computes(sample):
     check(sample)
+
+
+@pytest.mark.parametrize("sample", FIRST, ids=lambda sample: sample.op)
+def test_a_kernel_that_writes_over_what_it_made_is_the_same(sample, monkeypatch):
+    expected = [(run(body, arguments), closed, arguments) for closed, body, arguments in written_or_known(sample) or ()]
+    monkeypatch.setattr(writer, "TEMPORARY", 0)
+    for before, closed, arguments in expected:
+        found = run(written_jaxpr(closed, closed.out_avals).body, arguments)
+        assert [str(one) + str(one.dtype) for one in found] == [str(one) + str(one.dtype) for one in before]
 
 
 @pytest.mark.ring("everything")

@@ -13,6 +13,7 @@ from jax import lax
 from tapegrad.execution.host_tier.elementwise import chosen
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import needed, written
+from tapegrad.ops.sorting import _searched
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
 
@@ -47,7 +48,7 @@ def agrees(function, *arguments, tolerance=0.0):
             wide = np.float32 if value.dtype == ml_dtypes.bfloat16 else value.dtype
             np.testing.assert_array_equal(result.astype(wide), value.astype(wide))
     for argument, before in zip(arguments, kept, strict=True):
-        np.testing.assert_array_equal(argument, before)
+        assert argument.tobytes() == before.tobytes()
     return source
 
 
@@ -549,3 +550,66 @@ def test_the_square_of_what_has_no_sign_is_that_of_the_number():
     assert "absolute" not in written(lambda x: lax.square(lax.abs(x)), [X]).source
     agrees(lambda x: lax.square(lax.abs(x)), X)
     agrees(lambda x: lax.square(lax.abs(x)), (X + 1j * X).astype("complex64"))
+
+
+# -- functions with forms ----------------------------------------------------------------------------------------------
+
+
+SEARCHED = {
+    "one row": ([-1.0, 0, 0, 2], [[-2, -1, 0], [1, 2, np.nan]]),
+    "rows": ([[1, 3, 5], [2, 2, 9]], [[0, 1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 3, 9, 8, 10, 2, 2, 0]]),
+    "short rows": ([[1, 3, 5], [2, 2, 9]], [[3], [2]]),
+    "not in order": ([3.0, 1, 2], [1.0, 2, 3]),
+    "nan": ([1.0, 2, np.nan, np.nan], [0.0, np.inf, np.nan]),
+    "nothing but nan": ([np.nan], [0.0, np.nan]),
+    "nowhere": (np.zeros(0), [1.0, 2]),
+    "nothing": ([1.0, 2], np.zeros(0)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", ml_dtypes.bfloat16])
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("case", SEARCHED)
+def test_a_search_is_one_call(case, right, dtype):
+    with np.errstate(invalid="ignore"):
+        ordered, values = (np.asarray(x).astype(dtype) for x in SEARCHED[case])
+    assert "places_among" in agrees(lambda *arrays: _searched(*arrays, right=right), ordered, values)
+
+
+def test_a_mapped_search_is_what_its_equations_say():
+    ordered, values = np.sort(drawn(3, 4), 0), drawn(3, 5)
+    search = lambda ordered, value: _searched(ordered, value, right=False)
+    assert "places_among" not in agrees(jax.vmap(search, (1, None), 1), ordered, values[0])
+
+
+def test_nothing_is_differentiated_through_a_form():
+    x = jnp.arange(3.0)
+    assert jax.grad(lambda x: (x * _searched(x, x, right=False)).sum())(x).tolist() == [0, 1, 2]
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [3, 700])
+@pytest.mark.parametrize("lowest", [0, -40])
+def test_many_places_are_added_to(columns, lowest):
+    random = np.random.default_rng(1)
+    x, rows = drawn(40, columns, dtype="int32"), random.integers(lowest, 40, 60)
+    updates, places = drawn(60, columns, dtype="int32"), random.integers(lowest, 40, (60, columns))
+    agrees(lambda x, i, y: x.at[i].add(y), x, rows, updates)
+    agrees(lambda x, i, y: x.at[i].max(y), x, rows, updates)
+    agrees(lambda x, i, y: x.at[i, jnp.arange(columns)].add(y), x, places, updates)
+    agrees(lambda x, i, y: x.T.at[jnp.arange(columns), i].add(y), x, places, updates)
+
+
+def test_what_lies_beyond_the_end_is_left_out_of_many_sums():
+    x, rows = drawn(4, 700), np.array([0, 9, 3])
+    agrees(lambda x, i, y: x.at[i].add(y), x, rows, drawn(3, 700))
+    agrees(lambda x, i, y: x.at[jnp.arange(4)[:, None], i].add(y), x, np.full((4, 200), 800), drawn(4, 200))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_factors_are_multiplied_abreast(dtype):
+    x = np.random.default_rng(3).uniform(0.9, 1.1, (90, 192)).astype(dtype)
+    x[0, 3], x[1, 5], x[2, 7], x[3, 9] = 0, np.nan, np.inf, -1
+    agrees(lambda x: x.prod(1), x, tolerance=1e-5 if dtype == "float32" else 1e-13)

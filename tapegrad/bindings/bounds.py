@@ -48,6 +48,11 @@ def refuse_elements(
     if not tensor._spec.numel or tensor.device is META or not (anywhere or tensor.device.is_host):
         return
     value = innermost(value_of(tensor))
+    if type(value) is np.ndarray and value.flags.c_contiguous and may_look():
+        found = found_in(value, bad, settings)
+        if found is not None:
+            raise complaint(found)
+        return
     if not may_look():
         if not is_traced(value):
             check_later(value, bad, settings, complaint)

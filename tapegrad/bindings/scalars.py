@@ -35,6 +35,10 @@ CPP_NAMES = {
 """What PyTorch's messages call a dtype when a number can't be converted to it."""
 
 
+KINDS: tuple[Any, ...] = (float, int, bool, complex)
+"""Python's numbers."""
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is a Python or NumPy number (or truth value), which promotes as PyTorch's wrapped numbers do."""
     return isinstance(value, (int, float, complex)) or (isinstance(value, np.generic) and value.dtype.kind in "biufc")
@@ -45,12 +49,13 @@ def python_number(value: Any) -> Any:
 
     NumPy's truth values become floats.
     """
+    if type(value) in KINDS:
+        return value
     if isinstance(value, Tensor) and not value.ndim:
         return value.item()
     if isinstance(value, np.generic):
         return float(value) if isinstance(value, np.bool_) else value.item()
-    kinds: tuple[Any, ...] = (bool, float, complex, int)
-    for kind in kinds:
+    for kind in KINDS:
         if isinstance(value, kind):
             return kind(value)
     raise TypeError(f"not a number: {value!r}")

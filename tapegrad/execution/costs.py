@@ -51,6 +51,7 @@ KINDS: dict[Figures, str] = {
     Figures(2.0, 40.0): "cumsum cumprod cumlogsumexp cummax cummin",
     Figures(30.0, 90.0): "sort top_k approx_top_k",
     Figures(4.0, 4.0): "fft",
+    Figures(60.0, 0.0): "composite",
     Figures(12.0, 1.0): "threefry2x32 random_bits",
     Figures(0.5, 0.5): "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin reduce",
 }  # fmt: skip
@@ -107,6 +108,8 @@ def _equation(equation: Any, lengths: dict[str, int]) -> Cost:
         if equation.primitive.name == "cond":
             return max(costs)
         host, xla, compiling = sum(costs, start=NOTHING)
+        if equation.primitive.name == "composite":  # see Note [Forms]
+            host = HOST_CALL + _elements(equation, lengths).host
         return Cost(host * rounds, xla * rounds, compiling)
     host, xla = _elements(equation, lengths)
     return Cost(HOST_CALL + host, xla, COMPILE_EQUATION)

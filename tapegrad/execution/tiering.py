@@ -8,8 +8,9 @@ as a jax array, and nobody above this room can tell. Which way is decided for ea
 
 - *host*: a call on the host costs no more than one of XLA's, as with small arrays, and with what XLA is slow at.
 - *cold*: XLA would be quicker, but has to compile first. It runs on the host until the time that was lost has added up
-  to what compiling takes; then it is compiled on a thread in the background, and becomes XLA's when that is done,
-  unless XLA turns out to be slower. No call waits for it.
+  to what compiling takes; then it is compiled on a thread in the background. No call waits for it.
+- *tried*: it has been compiled, and both compute the next calls in turns, where the program makes them: whose quickest
+  call was quicker, with all that had to be copied from one to the other, has it from then on.
 - *xla*: one call on the host would take longer than compiling; or there is no way to write the kernel for the host.
 
 ``tiers("xla")`` has everything run by XLA, ``tiers("host")`` by NumPy what can be; ``"auto"`` decides as above. With
@@ -217,14 +218,16 @@ class Tiered:
         checked: how many of the first arguments may, though seldom, be arrays of another type than their examples.
 
     Attributes:
-        tier: "new", "host", "cold", "compiling" or "xla".
+        tier: "new", "host", "cold", "compiling", "tried" or "xla".
         cost: what it is likely to cost, when that is known.
         calls, spent: how many cold calls there were so far, and how long they took, in nanoseconds.
+        turns: how many calls there were since it was compiled, while it is not decided whose it is.
+        quickest: how long NumPy's quickest call took since then, and XLA's.
         owed: how much longer that was than XLA would have taken.
     """
 
-    __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "spent", "_body", "_traced",
-                 "_known", "_left", "_checked", "_others",
+    __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "spent", "turns", "quickest", "_body",
+                 "_traced", "_known", "_left", "_checked", "_others",
                  "_results", "__weakref__")  # fmt: skip
 
     def __init__(
@@ -235,6 +238,7 @@ class Tiered:
         self._others: dict[tuple, Callable] = {}
         self._results: Results | None = None
         self.cost, self.owed, self.calls, self.spent = NOTHING, 0.0, 0, 0.0
+        self.turns, self.quickest = 0, [math.inf, math.inf]
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
@@ -260,9 +264,9 @@ class Tiered:
         """Change what the entry's names mean: in such an order that each step leaves something that works."""
         self.tier, run = tier, self._entry()
         names = {} if run is None else run.__globals__
-        if tier in ("host", "cold"):
+        if tier in ("host", "cold", "tried"):
             names["body"], names["other"] = self._body, self._mixed
-            names["quietly"] = quietly if tier == "host" else self._cold
+            names["quietly"] = {"host": quietly, "cold": self._cold, "tried": self._tried}[tier]
             names["ndarray"] = np.ndarray
         else:
             names["other"] = self._first if tier == "new" else self._by_xla if one_cpu() else self.kernel.xla
@@ -293,6 +297,11 @@ class Tiered:
             return by_shapes(self.kernel, self._others, *values)
         if NUMPY.issuperset(map(type, values)):
             return self._by_xla(*values)
+        if self.tier == "tried":
+            try:
+                return self._trial(*values)
+            except Exception as error:
+                return self._failed(error, *values)
         return self._entry()(*[value if type(value) in NUMPY else np.asarray(value) for value in values])
 
     def _by_xla(self, *values: Any) -> Any:
@@ -338,6 +347,35 @@ class Tiered:
         if self.owed >= self.cost.compile:
             self._compile_later()
         return results
+
+    def _tried(self, body: Callable, *arrays: Any) -> Any:
+        """A call of NumPy arrays while it is not decided whose calls are quicker."""
+        given = iter(arrays)
+        return self._trial(*[None if one is type(None) else next(given) for one in self.examples])
+
+    def _trial(self, *values: Any) -> Any:
+        """A call by the one or by the other, which is timed."""
+        who = self.turns % 2
+        start = perf_counter_ns()
+        if who:
+            results = jax.block_until_ready(self._by_xla(*values))
+        else:
+            given = [value for value in values if value is not None]
+            arrays = [value if type(value) in NUMPY else np.asarray(value) for value in given]
+            results = quietly(self._body, *arrays)  # type: ignore[arg-type]
+        self.quickest[who] = min(self.quickest[who], perf_counter_ns() - start)
+        self.turns += 1
+        if self.turns >= 2 * TRIALS:
+            self._settle()
+        return results
+
+    def _settle(self) -> None:
+        """Leave the kernel to who has been quicker."""
+        with _changing:
+            if self.tier == "tried":
+                by_numpy, by_xla = self.quickest
+                self._left = by_xla < by_numpy
+                self._be("xla" if self._left else "host")
 
     def _failed(self, error: Exception, *values: Any) -> Any:
         """Called while an error of a call on the host is handled: what is done instead.
@@ -428,39 +466,27 @@ class Tiered:
             self.compile()
 
     def compile(self) -> None:
-        """Have XLA compile the kernel, and leave it to XLA from here on; to NumPy, if XLA can't, or is slower."""
+        """Have XLA compile the kernel, and try it from here on; leave it to NumPy, if XLA can't."""
         try:
             traced = self._traced or self._trace()
             with jax.enable_x64(True) if self.kernel.wide else nullcontext():
                 traced.lower().compile()
-            slower = settings.background and self._xla_takes() * self.calls > self.spent
         except Exception as error:
             found = "host"
             gave_up(self.kernel.name, error)
         else:
             counters["compiled"] += 1
-            found, self._left = "host" if slower else "xla", not slower
+            found = "tried" if settings.background and TRIALS else "xla"
+            self._left = found == "xla"
         with _changing:
             if self.tier == "compiling":
+                self.turns, self.quickest = 0, [math.inf, math.inf]
                 self._be(found)
         self._traced = None
 
 
-    def _xla_takes(self) -> float:
-        """The nanoseconds that a call takes which XLA computes: of a few, on zeros, the quickest."""
-        zeros = [one(1) if isinstance(one, type) else np.zeros(*one) for one in self.examples if one is not type(None)]
-        given = iter([as_jax(value) for value in zeros])
-        arguments = [None if one is type(None) else next(given) for one in self.examples]
-        taken = []
-        for _ in range(TRIALS):
-            start = perf_counter_ns()
-            jax.block_until_ready(self.kernel.xla(*arguments))
-            taken.append(perf_counter_ns() - start)
-        return min(taken)
-
-
-TRIALS = 3
-"""How often XLA is tried."""
+TRIALS = 5
+"""How often each is tried."""
 
 MOST_SHAPES = 256
 """For how many combinations of shapes it is remembered how a kernel is run."""
@@ -731,7 +757,8 @@ class TierStats(NamedTuple):
     """How kernels are run. See Note [Tiers].
 
     Attributes:
-        host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes.
+        host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes;
+            those that are tried are among those that are compiled.
         compiled: how many were compiled in the background.
         failures: how many were given to another tier because theirs failed.
         unwritten: why kernels are XLA's that could not be written for the host, and how many.
@@ -754,6 +781,6 @@ def tier_stats() -> TierStats:
     with _changing:
         found = Counter(tiered.tier for tiered in list(awaiting_decisions))
     return TierStats(
-        found["host"], found["cold"], found["compiling"], found["xla"], counters["compiled"], counters["failures"],
-        dict(unwritten),
+        found["host"], found["cold"], found["compiling"] + found["tried"], found["xla"], counters["compiled"],
+        counters["failures"], dict(unwritten),
     )  # fmt: skip

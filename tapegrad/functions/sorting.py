@@ -18,6 +18,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import from_host, to_host
+from tapegrad.execution.host_tier.scans import stable_order
 from tapegrad.execution.sizes import check_size
 from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, one_dim
 from tapegrad.ops import gathering, reductions, sorting
@@ -411,8 +412,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 # -- distinct elements -------------------------------------------------------------------------------------------------
 
 
-def _results(values: Tensor, inverse: np.ndarray, counts: np.ndarray, want_inverse: bool, want_counts: bool) -> Any:
-    extra = [numbers(inverse, values)] if want_inverse else []
+def _results(values: Tensor, inverse: np.ndarray | None, counts: np.ndarray, want_counts: bool) -> Any:
+    extra = [] if inverse is None else [numbers(inverse, values)]
     extra += [numbers(counts, values)] if want_counts else []
     return (values, *extra) if extra else values
 
@@ -422,8 +423,8 @@ def _check_slices(name: str, input: Tensor, axis: int) -> None:
         raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied")
 
 
-def _unique(name: str, find: Callable, input: Tensor, dim: int | None) -> tuple[Any, ...]:
-    """The axis, and on the host: where the distinct elements are, the inverse and the counts."""
+def _unique(name: str, find: Callable, input: Tensor, dim: int | None, want_inverse: bool) -> tuple[Any, ...]:
+    """The axis, and on the host: where the distinct elements are, the inverse if it is wanted, and the counts."""
     operator = ("_unique2" if dim is None else "unique_dim") if name == "unique" else name
     refuse_examples(DYNAMIC.format(operator), input)
     refuse_meta(operator, input)
@@ -434,25 +435,36 @@ def _unique(name: str, find: Callable, input: Tensor, dim: int | None) -> tuple[
         _check_slices(name, input, axis)
     array = on_host(input)
     rows = array.reshape(-1, 1) if axis is None else np.moveaxis(array, axis, 0)
-    places, inverse, counts = find(rows.reshape(rows.shape[0], -1) if rows.size else rows.reshape(len(rows), 0))
-    return axis, numbers(places, input), inverse.reshape(array.shape) if axis is None else inverse, counts
+    rows = rows.reshape(rows.shape[0], -1) if rows.size else rows.reshape(len(rows), 0)
+    places, inverse, counts = find(rows, want_inverse)
+    if axis is None and inverse is not None:
+        inverse = inverse.reshape(array.shape)
+    return axis, numbers(places, input), inverse, counts
 
 
-def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+Runs = tuple[np.ndarray, np.ndarray | None, np.ndarray]
+
+
+def _distinct_rows(rows: np.ndarray, want_inverse: bool) -> Runs:
     """Of a matrix: the numbers of its distinct rows in order, which of them each row is, how often each occurs."""
-    order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
-    first, inverse, counts = _runs(rows[order])
+    if rows.shape[1] == 1:
+        order = stable_order(rows[:, 0])
+    else:
+        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+    first, inverse, counts = _runs(rows.take(order, 0), want_inverse)
+    if inverse is None:
+        return order[first], None, counts
     back = np.empty(len(rows), np.int64)
     back[order] = inverse
     return order[first], back, counts
 
 
-def _runs(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _runs(rows: np.ndarray, want_inverse: bool) -> Runs:
     """Of a matrix: where runs of equal rows begin, in which run each row is, how long each run is."""
     new = np.ones(len(rows), bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(1)
+    np.not_equal(rows[1:], rows[:-1]).any(1, out=new[1:])
     first = np.flatnonzero(new)
-    return first, np.cumsum(new) - 1, np.diff([*first, len(rows)])
+    return first, np.cumsum(new) - 1 if want_inverse else None, np.diff(first, append=len(rows))
 
 
 @public("torch", "functional", "Tensor")
@@ -475,9 +487,9 @@ def unique(
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
-    axis, places, inverse, counts = _unique("unique", _distinct_rows, input, dim)
+    axis, places, inverse, counts = _unique("unique", _distinct_rows, input, dim, return_inverse)
     values = sorting.unique(input, places) if axis is None else sorting.unique_dim(input, places, axis=axis)
-    return _results(values, inverse, counts, return_inverse, return_counts)
+    return _results(values, inverse, counts, return_counts)
 
 
 @public("torch", "functional", "Tensor")
@@ -494,6 +506,6 @@ def unique_consecutive(
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    axis, places, inverse, counts = _unique("unique_consecutive", _runs, input, dim)
+    axis, places, inverse, counts = _unique("unique_consecutive", _runs, input, dim, return_inverse)
     values = sorting.unique_consecutive(input, places, axis=axis)
-    return _results(values, inverse, counts, return_inverse, return_counts)
+    return _results(values, inverse, counts, return_counts)

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.execution.host_tier.scans import places_among
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.gathering import gather, scatter_add
 from tapegrad.ops.kinds import general, zeros_of
@@ -186,13 +188,8 @@ def mode(x, *, axis, keepdims=False):
 # -- searching and counting --------------------------------------------------------------------------------------------
 
 
-@general(promote="common", aten=by_second("searchsorted"))
-def searchsorted(sorted, values, *, right, dtype):
-    """Where each of ``values`` would be inserted into ``sorted`` (ascending along its last axis) to keep the order.
-
-    In front of equal elements, or behind them if ``right``. ``sorted`` has one dimension or all but the last in common
-    with ``values``.
-    """
+def _halved(sorted, values, *, right):
+    """Where each of ``values`` belongs: bounds around its place are halved until they meet."""
     size = sorted.shape[-1]
     low, high = jnp.zeros(values.shape, jnp.int32), jnp.full(values.shape, size, jnp.int32)
 
@@ -204,8 +201,20 @@ def searchsorted(sorted, values, *, right, dtype):
         beyond = (low < high) & ~(pivot > values if right else pivot >= values)
         return jnp.where(beyond, middle + 1, low), jnp.where(beyond, high, jnp.minimum(high, middle))
 
-    steps = size.bit_length()
-    return (lax.fori_loop(0, steps, halve, (low, high))[0] if size else low).astype(dtype.numpy)
+    return lax.fori_loop(0, size.bit_length(), halve, (low, high))[0] if size else low
+
+
+_searched = on_host(places_among)(_halved)
+
+
+@general(promote="common", aten=by_second("searchsorted"))
+def searchsorted(sorted, values, *, right, dtype):
+    """Where each of ``values`` would be inserted into ``sorted`` (ascending along its last axis) to keep the order.
+
+    In front of equal elements, or behind them if ``right``. ``sorted`` has one dimension or all but the last in common
+    with ``values``.
+    """
+    return _searched(sorted, values, right=right).astype(dtype.numpy)
 
 
 @general(weights=underivable("aten::bincount"), node="torch::autograd::NotImplemented")

@@ -5,6 +5,7 @@ from tapegrad.execution.host_tier import (
     contractions,
     control,
     elementwise,
+    forms,
     fourier,
     indexing,
     linear_algebra,

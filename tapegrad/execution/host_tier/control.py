@@ -16,11 +16,12 @@ from tapegrad.execution.host_tier.rules import Unwritable, rule
 from tapegrad.execution.host_tier.shapes import clamped
 
 
-@rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat", "remat2", "checkpoint")
+@rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat", "remat2", "checkpoint",
+      "custom_vmap_call")
 def inlined(writer: Any, equation: Any) -> Any:
     """The equations of the function, in place of its call."""
     params = equation.params
-    inner = next(params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr") if name in params)
+    inner = next(params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if name in params)
     closed = inner if hasattr(inner, "consts") else ClosedJaxpr(inner, ())
     return tuple(writer.jaxpr(closed, equation.operands))
 

@@ -469,9 +469,11 @@ def chosen(condition: np.ndarray, yes: np.ndarray, no: np.ndarray) -> np.ndarray
         return np.where(condition, yes, no)
     mask = np.negative(condition.view(np.int8), dtype=integer)
     ones, others = yes.view(integer), no.view(integer)
-    result = np.empty(np.broadcast_shapes(condition.shape, yes.shape, no.shape), yes.dtype)
+    shape = np.broadcast_shapes(condition.shape, yes.shape, no.shape)
+    zero = others.ndim == 0 and others == 0
+    result = mask.view(yes.dtype) if zero and mask.shape == shape else np.empty(shape, yes.dtype)
     bits = result.view(integer)
-    if others.ndim == 0 and others == 0:
+    if zero:
         np.bitwise_and(mask, ones, bits)
     else:
         np.bitwise_xor(ones, others, bits)

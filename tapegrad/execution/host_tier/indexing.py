@@ -420,16 +420,44 @@ def write(
         return f"{result}[{places}] = {written.source}"
     if is_take(windows) and 0 in columns and len(windows.shape) > 1 and written.shape:
         return f"{writer.helper(at_rows)}({writer.helper(combine)}, {result}, {parts[0]}, {written.source})"
-    places = f"({places},)" if ":" not in places and "..." not in places else as_objects(writer, parts)
-    return f"{writer.helper(combine)}.at({result}, {places}, {written.source})"
+    if ":" in places or "..." in places:
+        return f"{writer.helper(combine)}.at({result}, {as_objects(writer, parts)}, {written.source})"
+    if len(parts) == len(windows.shape) > 1 and written.shape:
+        return f"{writer.helper(at_places)}({writer.helper(combine)}, {result}, ({places}), {written.source})"
+    return f"{writer.helper(combine)}.at({result}, ({places},), {written.source})"
 
 
-FEW = 1 << 12
-"""Up to so many elements ``ufunc.at`` is quicker with rows than with single elements."""
+FEW = 1 << 7
+"""Up to so many elements ``ufunc.at`` is quicker as it is than with places in a flat array."""
+
+WIDE = 1 << 9
+"""From so many elements on, a row is added by a call of its own."""
+
+
+def at_places(combine: np.ufunc, array: np.ndarray, places: tuple[np.ndarray, ...], values: np.ndarray) -> None:
+    """``combine.at(array, places, values)``, by places of a flat array, for which NumPy has a loop.
+
+    Raises:
+        IndexError: there is no such place.
+
+    >>> array = np.zeros((2, 2))
+    >>> at_places(np.add, array, (np.array([1, 1]), np.array([0, -2])), np.array([1.0, 2.0]))
+    >>> array
+    array([[0., 0.],
+           [3., 0.]])
+    """
+    if values.size > FEW:
+        try:
+            flat = np.ravel_multi_index(places, array.shape)
+        except (ValueError, TypeError):  # negative ones, or none; of other types
+            flat = None
+        if flat is not None and flat.shape == values.shape:
+            return combine.at(array.reshape(-1), flat.reshape(-1), values.reshape(-1))
+    return combine.at(array, places, values)
 
 
 def at_rows(combine: np.ufunc, array: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
-    """``combine.at(array, rows, values)``, by elements of a flat array where they are many: NumPy has a loop for these.
+    """``combine.at(array, rows, values)``: of long rows one by one, else by places of a flat array where they are many.
 
     Raises:
         IndexError: there is no such row.
@@ -442,6 +470,9 @@ def at_rows(combine: np.ufunc, array: np.ndarray, rows: np.ndarray, values: np.n
     width = array[:1].size
     if values.size <= FEW or values.size != rows.size * width:
         combine.at(array, (rows,), values)
+    elif width >= WIDE:
+        for row, one in zip(rows.reshape(-1).tolist(), values.reshape(rows.size, *array.shape[1:]), strict=True):
+            combine(array[row], one, out=array[row])
     else:
         places = rows.astype(np.int64).reshape(-1, 1) * width + np.arange(width)
         combine.at(array.reshape(-1), places.reshape(-1), values.reshape(-1))

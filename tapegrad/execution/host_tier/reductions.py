@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -36,6 +37,8 @@ def reduce_by(writer: Any, equation: Any) -> str | Operand:
 
 def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
     aval = equation.avals[0]
+    if ufunc is np.multiply and tuple(map(int, axes)) == (len(aval.shape) - 1,) and aval.dtype in WIDE_FLOATS:
+        return writer.array(f"{writer.helper(product_of_rows)}({writer.full(equation, 0)})", equation.results[0].shape)
     name, method = METHODS[ufunc]
     writer.names.setdefault(name, method)
     words = [writer.full(equation, 0), str(tuple(map(int, axes)))]
@@ -45,6 +48,24 @@ def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
     shape = equation.results[0].shape
     found = writer.array(f"{name}({', '.join(words)})", shape)
     return f"{found}.astype({writer.dtype(aval.dtype)})" if is_summed_wide(ufunc, aval.dtype) else found
+
+
+WIDE_FLOATS = (np.dtype("float32"), np.dtype("float64"))
+
+MANY, ABREAST = 1 << 12, 128
+"""From so many elements on, so many are multiplied with as many others at a time."""
+
+
+def product_of_rows(x: np.ndarray) -> Any:
+    """``x.prod(-1)``: NumPy multiplies the elements of a row one after the other, so long ones are laid in several.
+
+    >>> product_of_rows(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    array([  6., 120.])
+    """
+    width = math.gcd(x.shape[-1], ABREAST)
+    if x.size >= MANY and width >= ABREAST // 4:
+        x = np.multiply.reduce(x.reshape(*x.shape[:-1], -1, width), -2)
+    return np.multiply.reduce(x, -1)
 
 
 def _is_positive(size: Any) -> bool:

@@ -96,17 +96,67 @@ def order_of(keys: tuple[np.ndarray, ...], axis: int) -> np.ndarray:
             parts += [key.real, key.imag]
         else:
             parts.append(key.astype(np.float32) if key.dtype == jnp.bfloat16 else key)
-    return parts[0].argsort(axis, "stable") if len(parts) == 1 else np.lexsort(parts[::-1], axis)
+    return stable_order(parts[0], axis) if len(parts) == 1 else np.lexsort(parts[::-1], axis)
+
+
+MANY = 1 << 13
+"""From so many elements on, numbers are sorted together with their places."""
+
+
+def stable_order(key: np.ndarray, axis: int = -1) -> np.ndarray:
+    """``key.argsort(axis, "stable")``; of many numbers of 32 bits five times as quick as NumPy's.
+
+    NumPy sorts 64-bit integers by instructions for vectors, so each number is put in front of its place in one of them.
+
+    >>> stable_order(np.array([1, 0, 1, np.nan, -np.inf]))
+    array([4, 1, 0, 2, 3])
+    """
+    numbered = numbered_keys(np.moveaxis(key, axis, -1)) if key.size >= MANY and key.itemsize >= 4 else None
+    if numbered is None:
+        return key.argsort(axis, "stable")
+    numbered.sort(-1)
+    numbered &= 0xFFFFFFFF
+    return np.moveaxis(numbered, -1, axis)
+
+
+def numbered_keys(key: np.ndarray) -> np.ndarray | None:
+    """64-bit integers in the order of some numbers, and of equal ones in that of their places; None if it can't be.
+
+    >>> (numbered_keys(np.array([7, 5, 7])) & 0xFFFFFFFF).tolist()
+    [0, 1, 2]
+    """
+    if key.dtype == np.float32:
+        bits = (key + np.float32(0)).view(np.int32)  # -0 and 0 are equal
+        numbered = np.where(key == key, bits ^ ((bits >> 31) & 0x7FFFFFFF), 0x7FFFFFFF).astype(np.int64)
+    elif key.dtype.kind in "iu" and key.itemsize <= 4:
+        numbered = key.astype(np.int64)
+        if key.dtype == np.uint32:
+            numbered -= 1 << 31
+    elif key.dtype.kind in "iu":
+        least = int(key.min())
+        if int(key.max()) - least >= 1 << 31:
+            return None
+        numbered = (key - key.dtype.type(least)).astype(np.int64)
+    else:
+        return None
+    numbered <<= 32
+    numbered |= np.arange(key.shape[-1])
+    return numbered
 
 
 def taken(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
-    """The elements at places along a dimension.
+    """The elements at places along a dimension: ``numpy.take_along_axis``, of a flat array where that is quicker.
 
     >>> taken(np.array([[1, 2], [3, 4]]), np.array([[1, 0], [0, 1]]), 1)
     array([[2, 1],
            [3, 4]])
     """
-    return x.take(order) if x.ndim == 1 else np.take_along_axis(x, order, axis)
+    if x.ndim == 1:
+        return x.take(order)
+    if axis != x.ndim - 1 or not order.size:
+        return np.take_along_axis(x, order, axis)
+    starts = np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1)
+    return x.take(order + starts)
 
 
 # -- the largest elements ----------------------------------------------------------------------------------------------
@@ -129,16 +179,17 @@ def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
     >>> largest(np.array([1.0, 3.0, np.nan, 3.0]), 3, 0)
     array([2, 1, 3])
     """
-    if 0 < count <= VERY_FEW and x.dtype.kind == "f":
+    if 0 < count <= VERY_FEW and x.dtype.kind == "f" and x.size >= MANY:
         found = _one_by_one(x, count, axis)
         if found is not None:
             return found
     keys = np.moveaxis(~(ranks(x) if is_float(x.dtype) else x), axis, -1)
-    if keys.shape[-1] < FEW or count * FEW > keys.shape[-1]:
-        places = keys.argsort(-1, "stable")[..., :count]
+    numbered = numbered_keys(keys) if 0 < count * FEW <= keys.shape[-1] and keys.size >= MANY else None
+    if numbered is None:
+        places = stable_order(keys)[..., :count]
     else:
-        rows = [_smallest(row, count) for row in keys.reshape(-1, keys.shape[-1])]
-        places = np.array(rows, np.intp).reshape(*keys.shape[:-1], count)
+        numbered.partition(count - 1, -1)
+        places = np.sort(numbered[..., :count], -1) & 0xFFFFFFFF
     return np.moveaxis(places, -1, axis)
 
 
@@ -167,9 +218,40 @@ FEW = 8
 """Where there are this many times as many elements as wanted ones, those are set apart before they are sorted."""
 
 
-def _smallest(keys: np.ndarray, count: int) -> np.ndarray:
-    if not count:
-        return np.empty(0, np.intp)
-    bound = np.partition(keys, count - 1)[count - 1]
-    places = np.flatnonzero(keys <= bound)
-    return places[keys[places].argsort(kind="stable")[:count]]
+# -- searching ---------------------------------------------------------------------------------------------------------
+
+
+def places_among(ordered: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
+    """``numpy.searchsorted`` along the last dimension, int32; by halves, as on other tiers, where that is not in order.
+
+    >>> places_among(np.array([[1, 3], [5, 7]]), np.array([[2], [7]]), False)
+    array([[1],
+           [1]], dtype=int32)
+    """
+    if ordered.dtype == jnp.bfloat16:
+        ordered, values = ordered.astype(np.float32), values.astype(np.float32)
+    rows = ordered.reshape(-1, ordered.shape[-1]) if ordered.size else ordered
+    in_order = (ordered[..., 1:] >= ordered[..., :-1]).all() and (ordered[..., -1:] == ordered[..., -1:]).all()
+    if not ordered.size or not values.size or not in_order or len(rows) * SHORT > values.size:
+        return _by_halves(ordered, values, right)
+    side: Any = "right" if right else "left"
+    if ordered.ndim == 1:
+        return np.asarray(ordered.searchsorted(values, side), np.int32)
+    found = [row.searchsorted(one, side) for row, one in zip(rows, values.reshape(len(rows), -1), strict=True)]
+    return np.array(found, np.int32).reshape(values.shape)
+
+
+SHORT = 8
+"""Rows of fewer values are searched for all at once."""
+
+
+def _by_halves(ordered: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
+    size = ordered.shape[-1]
+    low, high = np.zeros(values.shape, np.int32), np.full(values.shape, size, np.int32)
+    for _ in range(size.bit_length()):
+        middle = (low + high) // 2
+        safe = np.minimum(middle, size - 1)
+        pivot = ordered[safe] if ordered.ndim == 1 else np.take_along_axis(ordered, safe, -1)
+        beyond = (low < high) & ~(pivot > values if right else pivot >= values)
+        low, high = np.where(beyond, middle + 1, low), np.where(beyond, high, np.minimum(high, middle))
+    return low

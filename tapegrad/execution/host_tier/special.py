@@ -188,6 +188,8 @@ def lgamma(x: np.ndarray) -> np.ndarray:
     fractions = sum((c / (z + place) for place, c in enumerate(LANCZOS, 1)), LANCZOS_BASE)
     log_t = np.log(LANCZOS_SHIFT) + np.log1p(z / LANCZOS_SHIFT)
     value = (z + 0.5 - t / log_t) * log_t + 0.5 * np.log(2 * np.pi) + np.log(fractions)
+    if not reflected.any():
+        return np.where(np.isinf(x), np.inf, value)
     distance = np.absolute(x) - np.floor(np.absolute(x))
     log_sine = np.log(np.sin(np.pi * np.minimum(distance, 1 - distance)))
     mirrored = np.where(np.isfinite(log_sine), np.log(np.pi) - log_sine - value, -log_sine)
@@ -210,6 +212,8 @@ def digamma(x: np.ndarray) -> np.ndarray:
     fractions = sum((c / (z + place) for place, c in places), LANCZOS_BASE)
     log_t = np.log(LANCZOS_SHIFT) + np.log1p(z / LANCZOS_SHIFT)
     value = log_t + slope / fractions - (LANCZOS_SHIFT - 0.5) / t
+    if not reflected.any():
+        return value
     mirrored = value - np.pi / np.tan(np.pi * (x + np.absolute(np.floor(x + 0.5))))
     return np.where((x <= 0) & (x == np.floor(x)), np.nan, np.where(reflected, mirrored, value))
 

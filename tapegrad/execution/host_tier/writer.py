@@ -20,6 +20,12 @@ Note [Broadcast late]
 jaxprs say ``broadcast_in_dim`` before they multiply arrays of different shapes; NumPy's functions broadcast by
 themselves. So such an equation costs nothing: an ``Operand`` knows the shape that its array has, which broadcasts to
 that of the variable, and elementwise rules take it as it is. Others get it in full (``Writer.full``).
+
+Note [Temporaries]
+Memory that is new to a process costs several times as much as computing what is put into it. So what an elementwise
+equation makes of a large array that nobody else will read is written where that lies: ``x - y * 2`` of large arrays
+is ``subtract(x0, (v0 := multiply(x1, k)), v0)``, and the last thing that is computed may be put in place of a variable.
+An operand that is no name is read once, by the equation that it is written into.
 """
 
 from __future__ import annotations
@@ -45,6 +51,9 @@ LONGEST = 200
 LARGEST = 1 << 14
 """Constants of more elements than this are computed at each call, and not kept."""
 
+TEMPORARY = 1 << 14
+"""From how many bytes on memory is used again. See Note [Temporaries]."""
+
 SMALL = 1 << 12
 """An array of up to so many elements is written out in full rather than shown with strides of 0: that is quicker."""
 
@@ -64,6 +73,8 @@ class Writer:
         self._origins: dict[str, Equation] = {}
         self._assigned: dict[str, str] = {}
         self._same: dict[Var, Var] = {}
+        self._new: dict[str, tuple[tuple[Any, ...], np.dtype]] = {}
+        self._over: set[str] = set()
         self._variables = 0
 
     # -- what rules call -----------------------------------------------------------------------------------------------
@@ -141,7 +152,7 @@ class Writer:
             return operand
         with np.errstate(all="ignore"):
             try:
-                value = eval(operand.source, self.names)
+                value = eval(operand.source, self.names, {})
             except NameError:  # it depends on a symbol
                 return operand
         return operand._replace(source=self.literal(value)) if isinstance(value, np.ndarray) else operand
@@ -173,12 +184,47 @@ class Writer:
         words = [f"{key}={value}" for key, value in settings.items()]
         return f"{self.helper(function)}({', '.join([*inputs, *arguments, *words])})"
 
-    def elementwise(self, function: np.ufunc, equation: Equation, operands: Sequence[Operand] | None = None) -> Operand:
+    def elementwise(
+        self, function: np.ufunc, equation: Equation | None, operands: Sequence[Operand] | None = None
+    ) -> Operand:
         """A call of a ufunc whose result has the shape of the equation's output, or broadcasts to it."""
-        operands = equation.operands if operands is None else operands
+        operands = equation.operands if operands is None else operands  # type: ignore[union-attr]
         shape = broadcast_shape([operand.shape for operand in operands])
-        inputs = ", ".join(operand.source for operand in operands)
-        return Operand(self.array(f"{self.helper(function)}({inputs}", shape, ufunc=True), shape)
+        sources, out = [operand.source for operand in operands], ""
+        for index, source in enumerate(sources):
+            if not source.isidentifier() and self._holds(function, source, shape):
+                name = self.variable()
+                sources[index], out = f"({name} := {source})", put_into(function, name)
+                break
+        inputs = f"{self.helper(function)}({', '.join(sources)}{out}"
+        found = f"{inputs})" if out else self.array(inputs, shape, ufunc=True)
+        if out:
+            self._over.add(found)
+        dtypes = {aval.dtype for aval in (*equation.avals, *equation.results)} if equation is not None else ()
+        if shape and function in IN_PLACE and len(dtypes) == 1:
+            self._new.setdefault(found, (shape, np.dtype(*dtypes)))
+        return Operand(found, shape)
+
+    def _holds(self, function: np.ufunc, source: str, shape: tuple[Any, ...]) -> bool:
+        """Whether an array is of no use besides, and large, and can take what a function makes of it."""
+        known, dtype = self._new.get(source, ((), None))
+        if dtype is None or known != shape or dtype.kind not in IN_PLACE.get(function, ""):
+            return False
+        return not all(isinstance(size, int) for size in shape) or prod(shape) * dtype.itemsize >= TEMPORARY
+
+    def _note_new(self, operand: Operand, equation: Equation, dtype: np.dtype) -> None:
+        """Remember that an expression gives new memory, if it does: a product, or elements that are chosen."""
+        chosen = operand.source.startswith(("where(", "chosen("))
+        if equation.primitive == "dot_general" or (equation.primitive == "select_n" and chosen):
+            self._new.setdefault(operand.source, (tuple(operand.shape), np.dtype(dtype)))
+
+    def _put_last(self, source: str, shape: tuple[Any, ...]) -> str:
+        """The last expression of all, put in place of the variable that it begins with."""
+        call, _, rest = source.partition("(")
+        function, name = self.names.get(call), rest.partition(",")[0]
+        if isinstance(function, np.ufunc) and source not in self._over and self._holds(function, name, shape):
+            return f"{source[:-1]}{put_into(function, name)})"
+        return source
 
     def array(self, source: str, shape: Sequence[Any], ufunc: bool = False) -> str:
         """An expression that gives an array, where NumPy gives a scalar if there are no dimensions.
@@ -216,6 +262,8 @@ class Writer:
         broadcast = (self.broadcast(operand, shape) for operand, shape in zip(operands, results, strict=True))
         single = not isinstance(tree, (tuple, list))
         items = ["None" if leaf is None else next(broadcast) for leaf in ([tree] if single else tree)]
+        if len(items) == 1 and operands and operands[0].shape == results[0]:
+            items = [self._put_last(items[0], results[0])]
         items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another
         result = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
         lines = [*needed(self.lines, result), f"return {result}"]
@@ -268,17 +316,21 @@ class Writer:
         lines = len(self.lines)
         written = rule(self, seen)
         results = [written] if isinstance(written, (str, Operand)) else list(written)
-        for variable, result, shape in zip(equation.outvars, results, shapes_of(equation.outvars), strict=True):
-            operand = result if isinstance(result, Operand) else Operand(result, shape)
+        for variable, result, aval in zip(equation.outvars, results, seen.results, strict=True):
+            operand = result if isinstance(result, Operand) else Operand(result, tuple(getattr(aval, "shape", ())))
             if (
                 len(self.lines) == lines
                 and not equation.effects
                 and all(self.known(given) is not None for given in seen.operands)
             ):
                 operand = self._folded(operand)
-            if (uses[variable] > 1 or len(operand.source) > LONGEST) and not operand.source.isidentifier():
-                operand = operand._replace(source=self.assigned(operand.source))
+            self._note_new(operand, seen, aval.dtype)
+            source = operand.source
+            if (uses[variable] > 1 or len(source) > LONGEST) and not source.isidentifier():
+                operand = operand._replace(source=self.assigned(source))
             operand = operand._replace(source=self._assigned.get(operand.source, operand.source))
+            if source in self._new:
+                self._new.setdefault(operand.source, self._new[source])
             if not any(operand.source == given.source for given in seen.operands):
                 self._origins.setdefault(operand.source, seen)
             self._operands[variable] = operand
@@ -303,6 +355,20 @@ def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     full = np.empty(shape, array.dtype)
     full[...] = array
     return full
+
+
+ANY, REAL, CONTINUOUS = "iufc", "iuf", "fc"
+IN_PLACE: dict[np.ufunc, str] = {
+    np.add: ANY, np.subtract: ANY, np.multiply: ANY, np.negative: ANY, np.maximum: REAL, np.minimum: REAL,
+    **dict.fromkeys((np.divide, np.exp, np.log, np.sqrt, np.tanh, np.power, np.log1p, np.expm1, np.sin, np.cos),
+                    CONTINUOUS),
+}  # fmt: skip
+"""Functions whose results have the dtype of what they are given, and the kinds of dtypes."""
+
+
+def put_into(function: np.ufunc, name: str) -> str:
+    """The argument of a ufunc that says where its result is put."""
+    return f", out={name}" if function in (np.maximum, np.minimum) else f", {name}"
 
 
 def needed(lines: Sequence[str], result: str) -> list[str]:
