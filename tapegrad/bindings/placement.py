@@ -25,7 +25,7 @@ from tapegrad.bindings.viewing import MOVES, geometry_of
 from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.dispatch.error_nodes import Error
 from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
+from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
 from tapegrad.execution.sizes import check_size
 from tapegrad.ops import shape as ops
@@ -41,7 +41,7 @@ from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, count_write, leave, storage_of, value_of
+from tapegrad.tensor.tensor import Tensor, count_write, leave, refuse_inference, storage_of, value_of
 
 # -- other memory ------------------------------------------------------------------------------------------------------
 
@@ -214,8 +214,7 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
         raise RuntimeError("cannot resize variables that require grad")
     if tensor._spec.dual and thread.modes.forward_grad:
         raise RuntimeError("cannot resize variables that has a forward grad")
-    if tensor._spec.inference and not thread.modes.inference:
-        raise RuntimeError(INFERENCE_IN_PLACE)
+    refuse_inference(tensor)
     if chosen is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
     strides = format_strides(chosen or contiguous_format, shape)

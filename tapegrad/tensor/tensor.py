@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.doors import Door
+from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
@@ -191,6 +192,16 @@ def version_of(tensor: Tensor) -> int:
     if (counter is None and tensor._spec.inference) or (counter is not None and counter.untracked):
         raise RuntimeError("Inference tensors do not track version counter.")
     return 0 if storage is None else (counter or storage.counter).version
+
+
+def refuse_inference(tensor: Tensor) -> None:
+    """Raise if ``tensor`` was made in inference mode and may not be written to outside.
+
+    What ``detach`` or ``data`` made of it outside has a counter, and may.
+    """
+    counter = tensor._counter
+    if tensor._spec.inference and not thread.modes.inference and (counter is None or counter.untracked):
+        raise RuntimeError(INFERENCE_IN_PLACE)
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
@@ -477,6 +488,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
     spec = tensor._spec
     if spec.device.spread and not spec.window:
         value = lay_out(value, spec.device)
+    if spec.inference:
+        refuse_inference(tensor)
     if spec.level:
         _put_lifted(tensor, storage, value)
     elif not spec.window or shows_all(tensor, storage):

@@ -147,11 +147,6 @@ LEFT: list[tuple[str, str, str]] = [
         "one node here, where PyTorch has several; the last has the same name",
     ),
     (r"saved_tensors_hooks", "log: length|log: list", "PyTorch packs what it saves before it looks at shapes"),
-    (
-        r"inference_mode[\s\S]*(\.data|\.detach\(\))",
-        "Inplace update to inference tensor",
-        "PyTorch lets a detached inference tensor be written to outside of inference mode",
-    ),
 ]
 
 
