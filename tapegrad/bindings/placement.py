@@ -22,7 +22,7 @@ from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_dtype
 from tapegrad.bindings.viewing import MOVES, geometry_of
-from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge, refit
 from tapegrad.dispatch.error_nodes import Error
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
@@ -269,8 +269,10 @@ def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
     value = value_of(result)
     count_write(self)
     storage = storage_of(self)
+    remade = edge is not None or (self._view is not None and self._view.base._spec.requires_grad)
+    misfit = not remade and refit(self, result._spec)  # it keeps its place in the graph
     place(self, storage, spot, self.dtype, self._view_bits)
-    self._value, self._seen = value, storage.data_version
+    self._value, self._seen, self._spec = value, storage.data_version, self._spec.replace(misfit=misfit)
     if edge is not None:
         _record(self, edge)
     return self
