@@ -334,7 +334,8 @@ def test_nll_loss_looks_at_shapes_before_targets():
     def program(torch):
         nll_loss = torch.nn.functional.nll_loss
         shapes = [
-            ((2, 1, 2, 1), (2,)), ((2, 1, 2), (2,)), ((2, 1), (2,)), ((2, 1, 2, 1), (2, 2, 1)), ((2, 1, 2), (2, 2)), ((1,), ()),
+            ((2, 1, 2, 1), (2,)), ((2, 1, 2), (2,)), ((2, 1), (2,)), ((2, 1, 2, 1), (2, 2, 1)), ((2, 1, 2), (2, 2)),
+            ((1,), ()),
         ]  # fmt: skip
         return [
             attempt(lambda x=x, y=y, w=w: nll_loss(torch.ones(x), torch.ones(y, dtype=torch.long), w))
