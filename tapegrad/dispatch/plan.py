@@ -55,7 +55,7 @@ class Plan:
     __slots__ = (
         "op", "settings", "specs", "kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "sources", "applier", "node_class",
-        "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded",
+        "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded", "layouts",
         "__weakref__",
     )  # fmt: skip
 
@@ -101,6 +101,7 @@ class Plan:
             for i, (shape, dtype) in enumerate(outputs)
         )  # fmt: skip
         self.applier: Any = applier
+        self.layouts: dict[tuple[int, ...] | None, tuple | None] = {}
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self.sources: dict[int, list] = {}
@@ -174,6 +175,20 @@ class Plan:
                     arguments.append(index[place])
             results.append(op.gradient(position, arguments, self.specs[position]))
         return tuple(results)
+
+    def gradient_layouts(self, strides: tuple[int, ...] | None) -> tuple | None:
+        """How the gradients lie, at each position, where that of the (first) output lies so: Note [Gradients as views].
+
+        None: all in row-major order.
+        """
+        if strides not in self.layouts:
+            joint = self.op.joint
+            found = tuple(
+                self.op.gradient_strides(self, position, strides) if wanted and not joint else None
+                for position, wanted in zip(self.positions, self.needed, strict=True)
+            )
+            self.layouts[strides] = found if any(found) else None
+        return self.layouts[strides]
 
     def backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""

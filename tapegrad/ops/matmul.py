@@ -200,7 +200,10 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 
 
 @checked(_matrices)
-@multilinear(x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product")
+@multilinear(
+    x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
+    keeps_order=True,
+)  # fmt: skip
 def mm(x, y):
     """The product of two matrices."""
     return jnp.matmul(x, y, precision=FULL)
@@ -373,6 +376,7 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
     y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
+    keeps_order=True,
 )  # fmt: skip
 def addmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of matrices; where ``beta`` is 0 the addend is not read."""

@@ -87,14 +87,17 @@ class NodeHooks:
         pre: the node's own, before it runs.
         post_accumulate: of an accumulator: the leaf's, after its ``.grad`` has been updated; one dictionary or none.
         post: the node's own, after it has run.
+        made: whether there have ever been any in this process.
 
     What nobody has registered yet is None: most nodes with a hook have one kind, and a graph has many nodes.
     A leaf has slots of its own, of which its accumulator shares the lists ``tensor_pre`` and ``post_accumulate``.
     """
 
     __slots__ = ("tensor_pre", "retain", "pre", "post_accumulate", "post")
+    made = False
 
     def __init__(self) -> None:
+        NodeHooks.made = True
         self.tensor_pre: list[tuple[int, HookDict]] = []
         self.retain: dict[int, Callable] | None = None
         self.pre: HookDict | None = None

@@ -29,7 +29,7 @@ from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
-from tapegrad.tensor.geometry import contiguous_strides
+from tapegrad.tensor.geometry import contiguous_strides, overlaps_itself
 from tapegrad.tensor.shared import is_shared, lent_part, replace_part, withhold
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
@@ -336,12 +336,21 @@ def _new_storage(tensor: Tensor) -> Storage:
     with making:
         if tensor._storage is None:
             edge, value, strides = tensor._edge, tensor._value, tensor._spec.strides
+            if strides is not None and overlaps_itself(tensor._spec.shape, strides):
+                edge, value = None, _shown_once(value, strides)
             if edge is not None:
                 storage = storage_made_by(edge, value, strides)
             else:
                 storage = (InferenceStorage if tensor._spec.inference else Storage)(value, strides)
             join(tensor, storage)
         return tensor._storage  # type: ignore[return-value]
+
+
+def _shown_once(value: Any, strides: tuple[int, ...]) -> Any:
+    """The memory of what has stride 0 somewhere: a gradient. See Note [Gradients as views] in ``ops/operator.py``."""
+    shape = tuple(value.shape)
+    first = tuple(length if stride else 1 for length, stride in zip(shape, strides, strict=True))
+    return read_window(value, contiguous_strides(shape), first, contiguous_strides(shape), 0)
 
 
 def lay_out_memory(tensor: Tensor, strides: tuple[int, ...] | None) -> None:
