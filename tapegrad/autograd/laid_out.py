@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
 from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides
 from tapegrad.tensor.spec import named_strides
@@ -44,6 +45,7 @@ class LaidOut:
 
     def __init__(self, values: Any) -> None:
         self.values = values
+        self.plain = values.run is on_values
         self.add_into: Callable | None = None if values.add_into is None else self._add_into
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
@@ -52,10 +54,11 @@ class LaidOut:
             if type(grad) is Laid:
                 strides, grads = strides_of(grads[0]), [value_in(grad) for grad in grads]
                 break
-        results = self.values.run(node, grads, needed)
+        results = node.apply_values(grads, needed) if self.plain else self.values.run(node, grads, needed)
         if not isinstance(node, OperatorNode):
             return results
-        layouts = node.plan.gradient_layouts(strides)
+        plan = node.plan
+        layouts = plan.layouts[strides] if strides in plan.layouts else plan.gradient_layouts(strides)
         return results if layouts is None else tuple(map(laid, results, layouts))
 
     def add(self, left: Any, right: Any) -> Any:

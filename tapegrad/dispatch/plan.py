@@ -181,14 +181,13 @@ class Plan:
 
         None: all in row-major order.
         """
-        if strides not in self.layouts:
-            joint = self.op.joint
-            found = tuple(
-                self.op.gradient_strides(self, position, strides) if wanted and not joint else None
-                for position, wanted in zip(self.positions, self.needed, strict=True)
-            )
-            self.layouts[strides] = found if any(found) else None
-        return self.layouts[strides]
+        joint = self.op.joint
+        found = tuple(
+            self.op.gradient_strides(self, position, strides) if wanted and not joint else None
+            for position, wanted in zip(self.positions, self.needed, strict=True)
+        )
+        layouts = self.layouts[strides] = found if any(found) else None
+        return layouts
 
     def backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""
