@@ -347,7 +347,7 @@ def _new_storage(tensor: Tensor) -> Storage:
 
 
 def _shown_once(value: Any, strides: tuple[int, ...]) -> Any:
-    """The memory of what has stride 0 somewhere: a gradient. See Note [Gradients as views] in ``ops/operator.py``."""
+    """The memory of what has stride 0 somewhere: a gradient. See Note [Gradients as views] in ``ops/kinds.py``."""
     shape = tuple(value.shape)
     first = tuple(length if stride else 1 for length, stride in zip(shape, strides, strict=True))
     return read_window(value, contiguous_strides(shape), first, contiguous_strides(shape), 0)

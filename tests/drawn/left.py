@@ -150,6 +150,12 @@ LEFT: list[tuple[str, str, str]] = [
         "is a view and its base or another view",
         "what is given to a checkpoint or a transform is looked at where it is given",
     ),
+    (
+        r"dual|jvp",
+        "raised nothing for .*modified by an inplace opera",
+        "PyTorch writes itself to what nodes of a tangent (of softmax, norm, scatter_reduce) have saved",
+    ),
+    (r"linearize", "shape", "as above, and a program that branches on it"),
     (r"inference_mode", "shape", "PyTorch has turned a tensor by the time it refuses to"),
     (r"cumsum|cumprod", "not implemented for 'Bool' for nothing", "PyTorch does not look at the dtype of one number"),
     (r"linearize", "length|modified by an inplace", "PyTorch takes the primals of linearize for constants"),
