@@ -92,9 +92,11 @@ def _sum(add: Callable, left: Any, right: Any) -> Any:
     if type(left) is not Laid and type(right) is not Laid:
         return add(left, right)
     values = [value_in(grad) for grad in (left, right)]
-    shape = tuple(values[0].shape)
-    operands = [(shape, strides_of(grad) or contiguous_strides(shape)) for grad in (left, right)]
-    return laid(add(*values), named_strides(shape, elementwise_strides(shape, operands)))
+    shapes = [tuple(value.shape) for value in values]  # of misfits they differ
+    laid_in = [strides_of(grad) or contiguous_strides(shape) for grad, shape in zip((left, right), shapes, strict=True)]
+    total = add(*values)
+    shape = tuple(total.shape)
+    return laid(total, named_strides(shape, elementwise_strides(shape, list(zip(shapes, laid_in, strict=True)))))
 
 
 class LaidOutTensors(Tensors):

@@ -179,11 +179,13 @@ class Plan:
     def gradient_layouts(self, strides: tuple[int, ...] | None) -> tuple | None:
         """How the gradients lie, at each position, where that of the (first) output lies so: Note [Gradients as views].
 
-        None: all in row-major order.
+        None: all in row-major order, as those of misfits, which are made to fit.
         """
         joint = self.op.joint
         found = tuple(
-            self.op.gradient_strides(self, position, strides) if wanted and not joint else None
+            self.op.gradient_strides(self, position, strides)
+            if wanted and not joint and not self.specs[position].misfit
+            else None
             for position, wanted in zip(self.positions, self.needed, strict=True)
         )
         layouts = self.layouts[strides] = found if any(found) else None

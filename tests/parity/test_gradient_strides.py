@@ -112,3 +112,18 @@ def test_a_hook_that_gives_another():
         return torch.autograd.grad(z.sum(), [y, x])[0].stride()
 
     agree(program)
+
+
+def test_gradients_of_two_shapes_meet():
+    """The graph was made when the leaf had one dimension less, and somewhere there is a hook."""
+
+    def program(torch):
+        (torch.ones(1, requires_grad=True) * 1).register_hook(lambda g: None)
+        x = torch.ones(()).expand(2, 3).requires_grad_()
+        y = x * 2
+        with torch.no_grad():
+            x.unsqueeze_(0)
+        torch.autograd.backward([y.sum(), x.sum()])
+        return x.grad, x.grad.stride()
+
+    agree(program)
